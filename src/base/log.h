@@ -1,0 +1,32 @@
+/*
+ * One-line messages on stderr, for both processes.
+ *
+ * A message is lower case, names its subject in quotes and says the way out. It is written with a single
+ * write(2), so that lines of several threads and processes do not mix, and errno is left as it was. Nothing
+ * here exits, allocates or touches stdout: the library may call it in the user's process.
+ */
+#ifndef GPUTRACE_BASE_LOG_H
+#define GPUTRACE_BASE_LOG_H
+
+enum log_level {
+    LOG_QUIET = -1,  /* errors only */
+    LOG_NORMAL = 0,  /* errors and warnings */
+    LOG_VERBOSE = 1, /* and what happens, step by step */
+};
+
+void log_set_level(enum log_level level);
+enum log_level log_level(void);
+
+/* Prints "gputrace: MESSAGE" and gives -1, so that `return error("cannot open '%s'", path)` ends a function. */
+int error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* error() for the failure of an allocation; WHAT is what there was no memory for. */
+int error_no_memory(const char *what);
+
+/* Prints "gputrace: warning: MESSAGE" unless quiet. */
+void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints "gputrace: MESSAGE" when verbose. */
+void verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

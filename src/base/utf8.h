@@ -1,0 +1,20 @@
+/*
+ * UTF-8: what is valid, and how wide characters become it.
+ */
+#ifndef GPUTRACE_BASE_UTF8_H
+#define GPUTRACE_BASE_UTF8_H
+
+#include <stddef.h>
+#include <wchar.h>
+
+/* U+FFFD, what stands for bytes that are no character. */
+#define UTF8_REPLACEMENT "\xef\xbf\xbd"
+
+/* Bytes of the character at TEXT, 1 to 4; 0 when the bytes there are not valid UTF-8 (overlong, surrogate, cut). */
+size_t utf8_size(const char *text, size_t length);
+
+/* Writes the wide string (UTF-32 here) as UTF-8 into ROOM bytes, without a final NUL, cut between characters.
+ * Gives the bytes written. No allocation, no locale. */
+size_t utf8_from_wide(char *out, size_t room, const wchar_t *text);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Reports over trace files in the trace-event format, ours and Kineto's: the door to this room.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_REPORT_H
+#define GPUTRACE_TOOL_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sink;
+
+enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_MARKDOWN };
+enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED };
+enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
+
+/*      section    name for -r      title */
+#define REPORT_SECTIONS(X)                                          \
+    X(OVERVIEW, "overview", "Overview")                             \
+    X(KERNELS, "kernels", "Kernels")                                \
+    X(API, "api", "API calls")                                      \
+    X(MEMTIME, "memtime", "Memory operations by time")              \
+    X(MEMSIZE, "memsize", "Memory operations by size")              \
+    X(SYNC, "sync", "Synchronisation")                              \
+    X(LATENCY, "latency", "Launch latency")                         \
+    X(NVTX, "nvtx", "NVTX ranges")                                  \
+    X(MEMORY, "memory", "Memory")                                   \
+    X(STREAMS, "streams", "Streams")
+
+enum report_section {
+#define SECTION(name, word, title) REPORT_##name,
+    REPORT_SECTIONS(SECTION)
+#undef SECTION
+    REPORT_SECTION_COUNT
+};
+
+struct report_options {
+    unsigned sections;   /* bit 1 << enum report_section each; 0: all */
+    enum report_format format;
+    enum report_names names;
+    enum report_unit unit;
+    bool by_grid;        /* kernels: a row per name, grid and block */
+    size_t top;          /* rows of each section at most; 0: all */
+    const char *sort;    /* name of the column to sort by; NULL: the section's own */
+};
+
+/*
+ * Reads the trace files (".json", ".json.gz" by content; "-" is stdin), each reported on its own, and writes the report
+ * to OUT. Gives 0, or -1 after error(), which names the file, the place and what was expected.
+ */
+int report_files(const struct report_options *options, const char *const *paths, size_t count, struct sink *out);
+
+#endif
