@@ -11,16 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARRAY(type) \
-    struct {        \
-        type *items; \
+#define ARRAY(type)             \
+    struct {                    \
+        type *items;            \
         size_t count, capacity; \
     }
 
-#define array_push(array) \
+#define array_push(array)                                                                                        \
     ((__typeof__((array)->items))array_push_bytes((void **)&(array)->items, &(array)->count, &(array)->capacity, \
                                                   sizeof(*(array)->items)))
-#define array_release(array) (free((array)->items), (void)((array)->items = NULL, (array)->count = (array)->capacity = 0))
+#define array_release(array) \
+    (free((array)->items), (void)((array)->items = NULL, (array)->count = (array)->capacity = 0))
 
 static inline void *array_push_bytes(void **items, size_t *count, size_t *capacity, size_t size)
 {

@@ -49,6 +49,16 @@ int error_no_memory(const char *what)
     return error("no memory for %s", what);
 }
 
+void notice(const char *format, ...)
+{
+    if (current_level <= LOG_QUIET)
+        return;
+    va_list args;
+    va_start(args, format);
+    print_line("", format, args);
+    va_end(args);
+}
+
 void warning(const char *format, ...)
 {
     if (current_level <= LOG_QUIET)

@@ -23,6 +23,9 @@ int error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* error() for the failure of an allocation; WHAT is what there was no memory for. */
 int error_no_memory(const char *what);
 
+/* Prints "gputrace: MESSAGE" unless quiet: what is worth a line though nothing is wrong. */
+void notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Prints "gputrace: warning: MESSAGE" unless quiet. */
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -41,7 +41,7 @@ struct interner {
         char *text; /* NUL-terminated, owned here; stays where it is until release */
         size_t length;
         uint32_t next_same_hash; /* index + 1, 0 for none */
-    } *strings;
+    } * strings;
     size_t count, capacity;
 };
 

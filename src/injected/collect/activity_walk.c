@@ -1,0 +1,132 @@
+#include "injected/collect/activity_walk.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "injected/collect/cupti_library.h"
+#include "injected/registry/registry.h"
+
+/* Records known to have these sizes, by the first CUPTI version that has them: measured, and the headers' own. */
+static const struct {
+    uint32_t since;
+    CUpti_ActivityKind kind;
+    uint16_t bytes;
+} known_sizes[] = {
+    {18, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 200},
+    {18, CUPTI_ACTIVITY_KIND_MEMCPY, 88},
+    {18, CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI)},
+    {18, CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_DEVICE, sizeof(CUpti_ActivityDevice5)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONTEXT, sizeof(CUpti_ActivityContext3)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, sizeof(CUpti_ActivityCudaEvent2)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(CUpti_ActivityGraphTrace2)},
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct map seen; /* pointers whose text was told */
+} names = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void activity_walk_init(struct spool_header *header, uint32_t cupti_version)
+{
+    header->cupti_version = cupti_version;
+    for (size_t i = 0; i < sizeof(known_sizes) / sizeof(known_sizes[0]); i++) {
+        bool exact = known_sizes[i].since == cupti_version;
+        bool same_for_all = known_sizes[i].bytes == sizeof(CUpti_ActivityAPI) && cupti_version > known_sizes[i].since;
+        if (exact || same_for_all)
+            header->record_bytes[known_sizes[i].kind] = known_sizes[i].bytes;
+    }
+}
+
+void activity_walk_leave(void)
+{
+    pthread_mutex_init(&names.lock, NULL);
+    names.seen = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+}
+
+static void tell_name(const char *name)
+{
+    if (!name)
+        return;
+    bool is_new = false;
+    pthread_mutex_lock(&names.lock);
+    map_put(&names.seen, (uint64_t)(uintptr_t)name, &is_new);
+    pthread_mutex_unlock(&names.lock);
+    if (!is_new)
+        return;
+    size_t length = strlen(name);
+    struct pointer_name_event event = {name, {name, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length}};
+    registry_pointer_name_publish(&event);
+}
+
+/* Tells the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
+static bool tell_name_of(uint32_t kind, const uint8_t *record)
+{
+    const char *name;
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL: name = ((const CUpti_ActivityKernel10 *)record)->name; break;
+    case CUPTI_ACTIVITY_KIND_DEVICE: name = ((const CUpti_ActivityDevice5 *)record)->name; break;
+    default: return true;
+    }
+    tell_name(name);
+    return name != NULL;
+}
+
+static void learn_size(struct spool_header *header, uint32_t kind, size_t bytes)
+{
+    if (kind < SPOOL_CUPTI_KINDS && bytes > 0 && bytes <= UINT16_MAX)
+        header->record_bytes[kind] = (uint16_t)bytes;
+}
+
+void activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid)
+{
+    CUpti_Activity *record = NULL;
+    const uint8_t *before = NULL;
+    uint32_t kind = 0;
+    while (valid > 0 && cupti->cuptiActivityGetNextRecord(data, valid, &record) == CUPTI_SUCCESS) {
+        const uint8_t *at = (const uint8_t *)record;
+        if (before)
+            learn_size(header, kind, (size_t)(at - before));
+        before = at;
+        kind = record->kind & ~SPOOL_IN_FLIGHT;
+        tell_name_of(kind, at);
+    }
+    if (before)
+        learn_size(header, kind, (size_t)(data + valid - before));
+}
+
+/* CUPTI may be writing this very word: read it once, as one. */
+static uint32_t kind_at(const uint8_t *record)
+{
+    return __atomic_load_n((const uint32_t *)(const void *)record, __ATOMIC_ACQUIRE);
+}
+
+unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
+{
+    unsigned untimed = 0;
+    size_t at = 0;
+    bool named = true; /* every record so far */
+    while (at + sizeof(uint64_t) <= bytes) {
+        uint32_t word = kind_at(data + at);
+        uint32_t kind = word & ~SPOOL_IN_FLIGHT;
+        size_t size = kind > 0 && kind < SPOOL_CUPTI_KINDS ? header->record_bytes[kind] : 0;
+        if (size == 0 || size > bytes - at)
+            break;
+        untimed += (word & SPOOL_IN_FLIGHT) != 0;
+        if (at >= *walked)
+            named = tell_name_of(kind, data + at) && named;
+        at += size;
+        if (named && at > *walked)
+            *walked = at;
+    }
+    return untimed;
+}

@@ -1,0 +1,28 @@
+/*
+ * A walk through CUPTI's records for the names that they point to, and for the sizes that the reader will need.
+ */
+#ifndef GPUTRACE_INJECTED_COLLECT_ACTIVITY_WALK_H
+#define GPUTRACE_INJECTED_COLLECT_ACTIVITY_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cupti;
+struct spool_header;
+
+/* Fills in the record sizes that are known for this CUPTI; the others are learnt from complete buffers. */
+void activity_walk_init(struct spool_header *header, uint32_t cupti_version);
+
+/* Walks a complete buffer with CUPTI's own iterator; learns sizes, publishes names not seen before. */
+void activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid);
+
+/*
+ * Walks a buffer that CUPTI is writing, by known sizes, for names; *WALKED is how far names have been read.
+ * Gives the number of GPU records without times.
+ */
+unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked);
+
+/* In a forked child: the names told so far went into the parent's spool. */
+void activity_walk_leave(void);
+
+#endif

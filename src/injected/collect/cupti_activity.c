@@ -1,0 +1,178 @@
+#include "injected/collect/cupti_activity.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "injected/collect/activity_walk.h"
+#include "injected/collect/cupti_library.h"
+#include "wire/settings.h"
+
+#define BUFFERS_MAX 1024u
+
+/* Kinds by what the user asked for. GRAPH is not here: it chooses how kernels are recorded. */
+static const struct {
+    uint64_t bits;
+    CUpti_ActivityKind kind;
+} kinds[] = {
+    {TRACE_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+    {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY},
+    {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2},
+    {TRACE_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET},
+    {TRACE_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME},
+    {TRACE_SYNC, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+    {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT}, /* since 12.9 waits are resolved only with it */
+    {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
+    {~UINT64_C(0), CUPTI_ACTIVITY_KIND_DEVICE},
+    {~UINT64_C(0), CUPTI_ACTIVITY_KIND_CONTEXT},
+};
+
+/* Driver calls that CUDA's runtime makes of its own accord around the program's calls, at every launch or by the
+ * hundred at start: they are not the program's, and would cost a record each. */
+static const CUpti_CallbackId runtimes_own[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,
+    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
+    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2,
+};
+
+static struct activity {
+    const struct cupti *cupti;
+    const struct activity_store *store;
+    pthread_mutex_t lock; /* of what follows; never held while CUPTI is called */
+    struct buffer {
+        uint8_t *data;
+        size_t bytes;
+        size_t walked; /* names are gathered up to here */
+    } in_use[BUFFERS_MAX];
+} activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void note_taken(uint8_t *data, size_t bytes)
+{
+    pthread_mutex_lock(&activity.lock);
+    for (unsigned i = 0; i < BUFFERS_MAX; i++) {
+        if (activity.in_use[i].data)
+            continue;
+        activity.in_use[i] = (struct buffer){.data = data, .bytes = bytes};
+        break;
+    }
+    pthread_mutex_unlock(&activity.lock);
+}
+
+static void note_given_back(const uint8_t *data)
+{
+    pthread_mutex_lock(&activity.lock);
+    for (unsigned i = 0; i < BUFFERS_MAX; i++)
+        if (activity.in_use[i].data == data)
+            activity.in_use[i] = (struct buffer){0};
+    pthread_mutex_unlock(&activity.lock);
+}
+
+/* CUPTI asks, on the program's own thread. */
+static void buffer_requested(uint8_t **buffer, size_t *size, size_t *records_max)
+{
+    *records_max = 0; /* as many as fit */
+    *size = 0;
+    *buffer = activity.store->take(size);
+    if (*buffer)
+        note_taken(*buffer, *size);
+}
+
+static void count_dropped(CUcontext context, uint32_t stream)
+{
+    size_t dropped = 0;
+    if (activity.cupti->cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0)
+        __atomic_add_fetch(&activity.store->header()->losses.cupti_dropped, dropped, __ATOMIC_RELAXED);
+}
+
+static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    (void)size;
+    note_given_back(buffer);
+    activity_walk_complete(activity.cupti, activity.store->header(), buffer, valid);
+    activity.store->done(buffer, valid);
+    count_dropped(context, stream);
+}
+
+int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, char *why, size_t size)
+{
+    activity.cupti = cupti;
+    activity.store = store;
+    activity_walk_init(store->header(), cupti->version);
+    uint8_t zeroed = 1;
+    size_t zeroed_size = sizeof(zeroed);
+    cupti->cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &zeroed_size, &zeroed);
+    cupti->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    CUptiResult result = cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+    if (result == CUPTI_SUCCESS)
+        return 0;
+    snprintf(why, size, "CUPTI takes no buffers: %s", cupti_words(cupti, result));
+    return -1;
+}
+
+static void switch_kind(CUpti_ActivityKind kind, bool on)
+{
+    if (on)
+        activity.cupti->cuptiActivityEnable(kind);
+    else
+        activity.cupti->cuptiActivityDisable(kind);
+}
+
+/* By cbid, so that calls nested in runtime calls are left out; an older CUPTI can only do all or none. */
+static void switch_driver_calls(bool on)
+{
+    const struct cupti *cupti = activity.cupti;
+    if (!cupti->cuptiActivityEnableDriverApi) {
+        switch_kind(CUPTI_ACTIVITY_KIND_DRIVER, on);
+        return;
+    }
+    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
+        cupti->cuptiActivityEnableDriverApi(cbid, on);
+    for (size_t i = 0; i < sizeof(runtimes_own) / sizeof(runtimes_own[0]); i++)
+        cupti->cuptiActivityEnableDriverApi(runtimes_own[i], 0);
+}
+
+void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
+{
+    const struct cupti *cupti = activity.cupti;
+    if (!cupti)
+        return;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].bits & trace_bits)
+            switch_kind(kinds[i].kind, on);
+    if ((trace_bits & TRACE_GRAPH) && !graph_nodes)
+        switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
+    if (trace_bits & TRACE_DRIVER)
+        switch_driver_calls(on);
+    if ((trace_bits & TRACE_EVENT) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(on);
+}
+
+void cupti_activity_flush(void)
+{
+    if (activity.cupti)
+        activity.cupti->cuptiActivityFlushAll(0);
+}
+
+unsigned cupti_activity_gather(void)
+{
+    unsigned untimed = 0;
+    if (!activity.cupti)
+        return 0;
+    for (unsigned i = 0; i < BUFFERS_MAX; i++) {
+        struct buffer *buffer = &activity.in_use[i];
+        if (!__atomic_load_n(&buffer->data, __ATOMIC_RELAXED))
+            continue;
+        pthread_mutex_lock(&activity.lock); /* so that it cannot be given back and unmapped while it is read */
+        if (buffer->data)
+            untimed += activity_walk_in_use(activity.store->header(), buffer->data, buffer->bytes, &buffer->walked);
+        pthread_mutex_unlock(&activity.lock);
+    }
+    return untimed;
+}
+
+void cupti_activity_leave(void)
+{
+    memset(&activity, 0, sizeof(activity));
+    pthread_mutex_init(&activity.lock, NULL);
+    activity_walk_leave();
+}

@@ -1,0 +1,41 @@
+/*
+ * CUPTI's activity records: which kinds are on, the buffers they go to, and the names that their pointers point to.
+ *
+ * CUPTI writes into chunks of the spool and nothing here copies a record. What is read is what dies with the process:
+ * the text behind name pointers, gathered when a buffer is complete and, by cupti_activity_gather(), from buffers in
+ * use.
+ */
+#ifndef GPUTRACE_INJECTED_COLLECT_CUPTI_ACTIVITY_H
+#define GPUTRACE_INJECTED_COLLECT_CUPTI_ACTIVITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/spool.h"
+
+struct cupti;
+
+/* Where buffers come from and go to: the recorder's chunks, put in here by entry. */
+struct activity_store {
+    struct spool_header *(*header)(void); /* for record sizes and losses */
+    void *(*take)(size_t *bytes);         /* zeroed room, 64-byte aligned; NULL: none, CUPTI drops and counts */
+    void (*done)(void *room, size_t used);
+};
+
+/* Gives CUPTI its buffers. Before any kind is switched on, once per process. Gives 0, or -1 with WHY filled. */
+int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, char *why, size_t size);
+
+/* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
+void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on);
+
+/* Collects times that the GPU has delivered; hands complete buffers over. Never from a CUPTI callback. */
+void cupti_activity_flush(void);
+
+/* Reads names out of the buffers in use. Gives how many of their GPU records have no times yet. */
+unsigned cupti_activity_gather(void);
+
+/* In a forked child: forgets everything, calls nothing. */
+void cupti_activity_leave(void);
+
+#endif

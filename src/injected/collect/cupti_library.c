@@ -1,0 +1,79 @@
+#include "injected/collect/cupti_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/cupti_path.h"
+
+static struct cupti loaded;
+
+static bool resolve(void *handle, struct cupti *cupti, const char **missing)
+{
+#define FUNCTION(name)                                           \
+    cupti->name = (__typeof__(cupti->name))dlsym(handle, #name); \
+    if (!cupti->name)                                            \
+        *missing = #name;
+    CUPTI_NEWER_FUNCTIONS(FUNCTION)
+    *missing = NULL;
+    CUPTI_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    return !*missing;
+}
+
+struct search {
+    char *why;
+    size_t size;
+};
+
+/* Tries one file; non-zero ends the search. */
+static int try_file(void *context, const char *path)
+{
+    struct search *search = context;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return 0;
+    const char *missing;
+    if (!resolve(handle, &loaded, &missing)) {
+        snprintf(search->why, search->size, "'%s' is too old: it has no %s (CUPTI 11.8 or newer is needed)", path,
+                 missing);
+        dlclose(handle);
+        memset(&loaded, 0, sizeof(loaded));
+        return 0;
+    }
+    struct link_map *map = NULL;
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    snprintf(loaded.path, sizeof(loaded.path), "%s", map && *map->l_name ? map->l_name : path);
+    loaded.cuptiGetVersion(&loaded.version);
+    return 1;
+}
+
+static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
+{
+    (void)size;
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (!name || strncmp(name, "/libcupti.so", strlen("/libcupti.so")) != 0)
+        return 0;
+    snprintf(path, sizeof(loaded.path), "%s", info->dlpi_name);
+    return 1;
+}
+
+const struct cupti *cupti_load(const char *preferred, char *why, size_t size)
+{
+    if (loaded.cuptiSubscribe)
+        return &loaded;
+    snprintf(why, size, "no libcupti.so was found; it comes with the CUDA toolkit (--cupti FILE names one)");
+    struct search search = {.why = why, .size = size};
+    char already[sizeof(loaded.path)];
+    if (dl_iterate_phdr(find_loaded, already) && try_file(&search, already))
+        return &loaded;
+    return cupti_path_each(preferred, try_file, &search) ? &loaded : NULL;
+}
+
+const char *cupti_words(const struct cupti *cupti, CUptiResult result)
+{
+    const char *words = NULL;
+    cupti->cuptiGetResultString(result, &words);
+    return words ? words : "unknown CUPTI result";
+}

@@ -1,0 +1,241 @@
+#include "injected/entry/capture.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "injected/collect/cupti_activity.h"
+#include "injected/record/recorder.h"
+#include "injected/registry/registry.h"
+#include "wire/settings.h"
+
+enum range_kind { RANGE_NONE, RANGE_API, RANGE_PROFILER, RANGE_NVTX };
+
+#define SETTLE_NS (5 * NS_PER_S) /* a kernel that runs longer than this after the end of capture is left out */
+
+static struct capture {
+    const struct settings *settings;
+    enum range_kind range;
+    struct text name, domain; /* of RANGE_NVTX; domain.bytes NULL: any */
+    pthread_mutex_t lock;
+    unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
+    bool in_window; /* of time */
+    bool on;        /* what is recorded now */
+    bool cupti_ready;
+    bool cupti_on; /* kinds are enabled */
+    uint64_t off_since;
+} capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Brings recording to what it should be. Under the lock. */
+static void apply(const char *reason)
+{
+    bool wanted = capture.in_window && capture.open > 0;
+    if (wanted && capture.cupti_ready && !capture.cupti_on) {
+        cupti_activity_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, true);
+        capture.cupti_on = true;
+    }
+    if (wanted == capture.on)
+        return;
+    capture.on = wanted;
+    capture.off_since = clock_now();
+    recorder_switch(wanted, reason);
+}
+
+static void open_by(int change, const char *reason)
+{
+    pthread_mutex_lock(&capture.lock);
+    if (change > 0 || capture.open > 0)
+        capture.open = (unsigned)((int)capture.open + change);
+    apply(reason);
+    pthread_mutex_unlock(&capture.lock);
+}
+
+static void open_set(bool on, const char *reason)
+{
+    pthread_mutex_lock(&capture.lock);
+    capture.open = on;
+    apply(reason);
+    pthread_mutex_unlock(&capture.lock);
+}
+
+/* --- cudaProfilerStart and Stop --- */
+
+static void profiler_asked(void *data, const struct profiler_event *event)
+{
+    (void)data;
+    open_set(event->start, event->start ? "cudaProfilerStart" : "cudaProfilerStop");
+}
+
+/* --- an NVTX range --- */
+
+/* Pushes of this thread since the range that was asked for, in its domain; and that domain. */
+static __thread struct {
+    unsigned depth;
+    uint32_t domain;
+} pushed;
+
+#define STARTED_MAX 64 /* start/end ranges of the name that can be open at once */
+static uint64_t started[STARTED_MAX];
+
+/* Numbers of the domains named as asked for: NVTX may only say the name once, before the first range. */
+#define DOMAINS_MAX 16
+static uint32_t matching_domains[DOMAINS_MAX];
+static unsigned matching_domain_count;
+
+static bool same(struct text a, struct text b)
+{
+    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+static void domain_named(void *data, const struct nvtx_name_event *event)
+{
+    (void)data;
+    if (event->named != NVTX_NAMED_DOMAIN || !capture.domain.bytes || !same(event->text, capture.domain))
+        return;
+    if (matching_domain_count < DOMAINS_MAX)
+        matching_domains[matching_domain_count++] = event->domain;
+}
+
+static bool domain_matches(uint32_t domain)
+{
+    if (!capture.domain.bytes)
+        return true;
+    for (unsigned i = 0; i < matching_domain_count; i++)
+        if (matching_domains[i] == domain)
+            return true;
+    return false;
+}
+
+static bool range_matches(const struct nvtx_event *event)
+{
+    return event->message.length == capture.name.length && domain_matches(event->domain) &&
+           same(event->message, capture.name);
+}
+
+static bool note_started(uint64_t range, uint64_t instead_of)
+{
+    for (unsigned i = 0; i < STARTED_MAX; i++) {
+        uint64_t expected = instead_of;
+        if (__atomic_compare_exchange_n(&started[i], &expected, range, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+static void nvtx_before_recorder(void *data, const struct nvtx_event *event)
+{
+    (void)data;
+    if (event->what == SPOOL_NVTX_PUSH) {
+        if (pushed.depth > 0) {
+            pushed.depth += event->domain == pushed.domain;
+        } else if (range_matches(event)) {
+            pushed.depth = 1;
+            pushed.domain = event->domain;
+            open_by(1, "NVTX range");
+        }
+    } else if (event->what == SPOOL_NVTX_START && range_matches(event) && note_started(event->range, 0)) {
+        open_by(1, "NVTX range");
+    }
+}
+
+static void nvtx_after_recorder(void *data, const struct nvtx_event *event)
+{
+    (void)data;
+    if (event->what == SPOOL_NVTX_POP && pushed.depth > 0 && event->domain == pushed.domain) {
+        if (--pushed.depth == 0)
+            open_by(-1, "end of NVTX range");
+    } else if (event->what == SPOOL_NVTX_END && event->range && note_started(0, event->range)) {
+        open_by(-1, "end of NVTX range");
+    }
+}
+
+/* --- settings, clock, CUPTI --- */
+
+static enum range_kind parse_range(const char *text)
+{
+    if (!text || strcmp(text, "none") == 0)
+        return RANGE_NONE;
+    if (strcmp(text, "api") == 0)
+        return RANGE_API;
+    if (strcmp(text, "cudaProfilerApi") == 0)
+        return RANGE_PROFILER;
+    if (strncmp(text, "nvtx:", 5) != 0)
+        return RANGE_NONE;
+    const char *name = text + 5, *at = strrchr(name, '@');
+    capture.name = (struct text){name, (uint32_t)(at ? (size_t)(at - name) : strlen(name))};
+    if (at)
+        capture.domain = (struct text){at + 1, (uint32_t)strlen(at + 1)};
+    return RANGE_NVTX;
+}
+
+int capture_init(const struct settings *settings)
+{
+    capture.settings = settings;
+    capture.range = parse_range(settings->capture_range);
+    capture.open = capture.range == RANGE_NONE;
+    int failed = 0;
+    if (capture.range == RANGE_PROFILER)
+        failed |= registry_profiler_register(profiler_asked, NULL);
+    if (capture.range == RANGE_NVTX)
+        failed |= registry_nvtx_name_register(domain_named, NULL) | registry_nvtx_register(nvtx_before_recorder, NULL);
+    return failed;
+}
+
+int capture_init_last(void)
+{
+    int failed = capture.range == RANGE_NVTX ? registry_nvtx_register(nvtx_after_recorder, NULL) : 0;
+    capture_follow_clock(clock_now());
+    return failed;
+}
+
+void capture_leave(void)
+{
+    pthread_mutex_init(&capture.lock, NULL);
+    capture.on = capture.cupti_ready = capture.cupti_on = false;
+}
+
+void capture_restart(void)
+{
+    capture_follow_clock(clock_now());
+}
+
+void capture_ask(bool on)
+{
+    open_set(on, on ? "gputrace_start" : "gputrace_stop");
+}
+
+bool capture_is_on(void)
+{
+    return __atomic_load_n(&capture.on, __ATOMIC_RELAXED);
+}
+
+uint64_t capture_follow_clock(uint64_t now)
+{
+    uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
+    pthread_mutex_lock(&capture.lock);
+    capture.in_window = now >= start && (stop == 0 || now < stop);
+    apply(capture.in_window ? "start" : "end of --duration");
+    pthread_mutex_unlock(&capture.lock);
+    if (now < start)
+        return start;
+    return stop > now ? stop : UINT64_MAX;
+}
+
+void capture_cupti_ready(void)
+{
+    pthread_mutex_lock(&capture.lock);
+    capture.cupti_ready = true;
+    apply("start");
+    pthread_mutex_unlock(&capture.lock);
+}
+
+void capture_settle(unsigned untimed)
+{
+    pthread_mutex_lock(&capture.lock);
+    bool settled = untimed == 0 || clock_now() - capture.off_since > SETTLE_NS;
+    if (!capture.on && capture.cupti_on && settled) {
+        capture.cupti_on = false;
+        cupti_activity_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, false);
+    }
+    pthread_mutex_unlock(&capture.lock);
+}

@@ -1,0 +1,40 @@
+/*
+ * When recording is on: within the time window, and within whatever `--capture-range` names.
+ *
+ * Everything that turns recording on does so before the call returns, so that what follows it is recorded. What turns
+ * it off marks the moment; CUPTI itself is switched off a little later by the service thread, when no GPU work is on
+ * its way any more, and the reader leaves out what was launched after the mark.
+ */
+#ifndef GPUTRACE_INJECTED_ENTRY_CAPTURE_H
+#define GPUTRACE_INJECTED_ENTRY_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct settings;
+
+/* Before the recorder subscribes: what opens a range must be heard first … */
+int capture_init(const struct settings *settings);
+/* … and after it: what closes one, last. */
+int capture_init_last(void);
+
+/* Asked by the program (gputrace.h): on, off. */
+void capture_ask(bool on);
+bool capture_is_on(void);
+
+/* Follows the clock: turns recording on or off when the window says so. Gives the moment (CLOCK_REALTIME, ns) at which
+ * it wants to be called again, UINT64_MAX for never. Called by the service thread. */
+uint64_t capture_follow_clock(uint64_t now);
+
+/* In a forked child: forgets the parent's CUPTI … */
+void capture_leave(void);
+/* … and when the child has a spool of its own: writes into it what is recorded. */
+void capture_restart(void);
+
+/* CUPTI is there: whatever recording is now, it becomes. */
+void capture_cupti_ready(void);
+
+/* For the service thread: switches CUPTI's kinds off when recording is off and UNTIMED records are none. */
+void capture_settle(unsigned untimed);
+
+#endif

@@ -1,0 +1,186 @@
+#include "injected/entry/library.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "injected/collect/cuda_versions.h"
+#include "injected/collect/cupti_activity.h"
+#include "injected/collect/cupti_callbacks.h"
+#include "injected/collect/cupti_library.h"
+#include "injected/collect/nvtx_domains.h"
+#include "injected/entry/capture.h"
+#include "injected/entry/service.h"
+#include "injected/record/chunks.h"
+#include "injected/record/recorder.h"
+#include "injected/record/spool_file.h"
+#include "injected/registry/registry.h"
+#include "wire/settings.h"
+
+static struct library {
+    struct settings settings;
+    pthread_mutex_t lock;
+    bool decided;   /* whether to record was decided for this process */
+    bool recording; /* the spool is open */
+    bool prepared;  /* what is done once in a process and its forks: subscribers, handlers */
+    bool cuda;      /* CUPTI was started, or was tried */
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void finish(void)
+{
+    struct spool_header *header = spool_file_header();
+    if (!library.recording || header->pid != (uint32_t)getpid())
+        return;
+    service_finish();
+    header->finished = clock_now();
+    __atomic_store_n(&header->state, SPOOL_FINISHED, __ATOMIC_RELEASE);
+}
+
+/* A forked child is a process of its own: it leaves the parent's spool, and gets one when it has something to record.
+ * CUPTI is neither called nor, with the parent's CUDA, of any use in it. */
+static void after_fork_in_child(void)
+{
+    chunks_leave();
+    cupti_activity_leave();
+    nvtx_domains_leave();
+    capture_leave();
+    pthread_mutex_init(&library.lock, NULL);
+    library.decided = library.recording = library.cuda = false;
+}
+
+/* Hears NVTX before everybody else, so that a forked child that uses it gets a spool in time. */
+static void wake(void)
+{
+    if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start())
+        nvtx_domains_retell();
+}
+
+static void wake_by_event(void *data, const struct nvtx_event *event)
+{
+    (void)data, (void)event;
+    wake();
+}
+
+static void wake_by_name(void *data, const struct nvtx_name_event *event)
+{
+    (void)data, (void)event;
+    wake();
+}
+
+static bool prepare(void)
+{
+    if (library.prepared) {
+        capture_restart();
+        return true;
+    }
+    int failed = registry_nvtx_register(wake_by_event, NULL) | registry_nvtx_name_register(wake_by_name, NULL);
+    failed |= capture_init(&library.settings);
+    failed |= recorder_subscribe((uint64_t)library.settings.trace);
+    failed |= capture_init_last();
+    failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
+    failed |= atexit(finish);
+    library.prepared = !failed;
+    return library.prepared;
+}
+
+static bool open_spool(void)
+{
+    const char *directory = library.settings.spool_directory;
+    if (!directory || !*directory)
+        return false;
+    if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
+        warning("cannot record this process: no spool in '%s': %m", directory);
+        return false;
+    }
+    library.recording = true;
+    if (!prepare() || service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0) {
+        warning("cannot record this process: %m");
+        return false;
+    }
+    return true;
+}
+
+/* Once for a process and its forks. The environment is the program's to change, so its texts are copied. */
+static void read_settings(void)
+{
+    if (library.prepared)
+        return;
+    settings_read(&library.settings);
+#define COPY(field, variable) library.settings.field = library.settings.field ? strdup(library.settings.field) : NULL;
+    SETTINGS_TEXTS(COPY)
+#undef COPY
+    log_set_level((enum log_level)library.settings.verbose);
+}
+
+bool library_start(void)
+{
+    int saved = errno;
+    pthread_mutex_lock(&library.lock);
+    if (!library.decided) {
+        library.decided = true;
+        read_settings();
+        library.recording = open_spool();
+    }
+    bool recording = library.recording;
+    pthread_mutex_unlock(&library.lock);
+    errno = saved;
+    return recording;
+}
+
+/* --- CUDA --- */
+
+static void *take_buffer(size_t *bytes)
+{
+    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
+    if (!chunk)
+        return NULL;
+    *bytes = chunk_room(chunk);
+    return chunk_data(chunk);
+}
+
+static void give_back_buffer(void *room, size_t used)
+{
+    chunk_done(chunk_of_data(room), used);
+}
+
+static const struct activity_store store = {
+    .header = spool_file_header,
+    .take = take_buffer,
+    .done = give_back_buffer,
+};
+
+static int start_cupti(char *why, size_t size)
+{
+    const struct cupti *cupti = cupti_load(library.settings.cupti, why, size);
+    if (!cupti)
+        return -1;
+    verbose("pid %d: CUPTI %u from '%s'", (int)getpid(), cupti->version, cupti->path);
+    recorder_note(SPOOL_NOTE_VERBOSE, "CUPTI %u from '%s'", cupti->version, cupti->path);
+    cuda_versions_read(&spool_file_header()->driver_version, &spool_file_header()->runtime_version);
+    if (cupti_callbacks_init(cupti, why, size) != 0)
+        return -1;
+    return cupti_activity_init(cupti, &store, why, size);
+}
+
+void library_start_cuda(void)
+{
+    int saved = errno;
+    if (!library_start())
+        return;
+    pthread_mutex_lock(&library.lock);
+    bool first = !library.cuda;
+    library.cuda = true;
+    pthread_mutex_unlock(&library.lock);
+    char why[1024];
+    if (first && start_cupti(why, sizeof(why)) == 0) {
+        capture_cupti_ready();
+    } else if (first) {
+        warning("CUDA is not recorded: %s", why);
+        recorder_note(SPOOL_NOTE_WARNING, "CUDA is not recorded: %s", why);
+    }
+    errno = saved;
+}

@@ -1,0 +1,17 @@
+/*
+ * The service thread: every flush interval it collects the GPU's times and the names behind pointers, and follows the
+ * clock.
+ */
+#ifndef GPUTRACE_INJECTED_ENTRY_SERVICE_H
+#define GPUTRACE_INJECTED_ENTRY_SERVICE_H
+
+#include <stdint.h>
+
+/* Starts the thread. Gives 0, or -1 with errno set. */
+int service_start(uint64_t flush_interval_ns);
+
+/* At the end of the process: waits a moment for the times of GPU work that is done or almost done, and stops the
+ * thread. */
+void service_finish(void);
+
+#endif

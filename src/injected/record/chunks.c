@@ -1,0 +1,199 @@
+#include "injected/record/chunks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "injected/record/spool_file.h"
+#include "injected/record/thread.h"
+
+#define STOCK_MAX 64u
+#define STOCK_START 2u  /* fresh segments kept ready at first */
+#define STOCK_LIMIT 16u /* and when they go fast */
+
+static struct stock {
+    pthread_mutex_t lock;
+    pthread_cond_t low;
+    struct spool_chunk *chunks[STOCK_MAX]; /* ready ones, fresh and left over */
+    unsigned count;
+    unsigned fresh_wanted;
+    uint64_t sequence;
+    uint32_t generation;
+    bool open;
+    bool no_room;
+    bool told;
+} stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .generation = 1};
+
+static uint64_t smallest(enum spool_chunk_type type)
+{
+    return type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
+}
+
+static unsigned fresh_count(void)
+{
+    unsigned fresh = 0;
+    for (unsigned i = 0; i < stock.count; i++)
+        fresh += stock.chunks[i]->bytes == SPOOL_SEGMENT_BYTES;
+    return fresh;
+}
+
+/* The smallest ready chunk that is large enough: rests go before fresh ones. Under the lock. */
+static struct spool_chunk *pick(enum spool_chunk_type type)
+{
+    unsigned best = STOCK_MAX;
+    for (unsigned i = 0; i < stock.count; i++) {
+        bool fits = stock.chunks[i]->bytes >= smallest(type);
+        if (fits && (best == STOCK_MAX || stock.chunks[i]->bytes < stock.chunks[best]->bytes))
+            best = i;
+    }
+    if (best == STOCK_MAX)
+        return NULL;
+    struct spool_chunk *chunk = stock.chunks[best];
+    stock.chunks[best] = stock.chunks[--stock.count];
+    return chunk;
+}
+
+/* Keeps CHUNK for later; the caller drops it when there is no room for it here. Under the lock. */
+static bool keep(struct spool_chunk *chunk)
+{
+    if (stock.count == STOCK_MAX)
+        return false;
+    stock.chunks[stock.count++] = chunk;
+    return true;
+}
+
+/* Cuts CHUNK after BYTES (aligned); gives the rest, ready and held, or NULL when it is too small for anything. The new
+ * header stands before the old one is shortened, so that a reader finds a whole chain at any moment. */
+static struct spool_chunk *cut(struct spool_chunk *chunk, uint64_t bytes)
+{
+    if (chunk->bytes - bytes < RECORDS_CHUNK_BYTES)
+        return NULL;
+    struct spool_chunk *rest = (struct spool_chunk *)((char *)chunk + bytes);
+    *rest = (struct spool_chunk){.magic = SPOOL_CHUNK_MAGIC, .bytes = chunk->bytes - bytes};
+    rest->reserved[0] = chunk->reserved[0];
+    segment_hold(rest);
+    __atomic_store_n(&chunk->bytes, bytes, __ATOMIC_RELEASE);
+    return rest;
+}
+
+static void put_back(struct spool_chunk *rest)
+{
+    if (!rest)
+        return;
+    pthread_mutex_lock(&stock.lock);
+    bool kept = keep(rest);
+    pthread_mutex_unlock(&stock.lock);
+    if (!kept)
+        segment_drop(rest);
+}
+
+static void tell_no_room(int failure)
+{
+    if (__atomic_exchange_n(&stock.told, true, __ATOMIC_RELAXED))
+        return;
+    errno = failure;
+    warning("the spool cannot grow (%m): recording stops until there is room; --spool-dir chooses another disk");
+}
+
+static struct spool_chunk *grow(void)
+{
+    struct spool_chunk *chunk = spool_file_grow();
+    if (!chunk && stock.open)
+        tell_no_room(errno);
+    __atomic_store_n(&stock.no_room, chunk == NULL, __ATOMIC_RELAXED);
+    return chunk;
+}
+
+static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
+{
+    chunk->opened = clock_now();
+    chunk->thread = (uint32_t)syscall(SYS_gettid);
+    chunk->used = 0;
+    chunk->type = (uint16_t)type;
+    chunk->sequence = __atomic_add_fetch(&stock.sequence, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&chunk->state, SPOOL_IN_USE, __ATOMIC_RELEASE);
+}
+
+struct spool_chunk *chunk_take(enum spool_chunk_type type)
+{
+    int saved = errno;
+    pthread_mutex_lock(&stock.lock);
+    struct spool_chunk *chunk = stock.open ? pick(type) : NULL;
+    unsigned fresh = fresh_count();
+    if (fresh == 0 && stock.fresh_wanted < STOCK_LIMIT)
+        stock.fresh_wanted *= 2;
+    bool low = fresh < stock.fresh_wanted;
+    pthread_mutex_unlock(&stock.lock);
+    if (low)
+        pthread_cond_signal(&stock.low);
+    if (!chunk)
+        chunk = stock.open ? grow() : NULL;
+    if (chunk && type == SPOOL_RECORDS)
+        put_back(cut(chunk, RECORDS_CHUNK_BYTES));
+    if (chunk)
+        hand_out(chunk, type);
+    errno = saved;
+    return chunk;
+}
+
+void chunk_done(struct spool_chunk *chunk, uint64_t used)
+{
+    uint64_t bytes = (sizeof(*chunk) + used + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+    struct spool_chunk *rest = bytes < chunk->bytes ? cut(chunk, bytes) : NULL;
+    __atomic_store_n(&chunk->used, used, __ATOMIC_RELEASE);
+    __atomic_store_n(&chunk->state, SPOOL_DONE, __ATOMIC_RELEASE);
+    put_back(rest);
+    segment_drop(chunk);
+}
+
+/* Our thread: keeps fresh segments in stock. */
+static void *stock_up(void *unused)
+{
+    (void)unused;
+    thread_become_ours("gputrace-spool");
+    for (;;) {
+        pthread_mutex_lock(&stock.lock);
+        while (fresh_count() >= stock.fresh_wanted || stock.count == STOCK_MAX)
+            pthread_cond_wait(&stock.low, &stock.lock);
+        pthread_mutex_unlock(&stock.lock);
+        struct spool_chunk *chunk = grow();
+        if (chunk)
+            put_back(chunk);
+        else
+            usleep(100 * 1000); /* no room: try again, but not as fast as the disk can refuse */
+    }
+    return NULL;
+}
+
+int chunks_open(const char *directory, uint64_t trace_bits)
+{
+    if (!spool_file_open(directory, trace_bits))
+        return -1;
+    struct spool_chunk *first = spool_file_grow();
+    if (!first)
+        return -1;
+    stock.fresh_wanted = STOCK_START;
+    stock.open = true;
+    put_back(first);
+    return thread_start(stock_up, NULL);
+}
+
+uint32_t chunks_generation(void)
+{
+    return __atomic_load_n(&stock.generation, __ATOMIC_RELAXED);
+}
+
+void chunks_leave(void)
+{
+    spool_file_leave();
+    uint32_t generation = stock.generation + 1;
+    memset(&stock, 0, sizeof(stock));
+    pthread_mutex_init(&stock.lock, NULL);
+    pthread_cond_init(&stock.low, NULL);
+    stock.generation = generation;
+}

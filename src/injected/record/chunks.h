@@ -1,0 +1,51 @@
+/*
+ * Chunks of the spool, ready before they are asked for.
+ *
+ * A thread of ours keeps a few fresh segments in stock, more when they go faster. What comes back half empty is cut,
+ * and the rest handed out again. Asking takes a lock that is only ever held for a few instructions; when the stock is
+ * empty the asking thread grows the file itself rather than lose anything.
+ */
+#ifndef GPUTRACE_INJECTED_RECORD_CHUNKS_H
+#define GPUTRACE_INJECTED_RECORD_CHUNKS_H
+
+#include <stdint.h>
+
+#include "wire/spool.h"
+
+/* Size of a chunk with its header that a thread's own records are written to. */
+#define RECORDS_CHUNK_BYTES ((uint64_t)64 << 10)
+/* A CUPTI buffer is at least this large. */
+#define CUPTI_CHUNK_BYTES_MIN ((uint64_t)256 << 10)
+
+/* Opens the spool of this process in DIRECTORY, with one segment in stock. Gives 0, or -1 with errno set. */
+int chunks_open(const char *directory, uint64_t trace_bits);
+
+/* A chunk for this thread, in use, empty; NULL: there is no room. */
+struct spool_chunk *chunk_take(enum spool_chunk_type type);
+
+/* The chunk holds USED bytes of data and is finished with; the rest of its room is handed out again. */
+void chunk_done(struct spool_chunk *chunk, uint64_t used);
+
+/* Bytes of data that the chunk has room for. */
+static inline uint64_t chunk_room(const struct spool_chunk *chunk)
+{
+    return chunk->bytes - sizeof(*chunk);
+}
+
+static inline char *chunk_data(struct spool_chunk *chunk)
+{
+    return (char *)(chunk + 1);
+}
+
+static inline struct spool_chunk *chunk_of_data(void *data)
+{
+    return (struct spool_chunk *)data - 1;
+}
+
+/* Changes with every fork, so that threads notice that their chunk is not this process's. */
+uint32_t chunks_generation(void);
+
+/* In a forked child: leaves the parent's spool. The next chunks_open() makes an own one. */
+void chunks_leave(void);
+
+#endif

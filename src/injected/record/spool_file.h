@@ -1,0 +1,37 @@
+/*
+ * The spool file of this process, growing by mapped segments: room is allocated on disk and pages are touched here, so
+ * that whoever writes into a segment later neither faults nor dies of SIGBUS.
+ *
+ * A segment starts its life as one chunk (wire/spool.h). Whoever uses chunks counts them with segment_hold and
+ * segment_drop; a segment that nobody holds is unmapped, and its bytes stay in the file.
+ */
+#ifndef GPUTRACE_INJECTED_RECORD_SPOOL_FILE_H
+#define GPUTRACE_INJECTED_RECORD_SPOOL_FILE_H
+
+#include <stdint.h>
+
+#include "wire/spool.h"
+
+#define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
+
+/*
+ * Makes DIRECTORY/PID-N.spool (0600, new) with its header filled in but for what only collectors know. Gives the mapped
+ * header, or NULL with errno set.
+ */
+struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits);
+
+/* The header of the open file, or a private one when there is none, so that counters can always be written. */
+struct spool_header *spool_file_header(void);
+
+/* Adds a segment. Gives its one chunk, held once, or NULL with errno set (ENOSPC: no room on the disk). May take a
+ * millisecond; one thread at a time. */
+struct spool_chunk *spool_file_grow(void);
+
+void segment_hold(struct spool_chunk *chunk);
+void segment_drop(struct spool_chunk *chunk);
+
+/* In a forked child: what is mapped becomes a private copy of this process, so that nothing it does reaches the
+ * parent's file, and the file is forgotten. Async-signal-safe. */
+void spool_file_leave(void);
+
+#endif

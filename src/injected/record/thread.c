@@ -1,0 +1,31 @@
+#include "injected/record/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#define STACK_BYTES ((size_t)256 << 10)
+
+int thread_start(void *(*run)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int failure = pthread_create(&thread, &attributes, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    errno = failure ? failure : errno;
+    return failure ? -1 : 0;
+}
+
+void thread_become_ours(const char *name)
+{
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+}
