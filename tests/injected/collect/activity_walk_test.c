@@ -1,0 +1,134 @@
+#include "injected/collect/activity_walk.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "injected/collect/cupti_library.h"
+#include "injected/registry/registry.h"
+
+static char told[256];
+
+static void hear(void *data, const struct pointer_name_event *event)
+{
+    (void)data;
+    strncat(told, event->text.bytes, event->text.length);
+    strcat(told, " ");
+}
+
+static int subscribe(void **state)
+{
+    (void)state;
+    return registry_pointer_name_register(hear, NULL);
+}
+
+static CUpti_ActivityKernel10 *put_kernel(uint8_t *at, const char *name, bool in_flight)
+{
+    CUpti_ActivityKernel10 *kernel = (CUpti_ActivityKernel10 *)at;
+    kernel->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    if (in_flight)
+        *(uint32_t *)at |= SPOOL_IN_FLIGHT;
+    kernel->name = name;
+    return kernel;
+}
+
+static void sizes_of_the_headers_own_version_are_known(void **state)
+{
+    (void)state;
+    struct spool_header header = {0};
+    activity_walk_init(&header, CUPTI_API_VERSION);
+    assert_int_equal(header.cupti_version, CUPTI_API_VERSION);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], sizeof(CUpti_ActivityKernel10));
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_RUNTIME], sizeof(CUpti_ActivityAPI));
+    struct spool_header old = {0};
+    activity_walk_init(&old, 18);
+    assert_int_equal(old.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 200);
+    struct spool_header between = {0}; /* not measured: learnt from complete buffers */
+    activity_walk_init(&between, 24);
+    assert_int_equal(between.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 0);
+    assert_int_equal(between.record_bytes[CUPTI_ACTIVITY_KIND_DRIVER], 40);
+}
+
+static void names_come_once_and_from_records_in_flight_too(void **state)
+{
+    (void)state;
+    static uint8_t data[4096] __attribute__((aligned(64)));
+    struct spool_header header = {0};
+    activity_walk_init(&header, CUPTI_API_VERSION);
+    const size_t kernel = sizeof(CUpti_ActivityKernel10);
+    static const char one[] = "one", two[] = "two", three[] = "three";
+    put_kernel(data, one, false);
+    put_kernel(data + kernel, one, true);
+    put_kernel(data + 2 * kernel, two, true);
+    size_t walked = 0;
+    told[0] = '\0';
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 2);
+    assert_string_equal(told, "one two ");
+    assert_int_equal(walked, 3 * kernel);
+
+    CUpti_ActivityKernel10 *late = put_kernel(data + 3 * kernel, NULL, true); /* CUPTI is still writing it */
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 3);
+    assert_int_equal(walked, 3 * kernel);
+    late->name = three;
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 3);
+    assert_string_equal(told, "one two three ");
+    assert_int_equal(walked, 4 * kernel);
+}
+
+static void an_unknown_kind_ends_the_walk(void **state)
+{
+    (void)state;
+    static uint8_t data[1024] __attribute__((aligned(64)));
+    struct spool_header header = {0};
+    activity_walk_init(&header, CUPTI_API_VERSION);
+    *(uint32_t *)data = 62;
+    size_t walked = 0;
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 0);
+    assert_int_equal(walked, 0);
+    *(uint32_t *)data = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; /* cut by the buffer's end */
+    assert_int_equal(activity_walk_in_use(&header, data, 100, &walked), 0);
+    assert_int_equal(walked, 0);
+}
+
+/* An iterator as CUPTI's, over records of 40 (API) and 208 bytes (kernels of 12.9). */
+static CUptiResult next_record(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    uint8_t *at = buffer;
+    if (*record)
+        at = (uint8_t *)*record + ((*record)->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? 40 : 208);
+    if (at >= buffer + valid)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    *record = (CUpti_Activity *)at;
+    return CUPTI_SUCCESS;
+}
+
+static void sizes_are_learnt_from_complete_buffers(void **state)
+{
+    (void)state;
+    static uint8_t data[1024] __attribute__((aligned(64)));
+    struct spool_header header = {0};
+    activity_walk_init(&header, 28);
+    put_kernel(data, "four", false);
+    *(uint32_t *)(data + 208) = CUPTI_ACTIVITY_KIND_RUNTIME;
+    put_kernel(data + 248, "five", false);
+    struct cupti cupti = {.cuptiActivityGetNextRecord = next_record};
+    told[0] = '\0';
+    activity_walk_complete(&cupti, &header, data, 456);
+    assert_string_equal(told, "four five ");
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 208);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_RUNTIME], 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_of_the_headers_own_version_are_known),
+        cmocka_unit_test(names_come_once_and_from_records_in_flight_too),
+        cmocka_unit_test(an_unknown_kind_ends_the_walk),
+        cmocka_unit_test(sizes_are_learnt_from_complete_buffers),
+    };
+    return cmocka_run_group_tests_name("collect/activity_walk", tests, subscribe, NULL);
+}

@@ -1,0 +1,132 @@
+#include "injected/record/writer.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "injected/record/chunks.h"
+#include "injected/record/spool_file.h"
+#include "tests/injected/spool_reading.h"
+
+static char *directory;
+
+static int open_spool(void **state)
+{
+    (void)state;
+    directory = new_directory();
+    return chunks_open(directory, 0);
+}
+
+static int remove_spool(void **state)
+{
+    (void)state;
+    remove_directory(directory);
+    return 0;
+}
+
+static void write_memory(uint64_t address)
+{
+    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+    assert_non_null(record);
+    record->address = address;
+    record->thread = writer_thread();
+    writer_commit(&record->head);
+}
+
+static void a_record_is_seen_when_it_is_committed(void **state)
+{
+    (void)state;
+    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+    record->address = 42;
+    struct reading before = read_spool(directory, getpid());
+    assert_int_equal(count_records(&before, SPOOL_RECORD_MEMORY), 0);
+    writer_commit(&record->head);
+    struct reading after = read_spool(directory, getpid());
+    const struct spool_memory *seen = find_record(&after, SPOOL_RECORD_MEMORY, 0);
+    assert_non_null(seen);
+    assert_int_equal(seen->address, 42);
+    assert_int_equal(seen->head.bytes, sizeof(*seen));
+}
+
+static void the_first_record_of_a_thread_is_its_name(void **state)
+{
+    (void)state;
+    struct reading reading = read_spool(directory, getpid());
+    const struct spool_thread_name *name = find_record(&reading, SPOOL_RECORD_THREAD_NAME, 0);
+    assert_non_null(name);
+    assert_int_equal(name->thread, gettid());
+    assert_int_equal(name->length, strlen("writer_test"));
+    assert_memory_equal(name->text, "writer_test", name->length);
+}
+
+enum { THREADS = 8, RECORDS = 20000 };
+
+static void *write_many(void *number)
+{
+    for (uint64_t i = 0; i < RECORDS; i++)
+        write_memory((uintptr_t)number * RECORDS + i);
+    return NULL;
+}
+
+static void threads_lose_nothing_and_keep_their_order(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, write_many, (void *)(i + 1));
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    struct reading reading = read_spool(directory, getpid());
+    uint64_t next[THREADS + 1] = {0};
+    const struct spool_chunk *chunk;
+    uint64_t last = 0;
+    unsigned total = 0;
+    for (;;) {
+        const struct spool_chunk *best = NULL;
+        for (chunk = NULL; (chunk = next_chunk(&reading, chunk));)
+            if (chunk->type == SPOOL_RECORDS && chunk->sequence > last && (!best || chunk->sequence < best->sequence))
+                best = chunk;
+        if (!best)
+            break;
+        last = best->sequence;
+        for (const char *at = (const char *)(best + 1), *end = at + best->used; at < end;) {
+            const struct spool_memory *record = (const struct spool_memory *)at;
+            at += record->head.bytes;
+            if (record->head.type != SPOOL_RECORD_MEMORY || record->address < RECORDS)
+                continue;
+            uint64_t number = record->address / RECORDS;
+            assert_int_equal(record->address % RECORDS, next[number]++);
+            total++;
+        }
+    }
+    assert_int_equal(total, THREADS * RECORDS);
+}
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    assert_null(writer_begin(SPOOL_RECORD_MEMORY, sizeof(struct spool_memory)));
+}
+
+static void a_handler_in_the_midst_of_a_record_is_turned_away_and_counted(void **state)
+{
+    (void)state;
+    signal(SIGUSR1, interrupt);
+    uint64_t before = spool_file_header()->losses.nested;
+    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+    raise(SIGUSR1);
+    record->address = 43;
+    writer_commit(&record->head);
+    assert_int_equal(spool_file_header()->losses.nested, before + 1);
+    write_memory(44); /* and it goes on */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_is_seen_when_it_is_committed),
+        cmocka_unit_test(the_first_record_of_a_thread_is_its_name),
+        cmocka_unit_test(threads_lose_nothing_and_keep_their_order),
+        cmocka_unit_test(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted),
+    };
+    return cmocka_run_group_tests_name("record/writer", tests, open_spool, remove_spool);
+}
