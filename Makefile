@@ -8,7 +8,9 @@ SAN ?=
 comma := ,
 B := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
 
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion -Werror
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 CFLAGS ?= -O2 -g
@@ -35,7 +37,7 @@ TOOL_LIBS := -lcjson -lz -lstdc++ -lm
 
 all: $(B)/gputrace $(B)/libgputrace.so ## build/gputrace and build/libgputrace.so, which run from there
 
-include samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk
+-include samples/samples.mk tests/simgpu/simgpu.mk src/tool/decode/cbid.mk tests/tests.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(BASE_OBJ)
 	$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
@@ -55,11 +57,55 @@ toolkit:
 	    echo "no CUDA toolkit in CUDA_HOME=$(CUDA_HOME): install it from https://developer.nvidia.com/cuda-downloads" \
 	         "(or your distribution's nvidia-cuda-toolkit), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
 
+setup: build/.setup ## installs what building and testing need, with apt-get
+build/.setup: .ci/setup
+	@.ci/setup $@
+
+demo: setup ## traces a sample, prints its report, says how to look at it
+	@$(MAKE) --no-print-directory all samples simgpu
+	@samples/demo $(B)
+
+test: setup ## builds and tests everything; SAN=address,undefined or SAN=thread with sanitizers
+	@$(MAKE) --no-print-directory all samples simgpu tests check_trace
+	@tests/run -b $(B)
+
+check-samples: setup ## traces every sample, on the GPU where there is one, and compares with what it did
+	@$(MAKE) --no-print-directory all samples simgpu check_trace
+	@tests/run -b $(B) tests/samples/
+
+bench: setup ## measures: time to convert, and on a GPU what tracing costs the program
+	@$(MAKE) --no-print-directory all samples simgpu tests
+	@tests/bench/run $(B)
+
+lint: all ## layers, headers, exported symbols, what the library may not call, format, scripts
+	@tests/lint/run $(B)
+
+FORMATTED = $(shell find src include tests samples -name '*.[ch]' -o -name '*.cu')
+fmt: ## formats the sources with clang-format
+	clang-format -i $(FORMATTED)
+
+# What is installed: MODE SOURCE PLACE.
+MAN := $(sort $(wildcard man/*.[1-8]))
+HEADERS := $(sort $(wildcard include/gputrace/*.h))
+INSTALLED = 755:$(B)/gputrace:bin/gputrace 755:$(B)/libgputrace.so:lib/libgputrace.so \
+    $(foreach header,$(HEADERS),644:$(header):$(header)) \
+    $(foreach page,$(MAN),644:$(page):share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
+    644:src/tool/cli/completion.bash:share/bash-completion/completions/gputrace \
+    644:src/tool/cli/completion.zsh:share/zsh/site-functions/_gputrace
+part = $(word $(2),$(subst :, ,$(1)))
+
+install: all ## into PREFIX (/usr/local), below DESTDIR
+	$(foreach file,$(INSTALLED),install -D -m $(call part,$(file),1) $(call part,$(file),2) \
+	    '$(DESTDIR)$(PREFIX)/$(call part,$(file),3)' &&) true
+
+uninstall: ## removes what install put there
+	$(foreach file,$(INSTALLED),rm -f '$(DESTDIR)$(PREFIX)/$(call part,$(file),3)' &&) true
+
 clean: ## removes what was built
 	rm -rf build
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
-	    awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' Makefile samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk | sed -E 's/:.*## /\t/' | sort | \
+	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
-.PHONY: all toolkit clean help
+.PHONY: all toolkit setup demo test check-samples bench lint fmt install uninstall clean help

@@ -84,18 +84,6 @@ void json_end(struct json_out *json)
     sink_char(json->sink, level.close);
 }
 
-void json_key(struct json_out *json, const char *key)
-{
-    separate(json);
-    sink_char(json->sink, '"');
-    sink_text(json->sink, key);
-    if (json->pretty)
-        sink_bytes(json->sink, "\": ", 3);
-    else
-        sink_bytes(json->sink, "\":", 2);
-    json->has_key = true;
-}
-
 static bool plain(unsigned char c)
 {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
@@ -135,6 +123,27 @@ void json_escape(struct sink *sink, const char *text, size_t length)
             sink_bytes(sink, text + at, size);
         at += size ? size : 1;
     }
+}
+
+void json_key(struct json_out *json, const char *key)
+{
+    separate(json);
+    sink_char(json->sink, '"');
+    sink_text(json->sink, key);
+    if (json->pretty)
+        sink_bytes(json->sink, "\": ", 3);
+    else
+        sink_bytes(json->sink, "\":", 2);
+    json->has_key = true;
+}
+
+void json_key_text(struct json_out *json, const char *key, size_t length)
+{
+    separate(json);
+    sink_char(json->sink, '"');
+    json_escape(json->sink, key, length);
+    sink_text(json->sink, json->pretty ? "\": " : "\":");
+    json->has_key = true;
 }
 
 void json_string_n(struct json_out *json, const char *text, size_t length)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 #define BLOCK_BYTES (256 * 1024)
 
 void sink_init_memory(struct sink *sink)
@@ -77,20 +79,16 @@ char *sink_make_room(struct sink *sink, size_t size)
 
 void sink_u64(struct sink *sink, uint64_t value)
 {
-    char digits[20];
-    size_t at = sizeof(digits);
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    sink_bytes(sink, digits + at, sizeof(digits) - at);
+    char *room = sink_reserve(sink, NUMBER_ROOM);
+    if (room)
+        sink->length += (size_t)(number_u64(room, value) - room);
 }
 
 void sink_i64(struct sink *sink, int64_t value)
 {
-    if (value < 0)
-        sink_char(sink, '-');
-    sink_u64(sink, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    char *room = sink_reserve(sink, NUMBER_ROOM);
+    if (room)
+        sink->length += (size_t)(number_i64(room, value) - room);
 }
 
 void sink_vformat(struct sink *sink, const char *format, va_list args)

@@ -25,6 +25,11 @@ static int64_t number(const char *variable, int64_t otherwise)
     return errno || *end ? otherwise : value;
 }
 
+void settings_init(struct settings *settings)
+{
+    *settings = defaults;
+}
+
 void settings_read(struct settings *settings)
 {
     *settings = defaults;

@@ -11,17 +11,17 @@
 
 /*      field            variable                     what it holds */
 #define SETTINGS_TEXTS(X)                                                                                           \
-    X(spool_directory, "GPUTRACE_SPOOL")         /* directory of this run's spool files; absent: do nothing at all */ \
-    X(library, "GPUTRACE_LIBRARY")               /* path of libgputrace.so, for gputrace.h */                          \
-    X(cupti, "GPUTRACE_CUPTI")                   /* path of the libcupti to load, before any search */                 \
-    X(capture_range, "GPUTRACE_CAPTURE_RANGE")   /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */
-#define SETTINGS_NUMBERS(X)                                                                                         \
-    X(trace, "GPUTRACE_TRACE")                   /* bits of enum trace_bits */                                       \
-    X(graph_nodes, "GPUTRACE_GRAPH_NODES")       /* 1: a record for each node; 0: one for each graph launch */       \
-    X(start_at, "GPUTRACE_START_AT")             /* ns of CLOCK_REALTIME: nothing is recorded before; 0: at once */  \
-    X(stop_at, "GPUTRACE_STOP_AT")               /* ns of CLOCK_REALTIME: nothing is recorded after; 0: never */     \
-    X(flush_interval_ms, "GPUTRACE_FLUSH_MS")    /* how often GPU times are collected */                             \
-    X(verbose, "GPUTRACE_VERBOSE")               /* enum log_level */
+    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: do nothing at all */ \
+    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                         \
+    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                \
+    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */
+#define SETTINGS_NUMBERS(X)                                                                                      \
+    X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                      \
+    X(graph_nodes, "GPUTRACE_GRAPH_NODES")    /* 1: a record for each node; 0: one for each graph launch */      \
+    X(start_at, "GPUTRACE_START_AT")          /* ns of CLOCK_REALTIME: nothing is recorded before; 0: at once */ \
+    X(stop_at, "GPUTRACE_STOP_AT")            /* ns of CLOCK_REALTIME: nothing is recorded after; 0: never */    \
+    X(flush_interval_ms, "GPUTRACE_FLUSH_MS") /* how often GPU times are collected */                            \
+    X(verbose, "GPUTRACE_VERBOSE")            /* enum log_level */
 
 struct settings {
 #define FIELD(field, variable) const char *field;
@@ -34,18 +34,18 @@ struct settings {
 
 /* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
  *      bit      name on the command line, on by default, what it is */
-#define TRACE_BITS(X)                                                          \
-    X(KERNEL, "kernel", 1, "kernels")                                           \
-    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")            \
-    X(MEMSET, "memset", 1, "memory sets")                                       \
-    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                              \
-    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself")   \
-    X(SYNC, "sync", 1, "synchronisation: who waited for what")                  \
-    X(EVENT, "event", 1, "CUDA events")                                         \
-    X(STREAM, "stream", 1, "streams and contexts")                              \
-    X(GRAPH, "graph", 1, "CUDA graphs")                                         \
-    X(MEMORY, "memory", 1, "allocations and releases")                          \
-    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                          \
+#define TRACE_BITS(X)                                                         \
+    X(KERNEL, "kernel", 1, "kernels")                                         \
+    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")          \
+    X(MEMSET, "memset", 1, "memory sets")                                     \
+    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                            \
+    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself") \
+    X(SYNC, "sync", 1, "synchronisation: who waited for what")                \
+    X(EVENT, "event", 1, "CUDA events")                                       \
+    X(STREAM, "stream", 1, "streams and contexts")                            \
+    X(GRAPH, "graph", 1, "CUDA graphs")                                       \
+    X(MEMORY, "memory", 1, "allocations and releases")                        \
+    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                        \
     X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")
 
 enum trace_index {
@@ -59,9 +59,12 @@ enum trace_bits {
     TRACE_BITS(BIT)
 #undef BIT
 #define BIT(name, word, on, text) | ((on) << TRACE_INDEX_##name)
-    TRACE_DEFAULT = 0 TRACE_BITS(BIT),
+        TRACE_DEFAULT = 0 TRACE_BITS(BIT),
 #undef BIT
 };
+
+/* Settings as they are when nobody says otherwise. */
+void settings_init(struct settings *settings);
 
 /* Reads all settings from the environment; texts point into it. Absent numbers take their defaults. */
 void settings_read(struct settings *settings);

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 enum option_type {
-    OPTION_FLAG,  /* no argument; sets the bool at `offset` */
-    OPTION_TEXT,  /* stores the argument (const char *, not copied) at `offset` */
-    OPTION_CALL,  /* calls `take` with the settings and the argument (NULL when `argument` is NULL) */
+    OPTION_FLAG, /* no argument; sets the bool at `offset` */
+    OPTION_TEXT, /* stores the argument (const char *, not copied) at `offset` */
+    OPTION_CALL, /* calls `take` with the settings and the argument (NULL when `argument` is NULL) */
 };
 
 struct option_row {
@@ -20,7 +20,7 @@ struct option_row {
     const char *argument; /* what the argument is called in help, "FILE"; NULL: it takes none */
     const char *help;     /* one sentence, lower case, no full stop; a newline starts a further line */
     enum option_type type;
-    size_t offset;        /* of the field in the command's settings */
+    size_t offset; /* of the field in the command's settings */
     /* Checks VALUE and stores it in SETTINGS. Gives 0, or -1 after error(). */
     int (*take)(void *settings, const char *value);
 };
@@ -37,9 +37,9 @@ struct command {
 enum { OPTIONS_ERROR = -1, OPTIONS_HELP = -2 };
 
 /*
- * Parses ARGV (argv[0] is the command's name) into SETTINGS by the rows of COMMAND, and stops at `--` or, as the command
- * runs a program with options of its own, at the first operand when STOP_AT_OPERAND. Without it, options and operands
- * may be mixed, and ARGV is reordered so that the operands come last.
+ * Parses ARGV (argv[0] is the command's name) into SETTINGS by the rows of COMMAND, and stops at `--` or, as the
+ * command runs a program with options of its own, at the first operand when STOP_AT_OPERAND. Without it, options and
+ * operands may be mixed, and ARGV is reordered so that the operands come last.
  * `-h` and `--help` are known to every command. `--word=value`, `--word value`, `-ovalue` and `-o value` are accepted.
  * Gives the index of the first operand; OPTIONS_ERROR after error(); OPTIONS_HELP after the help was printed to stdout.
  */

@@ -11,20 +11,20 @@ struct convert_options {
     const char *spool_directory; /* holds *.spool files and session.json */
     const char *output;          /* path of the trace; a name that ends in .gz is written with gzip */
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
-    const char *exit_text;       /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
+    const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
 };
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.
  *      field              words for the user */
-#define CONVERT_LOSSES(X)                                                                       \
-    X(cupti_dropped, "records dropped by CUPTI")                                                \
-    X(spool_dropped, "records dropped by the recorder")                                         \
-    X(zero_time, "GPU records without times")                                                   \
-    X(in_flight, "GPU records still in flight at the end")                                      \
-    X(unnamed, "kernels without a name")                                                        \
-    X(unmatched_arrows, "GPU records whose launching call is not in the trace")                 \
-    X(before_launch, "kernels that start before their launch")                                  \
-    X(undecoded, "records that could not be decoded")                                           \
+#define CONVERT_LOSSES(X)                                                       \
+    X(cupti_dropped, "records dropped by CUPTI")                                \
+    X(spool_dropped, "records dropped by the recorder")                         \
+    X(zero_time, "GPU records without times")                                   \
+    X(in_flight, "GPU records still in flight at the end")                      \
+    X(unnamed, "kernels without a name")                                        \
+    X(unmatched_arrows, "GPU records whose launching call is not in the trace") \
+    X(before_launch, "kernels that start before their launch")                  \
+    X(undecoded, "records that could not be decoded")                           \
     X(unmatched_ranges, "NVTX pops and ends without a start")
 
 struct convert_losses {
@@ -46,7 +46,8 @@ struct convert_summary {
 /*
  * Reads every spool file of the directory and writes the trace beside its final name, then renames it. A spool that is
  * cut or damaged gives what can be read, and the rest is counted. SUMMARY is filled on success.
- * Gives 0, or -1 after error(): the output could not be written, or the directory not be read. The spool is left as it is.
+ * Gives 0, or -1 after error(): the output could not be written, or the directory not be read. The spool is left as it
+ * is.
  */
 int convert_spool(const struct convert_options *options, struct convert_summary *summary);
 

@@ -14,33 +14,37 @@ enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED 
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
 
 /*      section    name for -r      title */
-#define REPORT_SECTIONS(X)                                          \
-    X(OVERVIEW, "overview", "Overview")                             \
-    X(KERNELS, "kernels", "Kernels")                                \
-    X(API, "api", "API calls")                                      \
-    X(MEMTIME, "memtime", "Memory operations by time")              \
-    X(MEMSIZE, "memsize", "Memory operations by size")              \
-    X(SYNC, "sync", "Synchronisation")                              \
-    X(LATENCY, "latency", "Launch latency")                         \
-    X(NVTX, "nvtx", "NVTX ranges")                                  \
-    X(MEMORY, "memory", "Memory")                                   \
+#define REPORT_SECTIONS(X)                             \
+    X(OVERVIEW, "overview", "Overview")                \
+    X(KERNELS, "kernels", "Kernels")                   \
+    X(API, "api", "API calls")                         \
+    X(MEMTIME, "memtime", "Memory operations by time") \
+    X(MEMSIZE, "memsize", "Memory operations by size") \
+    X(SYNC, "sync", "Synchronisation")                 \
+    X(LATENCY, "latency", "Launch latency")            \
+    X(NVTX, "nvtx", "NVTX ranges")                     \
+    X(MEMORY, "memory", "Memory")                      \
     X(STREAMS, "streams", "Streams")
 
 enum report_section {
 #define SECTION(name, word, title) REPORT_##name,
     REPORT_SECTIONS(SECTION)
 #undef SECTION
-    REPORT_SECTION_COUNT
+        REPORT_SECTION_COUNT
 };
 
+/* Rows of a section in tables that are read, not processed, unless the user chose. */
+#define REPORT_TOP_FOR_PEOPLE 20
+
 struct report_options {
-    unsigned sections;   /* bit 1 << enum report_section each; 0: all */
+    unsigned sections; /* bit 1 << enum report_section each; 0: all */
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
-    bool by_grid;        /* kernels: a row per name, grid and block */
-    size_t top;          /* rows of each section at most; 0: all */
-    const char *sort;    /* name of the column to sort by; NULL: the section's own */
+    bool by_grid;     /* kernels: a row per name, grid and block */
+    size_t top;       /* rows of each section at most; 0: all */
+    const char *sort; /* name of the column to sort by; NULL: the section's own */
+    size_t width;     /* of a terminal: tables shorten names to fit; 0: whole names */
 };
 
 /*

@@ -1,0 +1,68 @@
+#compdef gputrace
+# Completion of gputrace for zsh. A test compares the options with those of `gputrace COMMAND --help`.
+
+_gputrace_run() {
+    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx overhead all none)
+    _arguments -s -S -A '-*' \
+        {-o,--output=}'[write the trace to a file]:file:_files' \
+        {-t,--trace=}'[record what the list names]:list:_values -s , what $trace' \
+        '--graph=[show each node of a graph, or each launch]:how:(node graph)' \
+        '--delay=[record nothing at first]:seconds' \
+        '--duration=[record for so long]:seconds' \
+        '--capture-range=[record while the program says so]:range:(none api cudaProfilerApi nvtx\:)' \
+        '--flush-interval=[collect GPU times so often]:milliseconds' \
+        '--spool-dir=[keep what is recorded here meanwhile]:directory:_directories' \
+        '--keep-spool[do not remove it afterwards]' \
+        '--cupti=[use this libcupti]:file:_files' \
+        '--stats[print the report afterwards]' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[explain what happens]' \
+        {-h,--help}'[print help]' \
+        '(-)1:program:_command_names -e' \
+        '*::arguments:_normal'
+}
+
+_gputrace_report() {
+    local -a sections=(overview kernels api memtime memsize sync latency nvtx memory streams)
+    _arguments -s -S \
+        {-r,--report=}'[print these sections]:sections:_values -s , section $sections' \
+        {-f,--format=}'[how to print]:format:(table csv json markdown)' \
+        {-n,--top=}'[rows of each section]:number' \
+        {-s,--sort=}'[column to sort by]:column' \
+        {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
+        '--names=[how to show names of kernels]:how:(full short mangled)' \
+        '--by-grid[a row for each grid and block]' \
+        {-h,--help}'[print help]' \
+        '*:trace:_files -g "*.json(|.gz)"'
+}
+
+_gputrace_doctor() {
+    _arguments -s -S \
+        '--cupti=[try this libcupti]:file:_files' \
+        '--spool-dir=[look at this directory]:directory:_directories' \
+        {-h,--help}'[print help]'
+}
+
+_gputrace() {
+    local -a commands=(
+        'run:run a program and write a trace of its GPU work'
+        'report:say where the time in a trace went'
+        'doctor:say what tracing needs and what was found'
+        'help:explain a command'
+    )
+    local line state
+    _arguments -C {-h,--help}'[print help]' {-V,--version}'[print the version]' '1:command:->command' '*::argument:->argument'
+    case $state in
+    command) _describe command commands ;;
+    argument)
+        case $line[1] in
+        run) _gputrace_run ;;
+        report) _gputrace_report ;;
+        doctor) _gputrace_doctor ;;
+        help) _values command run report doctor ;;
+        esac
+        ;;
+    esac
+}
+
+_gputrace "$@"

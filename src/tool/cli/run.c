@@ -1,0 +1,144 @@
+/*
+ * gputrace run: prepares a run directory and the library's settings, starts the program, and when it has ended makes
+ * the trace of what was recorded. Whatever fails before the start, the program still runs; whatever fails after, what
+ * was recorded stays where it is.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tool/cli/output_name.h"
+#include "tool/cli/run_finish.h"
+#include "tool/cli/run_options.h"
+#include "tool/cli/session.h"
+#include "tool/launch/ending.h"
+#include "tool/launch/launch.h"
+#include "tool/launch/library.h"
+#include "tool/launch/program.h"
+#include "tool/launch/run_directory.h"
+
+/* Variables by which CUDA's driver and NVTX's header find the library. */
+static const char *const injections[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"};
+#define INJECTION_COUNT (sizeof(injections) / sizeof(*injections))
+
+struct run {
+    struct run_options options;
+    struct launch launch;
+    struct run_directory directory;
+    bool traced; /* all that tracing needs was made ready */
+    char program[PATH_MAX];
+    char library[PATH_MAX];
+    char output[PATH_MAX];
+};
+
+static void warn_of_replaced_injections(const char *library)
+{
+    for (size_t i = 0; i < INJECTION_COUNT; i++) {
+        const char *other = getenv(injections[i]);
+        if (other && *other && strcmp(other, library) != 0)
+            warning("%s was '%s' and is replaced for this run", injections[i], other);
+    }
+}
+
+/* What tracing needs that does not depend on the program's pid. */
+static int prepare(struct run *run)
+{
+    if (library_find(run->library, sizeof(run->library)) < 0)
+        return error("cannot find '" LIBRARY_FILE "': 'gputrace doctor' says where it should be");
+    if (run_directory_make(&run->directory, run_directory_parent(run->options.spool_parent)) < 0)
+        return -1;
+    verbose("library '%s', spool directory '%s'", run->library, run->directory.path);
+    warn_of_replaced_injections(run->library);
+    struct settings *settings = &run->options.settings;
+    settings->library = run->library;
+    settings->spool_directory = run->directory.path;
+    settings->verbose = run_options_level(&run->options);
+    return 0;
+}
+
+static void set_times(struct run *run)
+{
+    struct run_options *options = &run->options;
+    uint64_t start = clock_now() + options->delay;
+    options->settings.start_at = options->delay ? (int64_t)start : 0;
+    options->settings.stop_at = options->duration ? (int64_t)(start + options->duration) : 0;
+}
+
+static enum launch_way before(void *context, pid_t pid)
+{
+    struct run *run = context;
+    struct output_facts facts = {.pid = pid, .program = program_name(run->program)};
+    if (!run->traced)
+        return LAUNCH_PLAIN;
+    if (output_name_expand(run->options.output, &facts, run->output, sizeof(run->output)) < 0 ||
+        output_name_writable(run->output) < 0)
+        return LAUNCH_CANCELLED;
+    set_times(run);
+    struct session session = {.command = run->launch.argv, .output = run->output, .settings = &run->options.settings};
+    run->traced = session_write(run->directory.path, &session) == 0;
+    if (!run->traced)
+        warning("the program runs without being traced");
+    return run->traced ? LAUNCH_PREPARED : LAUNCH_PLAIN;
+}
+
+static int inside(void *context)
+{
+    const struct run *run = context;
+    int failed = settings_export(&run->options.settings);
+    for (size_t i = 0; i < INJECTION_COUNT; i++)
+        failed |= setenv(injections[i], run->library, 1);
+    return failed ? error_no_memory("the environment of the program") : 0;
+}
+
+/* Runs the program and makes its trace. Gives the exit status, or does not return when a signal ended the program. */
+static int carry_out(struct run *run)
+{
+    run->traced = prepare(run) == 0;
+    if (!run->traced)
+        warning("the program runs without being traced");
+    int ours = launch_run(&run->launch);
+    if (ours != 0) {
+        if (*run->directory.path)
+            run_directory_remove(&run->directory);
+        return ours;
+    }
+    if (run->traced) {
+        struct run_result result = {
+            .options = &run->options,
+            .launch = &run->launch,
+            .directory = &run->directory,
+            .output = run->output,
+        };
+        ours = run_finish(&result);
+    } else if (*run->directory.path) {
+        run_directory_remove(&run->directory);
+    }
+    int theirs = ending_pass_on(run->launch.status);
+    return theirs ? theirs : ours;
+}
+
+int run_command(int argc, char **argv)
+{
+    static struct run run; /* static: three paths are much for a stack */
+    run_options_init(&run.options);
+    int first = options_parse(&command_run, &run.options, argc, argv, 1);
+    if (first == OPTIONS_HELP)
+        return EXIT_SUCCESS;
+    if (first == OPTIONS_ERROR)
+        return EXIT_OURS;
+    if (first == argc) {
+        error("no program given: gputrace run [options] PROGRAM [ARG...]");
+        return EXIT_OURS;
+    }
+    log_set_level(run_options_level(&run.options));
+    int missing = program_find(argv[first], run.program, sizeof(run.program));
+    if (missing)
+        return missing;
+    run.launch =
+        (struct launch){.path = run.program, .argv = argv + first, .context = &run, .before = before, .inside = inside};
+    return carry_out(&run);
+}

@@ -1,0 +1,137 @@
+#include "tool/cli/run_finish.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sink.h"
+#include "tool/cli/output_name.h"
+#include "tool/convert/convert.h"
+#include "tool/launch/ending.h"
+#include "tool/report/report.h"
+
+#define VIEWER "https://ui.perfetto.dev"
+
+/* "12.3 MB", in steps of 1000 as file managers and disks count. */
+static void put_size(struct sink *sink, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    double size = (double)bytes;
+    for (; size >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+        size /= 1000;
+    sink_format(sink, "%.*f %s", unit == 0 || size >= 99.95 ? 0 : 1, size, units[unit]);
+}
+
+static void put_losses(struct sink *sink, const struct convert_losses *losses)
+{
+    const char *separator = "; not whole: ";
+#define PUT(field, words)              \
+    if (losses->field) {               \
+        sink_text(sink, separator);    \
+        sink_u64(sink, losses->field); \
+        sink_text(sink, " " words);    \
+        separator = ", ";              \
+    }
+    CONVERT_LOSSES(PUT)
+#undef PUT
+}
+
+/* The last line: events, file, size, losses. */
+static void print_summary(const struct run_result *result, const struct convert_summary *summary)
+{
+    struct sink line;
+    sink_init_memory(&line);
+    sink_u64(&line, summary->events);
+    sink_format(&line, " event%s in '%s' (", summary->events == 1 ? "" : "s", result->output);
+    put_size(&line, summary->bytes);
+    sink_char(&line, ')');
+    put_losses(&line, &summary->losses);
+    if (summary->events > 0)
+        sink_text(&line, "; to look at it, open " VIEWER);
+    sink_char(&line, '\0');
+    if (sink_finish(&line) == 0)
+        notice("%s", line.data);
+    sink_release(&line);
+}
+
+/* The library comes into a process with its first use of CUDA or NVTX, and then writes a spool file. */
+static void warn_of_emptiness(const struct run_result *result, const struct convert_summary *summary)
+{
+    if (summary->processes == 0)
+        warning("'%s' used neither CUDA nor NVTX: the trace is empty", result->launch->argv[0]);
+}
+
+static void warn_of_the_living(const struct run_result *result)
+{
+    unsigned count = run_directory_writers(result->directory);
+    if (count > 0)
+        warning("%u process%s of '%s' still run%s: what %s from now on is not in the trace", count,
+                count == 1 ? "" : "es", result->launch->argv[0], count == 1 ? "s" : "",
+                count == 1 ? "it does" : "they do");
+}
+
+static int convert(const struct run_result *result, struct convert_summary *summary)
+{
+    char exit_text[64];
+    ending_describe(result->launch->status, exit_text, sizeof(exit_text));
+    verbose("'%s' ended: %s", result->launch->argv[0], exit_text);
+    struct convert_options options = {
+        .spool_directory = result->directory->path, .output = result->output, .exit_text = exit_text};
+    uint64_t begun = clock_monotonic();
+    if (output_name_keep_old(result->output) < 0 || convert_spool(&options, summary) < 0)
+        return -1;
+    verbose("%u process%s read, trace written in %.2f s", summary->processes, summary->processes == 1 ? "" : "es",
+            (double)(clock_monotonic() - begun) / (double)NS_PER_S);
+    return 0;
+}
+
+/* The program's stdout is its own, so the report goes to stderr. */
+static int print_report(const struct run_result *result)
+{
+    struct report_options options = {.top = REPORT_TOP_FOR_PEOPLE};
+    struct sink out;
+    sink_init(&out, sink_drain_fd, SINK_FD(STDERR_FILENO));
+    int failed = report_files(&options, &result->output, 1, &out);
+    if (sink_finish(&out) != 0)
+        failed = -1; /* nowhere left to complain */
+    sink_release(&out);
+    return failed;
+}
+
+static void tidy(const struct run_result *result, bool whole)
+{
+    if (whole && !result->options->keep_spool) {
+        run_directory_remove(result->directory);
+        return;
+    }
+    run_directory_release(result->directory);
+    if (!whole)
+        error("what was recorded stays in '%s'", result->directory->path);
+    else
+        notice("the spool stays in '%s'", result->directory->path);
+}
+
+int run_finish(const struct run_result *result)
+{
+    char last_words[PATH_MAX + 64];
+    snprintf(last_words, sizeof(last_words), "gputrace: interrupted: what was recorded stays in '%s'\n",
+             result->directory->path);
+    signals_end_with(&result->launch->signals, last_words);
+
+    struct convert_summary summary = {0};
+    bool whole = convert(result, &summary) == 0;
+    if (whole)
+        warn_of_the_living(result);
+    tidy(result, whole);
+    if (!whole)
+        return EXIT_OURS;
+    warn_of_emptiness(result, &summary);
+    int failed = result->options->stats ? print_report(result) : 0;
+    print_summary(result, &summary);
+    return failed ? EXIT_OURS : 0;
+}

@@ -1,0 +1,21 @@
+/*
+ * What `gputrace run` does when the program has ended: the trace, the last line, the report, and tidying up.
+ */
+#ifndef GPUTRACE_TOOL_CLI_RUN_FINISH_H
+#define GPUTRACE_TOOL_CLI_RUN_FINISH_H
+
+#include "tool/cli/run_options.h"
+#include "tool/launch/launch.h"
+#include "tool/launch/run_directory.h"
+
+struct run_result {
+    const struct run_options *options;
+    const struct launch *launch;     /* has ended */
+    struct run_directory *directory; /* holds the spool; removed or released here */
+    const char *output;              /* name of the trace */
+};
+
+/* Gives 0, or after error() EXIT_OURS: there is no trace, and the spool stays. */
+int run_finish(const struct run_result *result);
+
+#endif

@@ -1,0 +1,185 @@
+#include "tool/cli/run_options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tool/cli/output_name.h"
+#include "tool/cli/trace_list.h"
+
+#define SECONDS_MAX 1e9 /* thirty years, and far from overflow in ns */
+#define FLUSH_INTERVAL_MAX 3600000
+
+void run_options_init(struct run_options *options)
+{
+    *options = (struct run_options){.output = "trace.json"};
+    settings_init(&options->settings);
+    options->settings.capture_range = "none";
+    options->settings.cupti = getenv("GPUTRACE_CUPTI");
+}
+
+enum log_level run_options_level(const struct run_options *options)
+{
+    return options->quiet ? LOG_QUIET : options->verbose ? LOG_VERBOSE : LOG_NORMAL;
+}
+
+static int take_output(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    options->output = value;
+    return output_name_check(value);
+}
+
+static int take_trace(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return trace_list_parse(value, &options->settings.trace);
+}
+
+static int take_graph(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    bool graph = strcmp(value, "graph") == 0;
+    if (!graph && strcmp(value, "node") != 0)
+        return error("'--graph=%s' is neither 'node' nor 'graph'", value);
+    options->settings.graph_nodes = !graph;
+    return 0;
+}
+
+static int parse_seconds(const char *option, const char *value, uint64_t *ns)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+    if (end == value || *end || !isfinite(seconds) || seconds < 0 || seconds > SECONDS_MAX)
+        return error("'--%s=%s' is no number of seconds: 2 or 0.5, say", option, value);
+    *ns = (uint64_t)llround(seconds * (double)NS_PER_S);
+    return 0;
+}
+
+static int take_delay(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return parse_seconds("delay", value, &options->delay);
+}
+
+static int take_duration(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    if (parse_seconds("duration", value, &options->duration) < 0)
+        return -1;
+    return options->duration ? 0 : error("'--duration=%s' would record nothing", value);
+}
+
+static int take_capture_range(void *settings, const char *value)
+{
+    static const char *const words[] = {"none", "api", "cudaProfilerApi"};
+    struct run_options *options = settings;
+    options->settings.capture_range = value;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strcmp(value, words[i]) == 0)
+            return 0;
+    if (strncmp(value, "nvtx:", 5) == 0 && value[5] && value[5] != '@')
+        return 0;
+    return error("'--capture-range=%s' is none of none, api, cudaProfilerApi, nvtx:NAME and nvtx:NAME@DOMAIN", value);
+}
+
+static int take_flush_interval(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    char *end;
+    errno = 0;
+    long long ms = strtoll(value, &end, 10);
+    if (errno || end == value || *end || ms < 1 || ms > FLUSH_INTERVAL_MAX)
+        return error("'--flush-interval=%s' is no number of milliseconds from 1 to %d", value, FLUSH_INTERVAL_MAX);
+    options->settings.flush_interval_ms = ms;
+    return 0;
+}
+
+/* The program may change its directory, so the library is told an absolute path. It lives as long as we do. */
+static int take_cupti(void *settings, const char *value)
+{
+    static char path[PATH_MAX];
+    struct run_options *options = settings;
+    if (!realpath(value, path))
+        return error("'--cupti=%s': %s", value, strerror(errno));
+    options->settings.cupti = path;
+    return 0;
+}
+
+#define FIELD(name) offsetof(struct run_options, name)
+
+static const struct option_row rows[] = {
+    {.word = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .type = OPTION_CALL,
+     .take = take_output,
+     .help = "write the trace to FILE (trace.json); .gz at its end compresses it;\n"
+             "%p is the program's pid, %h the host, %n the program's name,\n"
+             "%q{VARIABLE} of the environment, %% a percent sign"},
+    {.word = "trace",
+     .letter = 't',
+     .argument = "LIST",
+     .type = OPTION_CALL,
+     .take = take_trace,
+     .help = "record what LIST names (all), with commas between:\n"
+             "kernel memcpy memset runtime driver sync event stream graph\n"
+             "memory nvtx overhead all none; -NAME takes one away"},
+    {.word = "graph",
+     .argument = "HOW",
+     .type = OPTION_CALL,
+     .take = take_graph,
+     .help = "show each node of a CUDA graph (node), or each launch (graph)"},
+    {.word = "delay",
+     .argument = "SECONDS",
+     .type = OPTION_CALL,
+     .take = take_delay,
+     .help = "record nothing until SECONDS after the start"},
+    {.word = "duration",
+     .argument = "SECONDS",
+     .type = OPTION_CALL,
+     .take = take_duration,
+     .help = "record for SECONDS only; the program runs on"},
+    {.word = "capture-range",
+     .argument = "RANGE",
+     .type = OPTION_CALL,
+     .take = take_capture_range,
+     .help = "record only while the program says so: none, api,\n"
+             "cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN"},
+    {.word = "flush-interval",
+     .argument = "MS",
+     .type = OPTION_CALL,
+     .take = take_flush_interval,
+     .help = "collect GPU times every MS milliseconds (200)"},
+    {.word = "spool-dir",
+     .argument = "DIR",
+     .type = OPTION_TEXT,
+     .offset = FIELD(spool_parent),
+     .help = "keep what is recorded in DIR while the program runs\n"
+             "($TMPDIR, else /tmp)"},
+    {.word = "keep-spool", .type = OPTION_FLAG, .offset = FIELD(keep_spool), .help = "do not remove it afterwards"},
+    {.word = "cupti",
+     .argument = "FILE",
+     .type = OPTION_CALL,
+     .take = take_cupti,
+     .help = "use this libcupti before any other"},
+    {.word = "stats",
+     .type = OPTION_FLAG,
+     .offset = FIELD(stats),
+     .help = "print the report of the trace to stderr afterwards"},
+    {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
+    {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
+};
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "[--] PROGRAM [ARG...]",
+    .summary = "Runs a program and writes a trace of its GPU work",
+    .options = rows,
+    .option_count = sizeof(rows) / sizeof(*rows),
+    .run = run_command,
+};

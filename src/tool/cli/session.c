@@ -1,0 +1,131 @@
+#include "tool/cli/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/sink.h"
+#include "wire/spool.h"
+
+/* How those who start many processes of one job tell each its number: torchrun, Open MPI, MPICH and Intel MPI, Slurm.
+ */
+static const struct {
+    const char *rank;
+    const char *world_size;
+} rank_variables[] = {
+    {"RANK", "WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"SLURM_PROCID", "SLURM_NTASKS"},
+};
+
+/* The number in VARIABLE, or -1. */
+static int64_t number(const char *variable)
+{
+    const char *text = getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return -1;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    return errno || *end || value < 0 || value > INT32_MAX ? -1 : value;
+}
+
+static void put_rank(struct json_out *json)
+{
+    for (size_t i = 0; i < sizeof(rank_variables) / sizeof(*rank_variables); i++) {
+        int64_t rank = number(rank_variables[i].rank);
+        int64_t world_size = number(rank_variables[i].world_size);
+        if (rank < 0)
+            continue;
+        json_key(json, "rank");
+        json_i64(json, rank);
+        if (world_size >= 0) {
+            json_key(json, "world_size");
+            json_i64(json, world_size);
+        }
+        return;
+    }
+}
+
+static void put_command(struct json_out *json, char *const *command)
+{
+    json_key(json, "command");
+    json_begin_array_flat(json);
+    for (; *command; command++)
+        json_string(json, *command);
+    json_end(json);
+}
+
+static void put_options(struct json_out *json, const struct settings *settings)
+{
+    json_key(json, "options");
+    json_begin_object(json);
+    json_key(json, "trace");
+    json_begin_array_flat(json);
+#define BIT(name, word, on, text)         \
+    if (settings->trace & (TRACE_##name)) \
+        json_string(json, word);
+    TRACE_BITS(BIT)
+#undef BIT
+    json_end(json);
+    json_key(json, "graph");
+    json_string(json, settings->graph_nodes ? "node" : "graph");
+    json_key(json, "capture_range");
+    json_string(json, settings->capture_range);
+    json_key(json, "start_at");
+    json_i64(json, settings->start_at);
+    json_key(json, "stop_at");
+    json_i64(json, settings->stop_at);
+    json_key(json, "flush_interval_ms");
+    json_i64(json, settings->flush_interval_ms);
+    json_end(json);
+}
+
+static void put_session(struct json_out *json, const struct session *session)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    gethostname(host, sizeof(host) - 1);
+    json_begin_object(json);
+    json_key(json, "version");
+    json_string(json, GPUTRACE_VERSION);
+    put_command(json, session->command);
+    json_key(json, "host");
+    json_string(json, host);
+    json_key(json, "started");
+    json_u64(json, clock_now());
+    json_key(json, "output");
+    json_string(json, session->output);
+    put_rank(json);
+    put_options(json, session->settings);
+    json_end(json);
+}
+
+int session_write(const char *directory, const struct session *session)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/" SPOOL_SESSION_FILE, directory);
+    if (length < 0 || (size_t)length >= sizeof(path))
+        return error("cannot write a file in '%s': its name is too long", directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error("cannot write '%s': %s", path, strerror(errno));
+    struct sink sink;
+    struct json_out json;
+    sink_init(&sink, sink_drain_fd, SINK_FD(fd));
+    json_out_init(&json, &sink, true);
+    put_session(&json, session);
+    sink_char(&sink, '\n');
+    int failure = sink_finish(&sink);
+    sink_release(&sink);
+    if (close(fd) != 0 && !failure)
+        failure = errno;
+    return failure ? error("cannot write '%s': %s", path, strerror(failure)) : 0;
+}

@@ -1,0 +1,159 @@
+#include "tool/convert/convert.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tool/convert/conversion.h"
+#include "tool/spool/spool_directory.h"
+#include "tool/write/output.h"
+
+static int open_process(struct conversion *conversion, const char *path)
+{
+    struct process *process = malloc(sizeof(*process));
+    if (!process)
+        return error_no_memory("a process");
+    int result = process_open(process, path);
+    if (result != 0) {
+        free(process);
+        conversion->losses.undecoded += result > 0;
+        return result < 0 ? -1 : 0;
+    }
+    struct process **item = array_push(&conversion->processes);
+    if (!item) {
+        process_close(process);
+        free(process);
+        return error_no_memory("a process");
+    }
+    process->index = (uint32_t)conversion->processes.count - 1;
+    *item = process;
+    return rows_take_pid(&conversion->rows, process->pid);
+}
+
+static int open_processes(struct conversion *conversion)
+{
+    struct spool_directory directory;
+    int result = spool_directory_read(&directory, conversion->options->spool_directory);
+    for (size_t i = 0; i < directory.count && result == 0; i++)
+        result = open_process(conversion, directory.paths[i]);
+    spool_directory_release(&directory);
+    return result;
+}
+
+/* Correlation ids of each process follow those of the one before; arrow ids beyond all of these come after. */
+static void number_arrows(struct conversion *conversion)
+{
+    uint64_t next = 1;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct launches *launches = &conversion->processes.items[i]->launches;
+        launches->offset = next - 1 < UINT32_MAX ? (uint32_t)(next - 1) : UINT32_MAX;
+        next += launches->highest;
+    }
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        launches_number(&conversion->processes.items[i]->launches, &next);
+}
+
+static void set_base(struct conversion *conversion)
+{
+    uint64_t first = 0;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        uint64_t time = conversion->processes.items[i]->first_time;
+        if (time != 0 && (first == 0 || time < first))
+            first = time;
+    }
+    conversion->base = first - first % NS_PER_S;
+}
+
+static void sum_losses(struct conversion *conversion)
+{
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct convert_losses *losses = &conversion->processes.items[i]->losses;
+#define LOSS(field, words) conversion->losses.field += losses->field;
+        CONVERT_LOSSES(LOSS)
+#undef LOSS
+    }
+}
+
+static int learn(struct conversion *conversion)
+{
+    if (open_processes(conversion) != 0)
+        return -1;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (survey_process(conversion, conversion->processes.items[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (match_process(conversion, conversion->processes.items[i]) != 0)
+            return -1;
+    number_arrows(conversion);
+    set_base(conversion);
+    sum_losses(conversion);
+    session_note_read(&conversion->session, conversion->options->spool_directory);
+    return 0;
+}
+
+static int write_trace(struct conversion *conversion, struct sink *sink)
+{
+    writer_init(&conversion->writer, &chrome_json, sink);
+    if (write_metadata(conversion) != 0)
+        return -1;
+    conversion->writer.format->begin(&conversion->writer, conversion->base);
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (emit_process(conversion, conversion->processes.items[i]) != 0)
+            return -1;
+    conversion->writer.format->finish(&conversion->writer);
+    return 0;
+}
+
+static int write_file(struct conversion *conversion, uint64_t *bytes)
+{
+    struct output output;
+    if (output_open(&output, conversion->options->output) != 0)
+        return -1;
+    if (write_trace(conversion, &output.sink) != 0) {
+        output_discard(&output);
+        return -1;
+    }
+    return output_commit(&output, bytes);
+}
+
+static void summarise(const struct conversion *conversion, struct convert_summary *summary)
+{
+    summary->events = conversion->writer.events;
+    summary->kernels = conversion->kernels;
+    summary->processes = (uint32_t)conversion->processes.count;
+    summary->losses = conversion->losses;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        summary->cuda |= conversion->processes.items[i]->cuda;
+        summary->nvtx |= conversion->processes.items[i]->nvtx_seen;
+    }
+}
+
+static void release(struct conversion *conversion)
+{
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        process_close(conversion->processes.items[i]);
+        free(conversion->processes.items[i]);
+    }
+    array_release(&conversion->processes);
+    session_note_release(&conversion->session);
+    names_release(&conversion->names);
+    rows_release(&conversion->rows);
+    free(conversion);
+}
+
+int convert_spool(const struct convert_options *options, struct convert_summary *summary)
+{
+    struct conversion *conversion = calloc(1, sizeof(*conversion));
+    if (!conversion)
+        return error_no_memory("the conversion");
+    conversion->options = options;
+    *summary = (struct convert_summary){0};
+    int result = learn(conversion);
+    if (result == 0)
+        result = write_file(conversion, &summary->bytes);
+    if (result == 0)
+        summarise(conversion, summary);
+    release(conversion);
+    return result;
+}

@@ -1,0 +1,126 @@
+/*
+ * Names and order of processes, threads and streams.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "tool/convert/conversion.h"
+
+/* As Kineto sorts: processes by pid, GPUs below all of them. */
+#define GPU_SORT_INDEX INT64_C(5000000)
+
+/* The name that was given, in blanks and brackets, or nothing. */
+static int bracketed(char **text, const struct given_name *name)
+{
+    int result = name ? asprintf(text, " (%.*s)", (int)name->length, name->text) : asprintf(text, "%s", "");
+    return result < 0 ? error_no_memory("names of rows") : 0;
+}
+
+static const char *program_name(const struct process *process)
+{
+    return process->file.header.program[0] ? process->file.header.program : "process";
+}
+
+static void emit_host_process(struct conversion *conversion, struct process *process)
+{
+    struct row_name name = {
+        .row = {process->pid, process->pid}, .name = program_name(process), .label = "CPU", .sort_index = process->pid};
+    conversion->writer.format->process(&conversion->writer, &name);
+}
+
+static int emit_gpu_process(struct conversion *conversion, struct process *process, const struct process_gpu *gpu)
+{
+    const struct given_name *given = process_name(process, &process->name_of_device, gpu->device);
+    char *suffix = NULL, *text = NULL, label[32];
+    snprintf(label, sizeof(label), "GPU %u", gpu->device);
+    if (bracketed(&suffix, given) != 0)
+        return -1;
+    if (asprintf(&text, "%s %s%s", program_name(process), label, suffix) < 0) {
+        free(suffix);
+        return error_no_memory("names of rows");
+    }
+    struct row_name name = {.row = {gpu->pid, gpu->pid},
+                            .name = text,
+                            .label = label,
+                            .sort_index = GPU_SORT_INDEX + process->index * INT64_C(1024) + gpu->device};
+    conversion->writer.format->process(&conversion->writer, &name);
+    free(suffix);
+    free(text);
+    return 0;
+}
+
+/* What a track is called before its lanes are told apart. */
+static int track_name(char **text, const struct process *process, const struct track *track)
+{
+    bool of_thread = track->kind == TRACK_THREAD || track->kind == TRACK_OVERHEAD;
+    const struct map *names = of_thread ? &process->name_of_thread : &process->name_of_stream;
+    static const char *const suffixes[] = {
+        [TRACK_OVERHEAD] = " CUPTI overhead", [TRACK_ANNOTATION] = " annotations", [TRACK_SYNC] = " synchronisation"};
+    const char *suffix = track->kind == TRACK_THREAD || track->kind == TRACK_STREAM ? "" : suffixes[track->kind];
+    char *given = NULL, context[32] = "";
+    int length;
+    if (bracketed(&given, process_name(process, names, track->number)) != 0)
+        return -1;
+    if (track->kind == TRACK_STREAM && track->tids[0] >= TRACKS_EXTRA_TID)
+        snprintf(context, sizeof(context), " of context %u", track->context);
+    if (track->kind == TRACK_OVERHEAD && track->number == 0)
+        length = asprintf(text, "CUPTI overhead");
+    else if (track->kind == TRACK_SYNC && track->number == EVENT_NO_STREAM)
+        length = asprintf(text, "context %u%s", track->context, suffix);
+    else
+        length = asprintf(text, "%s %u%s%s%s", of_thread ? "thread" : "stream", track->number, given, context, suffix);
+    free(given);
+    return length < 0 ? error_no_memory("names of rows") : 0;
+}
+
+/* Rows of one thread or stream stand together: ranges, then work, then further lanes, then waiting and overhead. */
+static int64_t sort_index(const struct track *track, uint32_t lane)
+{
+    static const int64_t base[] = {
+        [TRACK_ANNOTATION] = 0, [TRACK_STREAM] = 20, [TRACK_THREAD] = 20, [TRACK_SYNC] = 80, [TRACK_OVERHEAD] = 80};
+    int64_t number = track->number == EVENT_NO_STREAM ? 0 : track->number;
+    if (number > 1 << 22)
+        number = 1 << 22;
+    return number * 100 + base[track->kind] + (lane < 19 ? lane : 19);
+}
+
+static int emit_lane(struct conversion *conversion, const struct track *track, uint32_t lane, const char *name)
+{
+    char number[16] = "", *text = NULL;
+    if (lane > 0)
+        snprintf(number, sizeof(number), " (%u)", lane + 1);
+    if (asprintf(&text, "%s%s", name, number) < 0)
+        return error_no_memory("names of rows");
+    struct row_name row = {.row = {track->pid, track->tids[lane]}, .name = text, .sort_index = sort_index(track, lane)};
+    conversion->writer.format->thread(&conversion->writer, &row);
+    free(text);
+    return 0;
+}
+
+static int emit_track(struct conversion *conversion, struct process *process, const struct track *track)
+{
+    char *text = NULL;
+    if (track_name(&text, process, track) != 0)
+        return -1;
+    int result = 0;
+    for (uint32_t lane = 0; lane < track->lanes.count && result == 0; lane++) {
+        if (lane > 0 || !track->joined)
+            result = emit_lane(conversion, track, lane, text);
+    }
+    free(text);
+    return result;
+}
+
+int emit_rows(struct conversion *conversion, struct process *process)
+{
+    emit_host_process(conversion, process);
+    for (size_t i = 0; i < process->gpus.count; i++)
+        if (emit_gpu_process(conversion, process, &process->gpus.items[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < process->tracks.items.count; i++)
+        if (emit_track(conversion, process, process->tracks.items.items[i]) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,185 @@
+#include "tool/convert/conversion.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tool/decode/cupti.h"
+#include "tool/decode/own.h"
+#include "tool/spool/records.h"
+
+/*
+ * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
+ * records. A double, which is what readers of JSON keep times in, is exact to the nanosecond for as long.
+ */
+#define TIME_BEFORE (24 * 3600 * NS_PER_S)
+#define TIME_AFTER (UINT64_C(100) * 24 * 3600 * NS_PER_S)
+
+int process_open(struct process *process, const char *path)
+{
+    *process = (struct process){0};
+    int result = spool_file_open(&process->file, path);
+    if (result != 0)
+        return result;
+    const struct spool_header *header = &process->file.header;
+    process->pid = header->pid;
+    process->losses.undecoded = process->file.damaged;
+    process->losses.cupti_dropped = header->losses.cupti_dropped;
+    process->losses.spool_dropped = header->losses.no_room + header->losses.nested + header->losses.no_thread_room;
+    cupti_record_sizes(process->record_bytes, header);
+    return 0;
+}
+
+void process_close(struct process *process)
+{
+    pointer_names_release(&process->symbols);
+    launches_release(&process->launches);
+    tracks_release(&process->tracks);
+    nvtx_release(&process->nvtx);
+    projections_release(&process->projections);
+    memory_release(&process->memory);
+    cuda_events_release(&process->cuda_events);
+    array_release(&process->devices);
+    array_release(&process->names);
+    array_release(&process->gpus);
+    map_release(&process->device_of_context);
+    map_release(&process->stream_of_handle);
+    map_release(&process->name_of_thread);
+    map_release(&process->name_of_stream);
+    map_release(&process->name_of_device);
+    spool_file_close(&process->file);
+}
+
+static int walk_own_part(struct conversion *conversion, struct process *process, const struct spool_part *part,
+                         event_function see, uint64_t *undecoded)
+{
+    struct own_walk walk;
+    struct event event;
+    int result = 0;
+    own_walk_begin(&walk, part);
+    while (result == 0 && own_walk_next(&walk)) {
+        own_decode(&event, &walk, part->thread);
+        result = see(conversion, process, &event);
+    }
+    if (undecoded)
+        *undecoded += walk.damaged;
+    return result;
+}
+
+int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded)
+{
+    int result = 0;
+    for (size_t i = 0; i < process->file.parts.count && result == 0; i++)
+        if (process->file.parts.items[i].type == SPOOL_RECORDS)
+            result = walk_own_part(conversion, process, &process->file.parts.items[i], see, undecoded);
+    return result;
+}
+
+static int walk_cupti_part(struct conversion *conversion, struct process *process, const struct spool_part *part,
+                           event_function see, uint64_t *undecoded)
+{
+    struct cupti_walk walk;
+    struct event event;
+    uint64_t unreadable = 0;
+    int result = 0;
+    cupti_walk_begin(&walk, part, process->record_bytes);
+    while (result == 0 && cupti_walk_next(&walk)) {
+        if (!cupti_kind_decoded(walk.kind))
+            continue;
+        cupti_decode(&event, &walk);
+        if (event.type == EVENT_NONE)
+            unreadable++;
+        else
+            result = see(conversion, process, &event);
+    }
+    spool_part_rest(part);
+    if (undecoded)
+        *undecoded += walk.damaged + unreadable;
+    return result;
+}
+
+int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded)
+{
+    int result = 0;
+    for (size_t i = 0; i < process->file.parts.count && result == 0; i++)
+        if (process->file.parts.items[i].type == SPOOL_CUPTI)
+            result = walk_cupti_part(conversion, process, &process->file.parts.items[i], see, undecoded);
+    return result;
+}
+
+bool process_knows_time(const struct process *process, uint64_t time)
+{
+    uint64_t started = process->file.header.started;
+    if (started < TIME_BEFORE || started > UINT64_MAX / 2)
+        return time != 0 && time < UINT64_MAX / 2; /* the header itself is damaged */
+    return time >= started - TIME_BEFORE && time < started + TIME_AFTER;
+}
+
+bool process_knows_span(const struct process *process, const struct event *event)
+{
+    return event->end >= event->start && process_knows_time(process, event->start) &&
+           process_knows_time(process, event->end);
+}
+
+int process_gpu_pid(struct conversion *conversion, struct process *process, uint32_t device, uint32_t *pid)
+{
+    for (size_t i = 0; i < process->gpus.count; i++) {
+        if (process->gpus.items[i].device == device) {
+            *pid = process->gpus.items[i].pid;
+            return 0;
+        }
+    }
+    struct process_gpu *gpu = array_push(&process->gpus);
+    if (!gpu)
+        return error_no_memory("rows");
+    gpu->device = device;
+    if (rows_gpu_pid(&conversion->rows, process->index, device, &gpu->pid) != 0)
+        return -1;
+    *pid = gpu->pid;
+    return 0;
+}
+
+struct track *process_stream(struct conversion *conversion, struct process *process, enum track_kind kind,
+                             uint32_t device, uint32_t context, uint32_t stream)
+{
+    bool is_new;
+    struct track *track = tracks_put(&process->tracks, kind, device, context, stream, &is_new);
+    if (track && is_new && process_gpu_pid(conversion, process, device, &track->pid) != 0)
+        return NULL;
+    return track;
+}
+
+struct track *process_thread(struct process *process, enum track_kind kind, uint32_t thread)
+{
+    struct track *track = tracks_put(&process->tracks, kind, 0, 0, thread, NULL);
+    if (track)
+        track->pid = process->pid;
+    return track;
+}
+
+uint32_t process_device(const struct process *process, const struct event *event)
+{
+    if (event->device != EVENT_NO_DEVICE)
+        return event->device;
+    const uint64_t *device = map_get(&process->device_of_context, event->context);
+    if (device && *device)
+        return (uint32_t)*device - 1;
+    return process->gpus.count ? process->gpus.items[0].device : 0;
+}
+
+const struct device *process_device_info(const struct process *process, uint32_t device)
+{
+    for (size_t i = 0; i < process->devices.count; i++)
+        if (process->devices.items[i].id == device)
+            return &process->devices.items[i];
+    return NULL;
+}
+
+const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object)
+{
+    const uint64_t *index = map_get(names, object);
+    return index && *index ? &process->names.items[*index - 1] : NULL;
+}
+
+uint32_t process_correlation(const struct process *process, uint32_t correlation)
+{
+    return correlation ? launch_arrow(&process->launches, NULL, correlation, 0) : 0;
+}

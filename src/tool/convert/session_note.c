@@ -1,0 +1,120 @@
+/*
+ * session.json, what the launcher noted about the run. It may be missing, or be no JSON: then the trace says less.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/sink.h"
+#include "tool/convert/conversion.h"
+
+#define SESSION_MAX (16 * 1024 * 1024)
+#define SESSION_DEPTH 16 /* of values that are copied */
+
+static int read_all(struct sink *text, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        if (errno != ENOENT)
+            warning("cannot read '%s': %m", path);
+        return -1;
+    }
+    size_t got;
+    do {
+        char *room = sink_reserve(text, 4096);
+        got = room ? fread(room, 1, 4096, file) : 0;
+        sink_advance(text, got);
+    } while (got > 0 && text->length < SESSION_MAX);
+    fclose(file);
+    return text->failure ? -1 : 0;
+}
+
+static int64_t number_of(const cJSON *json, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
+    if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < INT32_MAX)
+        return (int64_t)item->valuedouble;
+    return -1;
+}
+
+void session_note_read(struct session_note *session, const char *directory)
+{
+    *session = (struct session_note){.rank = -1, .world_size = -1};
+    char *path = NULL;
+    struct sink text;
+    if (asprintf(&path, "%s/%s", directory, SPOOL_SESSION_FILE) < 0)
+        return;
+    sink_init_memory(&text);
+    if (read_all(&text, path) == 0) {
+        session->json = cJSON_ParseWithLength(text.data, text.length);
+        if (!cJSON_IsObject((cJSON *)session->json))
+            warning("'%s' is not a JSON object: the trace tells less about the run", path);
+        session->rank = number_of(session->json, "rank");
+        session->world_size = number_of(session->json, "world_size");
+    }
+    sink_release(&text);
+    free(path);
+}
+
+void session_note_release(struct session_note *session)
+{
+    cJSON_Delete(session->json);
+    session->json = NULL;
+}
+
+static void put_value(struct json_out *json, const cJSON *value, int depth);
+
+static void put_number(struct json_out *json, double number)
+{
+    bool whole = number > -9e18 && number < 9e18 && (double)(int64_t)number == number;
+    if (whole)
+        json_i64(json, (int64_t)number);
+    else
+        json_double(json, number, -1);
+}
+
+static void put_members(struct json_out *json, const cJSON *value, int depth)
+{
+    bool object = cJSON_IsObject(value);
+    if (object)
+        json_begin_object(json);
+    else
+        json_begin_array(json);
+    for (const cJSON *item = depth > 0 ? value->child : NULL; item; item = item->next) {
+        if (object)
+            json_key_text(json, item->string, strlen(item->string));
+        put_value(json, item, depth - 1);
+    }
+    json_end(json);
+}
+
+static void put_value(struct json_out *json, const cJSON *value, int depth)
+{
+    if (cJSON_IsObject(value) || cJSON_IsArray(value))
+        put_members(json, value, depth);
+    else if (cJSON_IsString(value))
+        json_string(json, value->valuestring);
+    else if (cJSON_IsNumber(value))
+        put_number(json, value->valuedouble);
+    else if (cJSON_IsBool(value))
+        json_bool(json, cJSON_IsTrue(value));
+    else
+        json_string(json, NULL);
+}
+
+void session_note_put(const struct session_note *session, struct json_out *json)
+{
+    static const char *const keys[] = {"command", "host", "started", "options"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(session->json, keys[i]);
+        if (!value)
+            continue;
+        json_key(json, keys[i]);
+        put_value(json, value, SESSION_DEPTH);
+    }
+}

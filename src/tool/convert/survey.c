@@ -1,0 +1,263 @@
+/*
+ * The first walk: see conversion.h.
+ */
+#include "tool/convert/conversion.h"
+
+#include "base/log.h"
+
+static void see_time(struct process *process, uint64_t start, uint64_t end)
+{
+    if (process->first_time == 0 || start < process->first_time)
+        process->first_time = start;
+    if (end > process->last_time)
+        process->last_time = end;
+}
+
+static int put_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
+                    bool by_program)
+{
+    uint64_t *index = map_put(map, object, NULL);
+    if (!index)
+        return error_no_memory("names");
+    if (*index != 0 && process->names.items[*index - 1].by_program && !by_program)
+        return 0; /* the program's own word counts more */
+    struct given_name *name = array_push(&process->names);
+    if (!name)
+        return error_no_memory("names");
+    *name = (struct given_name){
+        .object = object, .by_program = by_program, .text = event->text, .length = event->text_length};
+    *index = process->names.count;
+    return 0;
+}
+
+static int see_nvtx_name(struct process *process, const struct event *event)
+{
+    if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
+        return put_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
+    if (event->nvtx_name.what != SPOOL_NVTX_STREAM)
+        return 0; /* contexts, CUDA events and resources have no row */
+    uint64_t stream = event->stream;
+    if (stream == EVENT_NO_STREAM) {
+        const uint64_t *known = map_get(&process->stream_of_handle, event->nvtx_name.object);
+        if (!known)
+            return 0;
+        stream = *known - 1;
+    }
+    return put_name(process, &process->name_of_stream, stream, event, true);
+}
+
+static int see_symbol(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    if (name == NAMES_NO_MEMORY)
+        return -1;
+    return pointer_names_put(&process->symbols, event->pointer_name.pointer, event->start, name);
+}
+
+static int see_context(struct process *process, const struct event *event)
+{
+    uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
+    if (!device)
+        return error_no_memory("contexts");
+    if (event->device != EVENT_NO_DEVICE)
+        *device = (uint64_t)event->device + 1;
+    return event->object.destroyed ? memory_collect(&process->memory, event) : 0;
+}
+
+static int see_stream(struct process *process, const struct event *event)
+{
+    uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
+    if (!stream)
+        return error_no_memory("streams");
+    *stream = (uint64_t)event->stream + 1;
+    return 0;
+}
+
+static int see_memory(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    process->cuda = true;
+    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    return memory_collect(&process->memory, event);
+}
+
+static int see_nvtx(struct process *process, const struct event *event)
+{
+    process->nvtx_seen = true;
+    struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
+    if (!thread)
+        return -1;
+    if (event->nvtx.what == SPOOL_NVTX_PUSH)
+        lanes_must_collect(&thread->lanes);
+    return nvtx_see(&process->nvtx, event);
+}
+
+/* Records that stand at a point of the time line. */
+static int see_timed(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    see_time(process, event->start, event->start);
+    switch (event->type) {
+    case EVENT_MEMORY: return see_memory(conversion, process, event);
+    case EVENT_NVTX: return see_nvtx(process, event);
+    default: return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
+    }
+}
+
+static int see_own(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_POINTER_NAME: return see_symbol(conversion, process, event);
+    case EVENT_THREAD_NAME:
+        return put_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
+    case EVENT_CONTEXT: process->cuda = true; return see_context(process, event);
+    case EVENT_STREAM: process->cuda = true; return see_stream(process, event);
+    case EVENT_NVTX_NAME: return 0; /* after the streams: see_late() */
+    case EVENT_NVTX:
+    case EVENT_MEMORY:
+    case EVENT_CAPTURE: return see_timed(conversion, process, event);
+    default: return nvtx_see(&process->nvtx, event);
+    }
+}
+
+static int see_late(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return event->type == EVENT_NVTX_NAME ? see_nvtx_name(process, event) : 0;
+}
+
+static int see_api(struct process *process, const struct event *event)
+{
+    if (!process_knows_span(process, event)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    see_time(process, event->start, event->end);
+    struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
+    if (!thread)
+        return -1;
+    lanes_see(&thread->lanes, event->start, event->end);
+    return event->correlation ? launches_call(&process->launches, event) : 0;
+}
+
+/* Contexts created before recording began have no record of their own. */
+static int see_place(struct process *process, const struct event *event)
+{
+    if (process->context_seen && process->recent_context == event->context)
+        return 0;
+    process->context_seen = true;
+    process->recent_context = event->context;
+    uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
+    if (!device)
+        return error_no_memory("contexts");
+    *device = (uint64_t)event->device + 1;
+    return 0;
+}
+
+static int see_gpu_work(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    if (see_place(process, event) != 0)
+        return -1;
+    struct track *stream =
+        process_stream(conversion, process, TRACK_STREAM, event->device, event->context, event->stream);
+    if (!stream)
+        return -1;
+    if (event->type == EVENT_KERNEL &&
+        pointer_names_find(&process->symbols, event->kernel.name, event->start) == NAMES_NO_MEMORY)
+        process->losses.unnamed++;
+    if (event->in_flight || !process_knows_span(process, event)) {
+        process->losses.in_flight += event->in_flight;
+        process->losses.zero_time += !event->in_flight;
+        return 0;
+    }
+    see_time(process, event->start, event->end);
+    lanes_see(&stream->lanes, event->start, event->end);
+    if (event->correlation == 0)
+        return 0;
+    struct launch *launch = launches_put(&process->launches, event->correlation);
+    if (!launch)
+        return -1;
+    launch->works++;
+    return 0;
+}
+
+static int see_device(struct process *process, const struct event *event)
+{
+    if (process_device_info(process, event->device_info.id))
+        return 0;
+    struct device *device = array_push(&process->devices);
+    if (!device)
+        return error_no_memory("devices");
+    *device = event->device_info;
+    return 0;
+}
+
+static int see_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    if (event->start != 0 && process_knows_time(process, event->start)) {
+        see_time(process, event->start, event->start);
+        if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event), event->context,
+                            event->stream))
+            return -1;
+    }
+    return cuda_events_see(&process->cuda_events, event);
+}
+
+static int see_overhead(struct process *process, const struct event *event)
+{
+    if (!process_knows_span(process, event)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    see_time(process, event->start, event->end);
+    struct track *track = process_thread(process, TRACK_OVERHEAD, event->thread);
+    return track ? lanes_collect(&track->lanes, event->start, event->end) : -1;
+}
+
+static int see_sync(struct process *process, const struct event *event)
+{
+    if (process_knows_span(process, event))
+        see_time(process, event->start, event->end);
+    else
+        process->losses.undecoded++;
+    return 0;
+}
+
+static int see_cupti(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    switch (event->type) {
+    case EVENT_KERNEL:
+    case EVENT_MEMCPY:
+    case EVENT_MEMSET:
+    case EVENT_GRAPH: return see_gpu_work(conversion, process, event);
+    case EVENT_API: return see_api(process, event);
+    case EVENT_SYNC: return see_sync(process, event);
+    case EVENT_CUDA_EVENT: return see_cuda_event(conversion, process, event);
+    case EVENT_OVERHEAD: return see_overhead(process, event);
+    case EVENT_DEVICE: return see_device(process, event);
+    case EVENT_CONTEXT: return see_context(process, event);
+    default: return 0;
+    }
+}
+
+int survey_process(struct conversion *conversion, struct process *process)
+{
+    uint64_t *undecoded = &process->losses.undecoded;
+    if (process_walk_own(conversion, process, see_own, undecoded) != 0 ||
+        process_walk_own(conversion, process, see_late, NULL) != 0 ||
+        process_walk_cupti(conversion, process, see_cupti, undecoded) != 0)
+        return -1;
+    uint64_t finished = process->file.header.finished;
+    if (process->last_time != 0 && process_knows_time(process, finished) && finished > process->last_time)
+        process->last_time = finished;
+    nvtx_close(&process->nvtx, process->last_time);
+    process->losses.unmatched_ranges = process->nvtx.unmatched;
+    return 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * Names of API calls by CUPTI's callback ids, from CUPTI's own headers (cbid.mk): without the version and without the
+ * per-thread-stream suffixes, so that every variant of a call has the name that programs write, "cudaLaunchKernel".
+ */
+#ifndef GPUTRACE_TOOL_DECODE_API_NAMES_H
+#define GPUTRACE_TOOL_DECODE_API_NAMES_H
+
+#include <stdint.h>
+
+#include "tool/model/event.h"
+
+/* NULL for an id that the headers do not have. */
+const char *api_name(enum event_api_domain domain, uint32_t cbid);
+
+/* Ids that have a name are below this. */
+#define API_CBID_LIMIT 4096
+
+#endif

@@ -1,0 +1,148 @@
+#include "tool/decode/own.h"
+
+#include <string.h>
+
+#include "wire/spool.h"
+
+static void decode_pointer_name(struct event *event, const void *record)
+{
+    const struct spool_pointer_name *name = record;
+    event->type = EVENT_POINTER_NAME;
+    event->pointer_name.pointer = name->pointer;
+}
+
+static void decode_thread_name(struct event *event, const void *record)
+{
+    const struct spool_thread_name *name = record;
+    event->type = EVENT_THREAD_NAME;
+    event->thread = name->thread;
+    event->thread_name.by_program = name->head.flags == SPOOL_THREAD_NAME_NVTX;
+}
+
+static void decode_capture(struct event *event, const void *record)
+{
+    const struct spool_capture *capture = record;
+    event->type = EVENT_CAPTURE;
+    event->capture.on = capture->head.flags != 0;
+}
+
+static void decode_note(struct event *event, const void *record)
+{
+    const struct spool_note *note = record;
+    event->type = EVENT_NOTE;
+    event->note.warning = note->head.flags == SPOOL_NOTE_WARNING;
+}
+
+static void decode_context(struct event *event, const void *record)
+{
+    const struct spool_context *context = record;
+    event->type = EVENT_CONTEXT;
+    event->context = context->context;
+    event->device = context->device;
+    event->object.handle = context->handle;
+    event->object.destroyed = context->head.flags == SPOOL_DESTROYED;
+}
+
+static void decode_stream(struct event *event, const void *record)
+{
+    const struct spool_stream *stream = record;
+    event->type = EVENT_STREAM;
+    event->context = stream->context;
+    event->stream = stream->stream;
+    event->object.handle = stream->handle;
+    event->object.destroyed = stream->head.flags == SPOOL_DESTROYED;
+}
+
+static void decode_memory(struct event *event, const void *record)
+{
+    const struct spool_memory *memory = record;
+    event->type = EVENT_MEMORY;
+    event->device = memory->device;
+    event->context = memory->context;
+    event->stream = memory->stream;
+    event->correlation = memory->correlation;
+    event->thread = memory->thread;
+    event->memory.address = memory->address;
+    event->memory.size = memory->size;
+    event->memory.pool = memory->pool;
+    event->memory.result = memory->result;
+    event->memory.operation = memory->operation;
+    event->memory.kind = memory->kind < SPOOL_MEMORY_KIND_COUNT ? memory->kind : (uint16_t)SPOOL_MEMORY_UNKNOWN;
+}
+
+static void decode_nvtx_domain(struct event *event, const void *record)
+{
+    const struct spool_nvtx_domain *domain = record;
+    event->type = EVENT_NVTX_DOMAIN;
+    event->nvtx_text.domain = domain->domain;
+}
+
+static void decode_nvtx_string(struct event *event, const void *record)
+{
+    const struct spool_nvtx_string *string = record;
+    event->type = EVENT_NVTX_STRING;
+    event->nvtx_text.domain = string->domain;
+    event->nvtx_text.number = string->string;
+}
+
+static void decode_nvtx_category(struct event *event, const void *record)
+{
+    const struct spool_nvtx_category *category = record;
+    event->type = EVENT_NVTX_CATEGORY;
+    event->nvtx_text.domain = category->domain;
+    event->nvtx_text.number = category->category;
+}
+
+static void decode_nvtx_name(struct event *event, const void *record)
+{
+    const struct spool_nvtx_name *name = record;
+    event->type = EVENT_NVTX_NAME;
+    event->stream = name->stream;
+    event->nvtx_name.object = name->object;
+    event->nvtx_name.what = name->what;
+}
+
+static void decode_nvtx_event(struct event *event, const void *record)
+{
+    const struct spool_nvtx_event *nvtx = record;
+    event->type = EVENT_NVTX;
+    event->nvtx.what = nvtx->head.flags;
+    event->nvtx.color_type = nvtx->color_type;
+    event->nvtx.payload_type = nvtx->payload_type;
+    event->nvtx.domain = nvtx->domain;
+    event->nvtx.category = nvtx->category;
+    event->nvtx.color = nvtx->color;
+    event->nvtx.string = nvtx->string;
+    event->nvtx.range = nvtx->range;
+    event->nvtx.payload = nvtx->payload;
+}
+
+static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, const void *record) = {
+    [SPOOL_RECORD_POINTER_NAME] = decode_pointer_name,
+    [SPOOL_RECORD_THREAD_NAME] = decode_thread_name,
+    [SPOOL_RECORD_CAPTURE] = decode_capture,
+    [SPOOL_RECORD_NOTE] = decode_note,
+    [SPOOL_RECORD_CONTEXT] = decode_context,
+    [SPOOL_RECORD_STREAM] = decode_stream,
+    [SPOOL_RECORD_MEMORY] = decode_memory,
+    [SPOOL_RECORD_NVTX_DOMAIN] = decode_nvtx_domain,
+    [SPOOL_RECORD_NVTX_STRING] = decode_nvtx_string,
+    [SPOOL_RECORD_NVTX_CATEGORY] = decode_nvtx_category,
+    [SPOOL_RECORD_NVTX_NAME] = decode_nvtx_name,
+    [SPOOL_RECORD_NVTX_EVENT] = decode_nvtx_event,
+};
+
+void own_decode(struct event *event, const struct own_walk *walk, uint32_t thread)
+{
+    *event = (struct event){
+        .start = walk->record->time,
+        .end = walk->record->time,
+        .thread = thread,
+        .stream = EVENT_NO_STREAM,
+        .device = EVENT_NO_DEVICE,
+        .record = walk->record,
+        .text = walk->text,
+        .text_length = walk->length,
+    };
+    decoders[walk->record->type](event, walk->record);
+}

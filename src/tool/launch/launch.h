@@ -1,0 +1,45 @@
+/*
+ * Starting a program and waiting for it. This room knows nothing of traces: what has to be done around the start is the
+ * caller's, by two functions.
+ */
+#ifndef GPUTRACE_TOOL_LAUNCH_LAUNCH_H
+#define GPUTRACE_TOOL_LAUNCH_LAUNCH_H
+
+#include <sys/types.h>
+
+#include "tool/launch/signals.h"
+
+/* What becomes of a program that is about to start. */
+enum launch_way {
+    LAUNCH_PREPARED = 'P', /* inside() is called, then it starts */
+    LAUNCH_PLAIN = 'N',    /* it starts as if we were not there */
+    LAUNCH_CANCELLED = 'C' /* it does not start */
+};
+
+/* Exit statuses of our own, as env(1) and timeout(1) have them. */
+enum {
+    EXIT_OURS = 125,      /* we failed */
+    EXIT_NOT_RUN = 126,   /* the program was found but could not be run */
+    EXIT_NOT_FOUND = 127, /* there is no such program */
+};
+
+struct launch {
+    const char *path; /* of the program, from program_find() */
+    char **argv;      /* its arguments, argv[0] first; NULL at the end */
+    void *context;
+    /* In our process: the child exists as PID and waits for the answer. */
+    enum launch_way (*before)(void *context, pid_t pid);
+    /* In the child, just before exec: sets its environment. Gives 0, or -1: it starts all the same. */
+    int (*inside)(void *context);
+
+    struct signals signals; /* held from the start until launch_end() */
+    int status;             /* how the program ended, as waitpid(2) tells */
+};
+
+/*
+ * Starts the program, passes signals on and waits for its end. Gives 0 and sets `status`; or, after error(), an exit
+ * status of ours: the program did not run. Signals stay held, so that what comes now interrupts nothing.
+ */
+int launch_run(struct launch *launch);
+
+#endif

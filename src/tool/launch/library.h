@@ -1,0 +1,15 @@
+/*
+ * Where libgputrace.so is, seen from this program's own file.
+ */
+#ifndef GPUTRACE_TOOL_LAUNCH_LIBRARY_H
+#define GPUTRACE_TOOL_LAUNCH_LIBRARY_H
+
+#include <stddef.h>
+
+#define LIBRARY_FILE "libgputrace.so"
+
+/* Writes the library's absolute path: beside this program, in ../lib or in ../lib/gputrace. Gives 0, or -1 when it is
+ * in none of these; nothing is printed. */
+int library_find(char *path, size_t room);
+
+#endif

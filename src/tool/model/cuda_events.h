@@ -1,0 +1,30 @@
+/*
+ * Which record of a CUDA event a synchronisation waited for.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_CUDA_EVENTS_H
+#define GPUTRACE_TOOL_MODEL_CUDA_EVENTS_H
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "tool/model/event.h"
+
+struct cuda_event_record {
+    uint32_t context, event, correlation, stream;
+    uint64_t sync_id;
+};
+
+struct cuda_events {
+    ARRAY(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
+};
+
+void cuda_events_release(struct cuda_events *events);
+
+/* An EVENT_CUDA_EVENT. Gives 0, or -1 after error(). */
+int cuda_events_see(struct cuda_events *events, const struct event *event);
+void cuda_events_sort(struct cuda_events *events);
+
+/* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
+const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * One thing that happened or was told, whatever wrote it down: the type that decode/ makes and everything after reads.
+ *
+ * Times are nanoseconds of CLOCK_REALTIME; 0 is "not known". Texts are not terminated, not checked for UTF-8, and live
+ * as long as the spool is mapped. An event is filled anew for each record and kept by nobody; who needs one again keeps
+ * `record` and decodes it again.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_EVENT_H
+#define GPUTRACE_TOOL_MODEL_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_type {
+    EVENT_NONE = 0, /* a record that is known and tells nothing for a trace */
+    /* Work of a GPU */
+    EVENT_KERNEL,
+    EVENT_MEMCPY,
+    EVENT_MEMSET,
+    EVENT_GRAPH, /* a whole graph launch */
+    /* CUPTI's other records */
+    EVENT_API,
+    EVENT_SYNC,
+    EVENT_CUDA_EVENT,
+    EVENT_OVERHEAD,
+    EVENT_DEVICE,
+    EVENT_CONTEXT,
+    /* The library's own records */
+    EVENT_POINTER_NAME,
+    EVENT_THREAD_NAME,
+    EVENT_CAPTURE,
+    EVENT_NOTE,
+    EVENT_STREAM,
+    EVENT_MEMORY,
+    EVENT_NVTX_DOMAIN,
+    EVENT_NVTX_STRING,
+    EVENT_NVTX_CATEGORY,
+    EVENT_NVTX_NAME,
+    EVENT_NVTX,
+};
+
+static inline bool event_is_gpu_work(enum event_type type)
+{
+    return type >= EVENT_KERNEL && type <= EVENT_GRAPH;
+}
+
+#define EVENT_NO_STREAM UINT32_MAX
+#define EVENT_NO_DEVICE UINT32_MAX
+
+enum event_api_domain { EVENT_API_RUNTIME, EVENT_API_DRIVER };
+
+enum event_sync_kind {
+    EVENT_SYNC_UNKNOWN,
+    EVENT_SYNC_EVENT,
+    EVENT_SYNC_STREAM_WAIT_EVENT,
+    EVENT_SYNC_STREAM,
+    EVENT_SYNC_CONTEXT,
+    EVENT_SYNC_KIND_COUNT
+};
+
+/* What a GPU is, as far as a trace tells it. */
+struct device {
+    uint32_t id;
+    uint64_t name; /* pointer in the traced process */
+    uint64_t memory_bytes;
+    uint32_t major, minor;
+    uint32_t multiprocessors, warp_size;
+    uint32_t max_threads_per_block, max_warps_per_multiprocessor, max_blocks_per_multiprocessor;
+    uint32_t registers_per_block, registers_per_multiprocessor;
+    uint32_t shared_per_block, shared_per_multiprocessor;
+    uint8_t uuid[16];
+};
+
+struct event {
+    enum event_type type;
+    bool in_flight;       /* GPU work whose times CUPTI had not collected */
+    uint32_t correlation; /* 0: none */
+    uint32_t device;
+    uint32_t context;
+    uint32_t stream; /* EVENT_NO_STREAM: none */
+    uint32_t thread;
+    uint64_t start, end; /* of what has one time: both the same */
+    const void *record;
+    const char *text;
+    uint32_t text_length;
+    union {
+        struct {
+            uint64_t name; /* pointer in the traced process */
+            uint64_t queued;
+            uint64_t graph_node;
+            uint32_t graph;
+            int32_t grid[3], block[3];
+            uint32_t registers, static_shared, dynamic_shared, executed_shared;
+        } kernel;
+        struct {
+            uint64_t bytes, graph_node;
+            uint32_t graph;
+            uint8_t kind, source, target; /* numbers of memory_names.h */
+            bool peer;                    /* then the devices and contexts of both sides are known */
+            uint32_t source_device, source_context, target_device, target_context;
+            uint64_t copies; /* of a batch; 0: not told */
+        } memcpy;
+        struct {
+            uint64_t bytes, graph_node;
+            uint32_t graph, value;
+            uint16_t target;
+        } memset;
+        struct {
+            uint32_t graph;
+        } graph;
+        struct {
+            enum event_api_domain domain;
+            uint32_t cbid;
+            uint32_t result; /* cudaError_t or CUresult */
+        } api;
+        struct {
+            enum event_sync_kind kind;
+            uint32_t event;   /* CUPTI's id of the CUDA event, UINT32_MAX: none */
+            uint64_t sync_id; /* of the record waited for, 0: not told */
+            uint32_t result;
+        } sync;
+        struct {
+            uint32_t event;
+            uint64_t sync_id;
+        } cuda_event;
+        struct {
+            const char *name;
+        } overhead;
+        struct device device_info;
+        struct {
+            uint64_t pointer;
+        } pointer_name;
+        struct {
+            bool by_program; /* named through NVTX, which counts more than the kernel's own name */
+        } thread_name;
+        struct {
+            bool on;
+        } capture;
+        struct {
+            bool warning;
+        } note;
+        struct {
+            bool destroyed;
+            uint64_t handle;
+        } object; /* of EVENT_CONTEXT and EVENT_STREAM */
+        struct {
+            uint64_t address, size, pool;
+            int32_t result;
+            uint16_t operation, kind; /* enum spool_memory_operation, spool_memory_kind */
+        } memory;
+        struct {
+            uint32_t domain, number; /* of EVENT_NVTX_DOMAIN, _STRING, _CATEGORY */
+        } nvtx_text;
+        struct {
+            uint64_t object;
+            uint32_t what; /* enum spool_nvtx_object */
+        } nvtx_name;
+        struct {
+            uint16_t what; /* enum spool_nvtx_what */
+            uint16_t color_type, payload_type;
+            uint32_t domain, category, color, string;
+            uint64_t range, payload;
+        } nvtx;
+    };
+};
+
+#endif

@@ -1,0 +1,149 @@
+#include "tool/model/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+void lanes_init(struct lanes *lanes, enum lanes_rule rule)
+{
+    *lanes = (struct lanes){.rule = rule, .count = 1};
+}
+
+void lanes_release(struct lanes *lanes)
+{
+    array_release(&lanes->spans);
+}
+
+static void remember(struct lanes *lanes, uint64_t start, uint64_t end)
+{
+    if (lanes->recent_count == LANES_RECENT) {
+        lanes->forgotten_end = lanes->recent[0].end;
+        memmove(lanes->recent, lanes->recent + 1, sizeof(lanes->recent) - sizeof(lanes->recent[0]));
+        lanes->recent_count--;
+    }
+    lanes->recent[lanes->recent_count++] = (struct lanes_recent){start, end};
+}
+
+static uint64_t last_end(const struct lanes *lanes)
+{
+    return lanes->recent_count ? lanes->recent[lanes->recent_count - 1].end : lanes->forgotten_end;
+}
+
+void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end)
+{
+    if (lanes->collecting)
+        return;
+    if (end < last_end(lanes)) {
+        lanes->collecting = true;
+        return;
+    }
+    while (lanes->rule == LANES_NEST && lanes->recent_count && lanes->recent[lanes->recent_count - 1].start >= start)
+        lanes->recent_count--;
+    if (start < last_end(lanes))
+        lanes->collecting = true;
+    else
+        remember(lanes, start, end);
+}
+
+int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end)
+{
+    if (!lanes->collecting)
+        return 0;
+    struct lanes_span *span = array_push(&lanes->spans);
+    if (!span)
+        return error_no_memory("the order of rows");
+    span->start = start;
+    span->end = end;
+    return 0;
+}
+
+/* What encloses comes before what is enclosed. */
+static int outer_first(const void *a, const void *b)
+{
+    const struct lanes_span *left = a, *right = b;
+    if (left->start != right->start)
+        return left->start < right->start ? -1 : 1;
+    return left->end > right->end ? -1 : left->end < right->end;
+}
+
+/* The slices of each lane that are open where the sorted walk stands, outermost first. */
+struct open_lanes {
+    ARRAY(struct open_lane { ARRAY(uint64_t) ends; }) lanes;
+};
+
+static bool fits(enum lanes_rule rule, struct open_lane *lane, const struct lanes_span *span)
+{
+    while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= span->start)
+        lane->ends.count--;
+    if (lane->ends.count == 0)
+        return true;
+    return rule == LANES_NEST && lane->ends.items[lane->ends.count - 1] >= span->end;
+}
+
+static int place(struct open_lanes *open, enum lanes_rule rule, struct lanes_span *span)
+{
+    size_t i = 0;
+    while (i < open->lanes.count && !fits(rule, &open->lanes.items[i], span))
+        i++;
+    if (i == open->lanes.count && !array_push(&open->lanes))
+        return -1;
+    uint64_t *end = array_push(&open->lanes.items[i].ends);
+    if (!end)
+        return -1;
+    *end = span->end;
+    span->lane = (uint32_t)i;
+    return 0;
+}
+
+static void keep_displaced(struct lanes *lanes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < lanes->spans.count; i++)
+        if (lanes->spans.items[i].lane != 0)
+            lanes->spans.items[kept++] = lanes->spans.items[i];
+    lanes->spans.count = kept;
+    if (kept == 0)
+        array_release(&lanes->spans);
+}
+
+int lanes_assign(struct lanes *lanes)
+{
+    if (lanes->spans.count == 0)
+        return 0;
+    qsort(lanes->spans.items, lanes->spans.count, sizeof(*lanes->spans.items), outer_first);
+    struct open_lanes open = {0};
+    int result = 0;
+    for (size_t i = 0; i < lanes->spans.count && result == 0; i++)
+        result = place(&open, lanes->rule, &lanes->spans.items[i]);
+    if (open.lanes.count > 0)
+        lanes->count = (uint32_t)open.lanes.count;
+    for (size_t i = 0; i < open.lanes.count; i++)
+        array_release(&open.lanes.items[i].ends);
+    array_release(&open.lanes);
+    keep_displaced(lanes);
+    return result == 0 ? 0 : error_no_memory("the order of rows");
+}
+
+uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end)
+{
+    struct lanes_span wanted = {.start = start, .end = end};
+    size_t low = 0, high = lanes->spans.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (outer_first(&lanes->spans.items[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < lanes->spans.count && outer_first(&lanes->spans.items[low], &wanted) == 0; low++) {
+        struct lanes_span *span = &lanes->spans.items[low];
+        if (lanes->rule == LANES_NEST)
+            return span->lane; /* equal slices enclose one another: one lane has them all */
+        if (!span->taken) {
+            span->taken = true;
+            return span->lane;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,64 @@
+/*
+ * Which of several rows a slice goes to, so that in each row slices nest, or follow one another.
+ *
+ * Most rows need one lane only. So work comes in two steps: lanes_see() watches all slices go by in the order of the
+ * records and remembers nothing as long as it can tell that one lane does; otherwise `collecting` is set, and
+ * lanes_collect() is told all slices a second time, lanes_assign() sorts them, and lanes_take() tells each its lane.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_LANES_H
+#define GPUTRACE_TOOL_MODEL_LANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+
+enum lanes_rule {
+    LANES_NEST,   /* slices of a lane are apart, or one lies within the other */
+    LANES_FOLLOW, /* slices of a lane are apart */
+};
+
+struct lanes_span {
+    uint64_t start, end; /* ns */
+    uint32_t lane;
+    bool taken;
+};
+
+#define LANES_RECENT 4
+
+struct lanes {
+    enum lanes_rule rule;
+    bool collecting;
+    uint32_t count; /* of lanes, after lanes_assign(); at least 1 */
+    /* Watching: the last slices that no other one encloses so far, in order, and the end of all before them. */
+    struct lanes_recent {
+        uint64_t start, end;
+    } recent[LANES_RECENT];
+    unsigned recent_count;
+    uint64_t forgotten_end;
+    /* Collecting; then only spans of lanes beyond the first, by start and end. */
+    ARRAY(struct lanes_span) spans;
+};
+
+void lanes_init(struct lanes *lanes, enum lanes_rule rule);
+void lanes_release(struct lanes *lanes);
+
+/* For rows known to need the second step. */
+static inline void lanes_must_collect(struct lanes *lanes)
+{
+    lanes->collecting = true;
+}
+
+/* A slice, in the order in which slices end, for LANES_NEST, or begin, for LANES_FOLLOW; another order is noticed. */
+void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end);
+
+/* Gives 0, or -1 after error(). Does nothing unless collecting. */
+int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end);
+
+int lanes_assign(struct lanes *lanes);
+
+/* The lane of a slice that was collected, 0 when it was not. Of several equal slices each is given one of theirs. */
+uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * Which call started which GPU work: one small entry for each correlation id of a process, in pages.
+ *
+ * A runtime call and the driver calls within it have one correlation id; the runtime's counts. Of driver calls alone
+ * the last to start counts, since loading comes before launching. Several works of one id (the nodes of a graph, the
+ * copies of a batch) all belong to its call.
+ *
+ * Arrows: the first work of correlation id C has the arrow id C + offset, the further ones get ids beyond all of these.
+ * OFFSET keeps the ids of several processes apart.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_LAUNCHES_H
+#define GPUTRACE_TOOL_MODEL_LAUNCHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "tool/model/event.h"
+
+enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };
+
+struct launch {
+    uint64_t start;    /* of the call, ns */
+    uint32_t duration; /* ns, UINT32_MAX when longer */
+    uint32_t thread;
+    uint32_t works;   /* GPU works that an arrow can go to */
+    uint32_t arrived; /* arrow heads given out so far */
+    uint32_t extra;   /* arrow id of the second work; 0: there are no ids left */
+    uint16_t from;    /* enum launch_from */
+    bool departed;    /* its arrows' tails were given out */
+};
+
+#define LAUNCHES_PAGE 1024
+
+struct launches {
+    struct map pages_by_number; /* correlation / LAUNCHES_PAGE -> index + 1 */
+    ARRAY(struct launches_page {
+        uint32_t number;
+        struct launch *launches;
+    })
+    pages;
+    struct launches_page recent;
+    uint32_t highest; /* the highest correlation id that was put */
+    uint32_t offset;  /* what the trace adds to this process's correlation ids */
+};
+
+void launches_release(struct launches *launches);
+
+/* The entry of CORRELATION, which is not 0, made when there is none; NULL after error(). Stays where it is. */
+struct launch *launches_put(struct launches *launches, uint32_t correlation);
+
+/* NULL: there is none. */
+struct launch *launches_get(struct launches *launches, uint32_t correlation);
+
+/* Tells of an API call. Gives 0, or -1 after error(). */
+int launches_call(struct launches *launches, const struct event *api);
+
+/* Whether this call is the one that its GPU works belong to. */
+bool launch_is_call(const struct launch *launch, const struct event *api);
+
+/* Gives the second and further works of each launch their arrow ids, from *next on, which is moved. */
+void launches_number(struct launches *launches, uint64_t *next);
+
+/* The id of the arrow to the launch's work number I; 0: no id left, no arrow. */
+static inline uint32_t launch_arrow(const struct launches *launches, const struct launch *launch, uint32_t correlation,
+                                    uint32_t i)
+{
+    if (i == 0)
+        return correlation <= UINT32_MAX - launches->offset ? correlation + launches->offset : 0;
+    return launch->extra ? launch->extra + i - 1 : 0;
+}
+
+/* Whether an arrow can go from the call to GPU work that ends at END: the head may not come before the tail, and lies
+ * on the work. */
+static inline bool launch_reaches(const struct launch *launch, uint64_t end)
+{
+    return launch->from != LAUNCH_UNKNOWN && end >= launch->start;
+}
+
+static inline uint64_t launch_end(const struct launch *launch)
+{
+    return launch->start + launch->duration;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * How much memory of each kind a process holds on each device, allocation by allocation.
+ *
+ * Threads write their records in chunks of their own, so the steps are collected, sorted by time, and then applied. An
+ * address can be given out again before its release was recorded, as calls return in another order than they act: of
+ * several live allocations of one address the oldest is released first.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_MEMORY_H
+#define GPUTRACE_TOOL_MODEL_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "tool/model/event.h"
+
+struct memory_step {
+    uint64_t time;
+    uint64_t order;     /* in which it was read */
+    const void *record; /* of an EVENT_MEMORY or of a context's end */
+    uint32_t thread;
+};
+
+struct allocation {
+    uint64_t size;
+    uint32_t device, context;
+    uint16_t kind;
+    bool live;
+    uint32_t next;     /* index + 1 of the next younger one of this address, or of the next free entry */
+    uint32_t youngest; /* of the oldest of an address: index + 1 of the youngest */
+};
+
+/* The memory in use of one kind on one device, after a step. */
+struct memory_level {
+    uint32_t device; /* EVENT_NO_DEVICE for host memory */
+    uint16_t kind;
+    bool changed; /* by the last step; the reader clears it */
+    uint64_t bytes;
+};
+
+struct memory {
+    ARRAY(struct memory_step) steps;
+    struct map live; /* address -> index + 1 of the oldest */
+    ARRAY(struct allocation) allocations;
+    uint32_t free;                     /* index + 1 of the first free entry */
+    ARRAY(struct memory_level) levels; /* few */
+};
+
+void memory_release(struct memory *memory);
+
+/* Remembers a step. Gives 0, or -1 after error(). */
+int memory_collect(struct memory *memory, const struct event *event);
+void memory_sort(struct memory *memory);
+
+/*
+ * Applies an EVENT_MEMORY. What it was about is told in ABOUT: of a release, size, kind and device are the
+ * allocation's; size 0 and `live` false when there is no such allocation. A failed operation changes nothing.
+ * Gives 0, or -1 after error().
+ */
+int memory_apply(struct memory *memory, const struct event *event, struct allocation *about);
+
+/* The context is gone and with it its memory on devices. */
+void memory_end_context(struct memory *memory, uint32_t context);
+
+#endif

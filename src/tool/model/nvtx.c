@@ -1,0 +1,236 @@
+#include "tool/model/nvtx.h"
+
+#include "base/log.h"
+#include "wire/spool.h"
+
+void nvtx_release(struct nvtx *nvtx)
+{
+    for (size_t i = 0; i < nvtx->tracks.count; i++)
+        array_release(&nvtx->tracks.items[i].ranges);
+    array_release(&nvtx->tracks);
+    array_release(&nvtx->ranges);
+    array_release(&nvtx->started);
+    array_release(&nvtx->texts);
+    array_release(&nvtx->ends);
+    map_release(&nvtx->open_started);
+    map_release(&nvtx->early_ends);
+    map_release(&nvtx->tracks_by_key);
+    map_release(&nvtx->tracks_by_thread);
+    map_release(&nvtx->domains);
+    map_release(&nvtx->strings);
+    map_release(&nvtx->categories);
+}
+
+static uint64_t pair(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+static int put_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)
+{
+    uint64_t *index = map_put(map, key, NULL);
+    struct nvtx_text *text = index ? array_push(&nvtx->texts) : NULL;
+    if (!text)
+        return error_no_memory("NVTX names");
+    *text = (struct nvtx_text){event->text, event->text_length};
+    *index = nvtx->texts.count;
+    return 0;
+}
+
+static struct nvtx_text get_text(const struct nvtx *nvtx, const struct map *map, uint64_t key)
+{
+    const uint64_t *index = map_get(map, key);
+    return index && *index ? nvtx->texts.items[*index - 1] : (struct nvtx_text){NULL, 0};
+}
+
+static struct nvtx_track *add_track(struct nvtx *nvtx, uint64_t *index, uint32_t thread)
+{
+    uint64_t *first = map_put(&nvtx->tracks_by_thread, thread, NULL);
+    struct nvtx_track *track = first ? array_push(&nvtx->tracks) : NULL;
+    if (!track) {
+        error_no_memory("NVTX ranges");
+        return NULL;
+    }
+    track->thread = thread;
+    track->next = (uint32_t)*first;
+    *first = *index = nvtx->tracks.count;
+    return track;
+}
+
+static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
+{
+    uint64_t *index = map_put(&nvtx->tracks_by_key, pair(event->thread, event->nvtx.domain), NULL);
+    if (!index) {
+        error_no_memory("NVTX ranges");
+        return NULL;
+    }
+    return *index ? &nvtx->tracks.items[*index - 1] : add_track(nvtx, index, event->thread);
+}
+
+static int push(struct nvtx *nvtx, const struct event *event)
+{
+    struct nvtx_track *track = track_of(nvtx, event);
+    if (!track)
+        return -1;
+    struct nvtx_range *range = array_push(&nvtx->ranges);
+    uint32_t *listed = array_push(&track->ranges);
+    if (!range || !listed)
+        return error_no_memory("NVTX ranges");
+    *range = (struct nvtx_range){.record = event->record,
+                                 .start = event->start,
+                                 .thread = event->thread,
+                                 .end_thread = event->thread,
+                                 .parent = track->innermost};
+    *listed = (uint32_t)nvtx->ranges.count - 1;
+    track->innermost = (uint32_t)nvtx->ranges.count;
+    return 0;
+}
+
+static uint64_t not_before(uint64_t time, uint64_t start)
+{
+    return time < start ? start : time;
+}
+
+static int pop(struct nvtx *nvtx, const struct event *event)
+{
+    struct nvtx_track *track = track_of(nvtx, event);
+    if (!track)
+        return -1;
+    if (track->innermost == 0) {
+        nvtx->unmatched++;
+        return 0;
+    }
+    struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
+    range->end = not_before(event->start, range->start);
+    track->innermost = range->parent;
+    return 0;
+}
+
+/* An end may be read before its start: threads write in chunks of their own. */
+static int start(struct nvtx *nvtx, const struct event *event)
+{
+    struct nvtx_range *range = array_push(&nvtx->started);
+    if (!range)
+        return error_no_memory("NVTX ranges");
+    *range = (struct nvtx_range){.record = event->record, .start = event->start, .thread = event->thread};
+    const uint64_t *early = map_get(&nvtx->early_ends, event->nvtx.range);
+    if (early) {
+        const struct nvtx_end *found = &nvtx->ends.items[*early - 1];
+        range->end = not_before(found->time, range->start);
+        range->end_thread = found->thread;
+        map_remove(&nvtx->early_ends, event->nvtx.range);
+        return 0;
+    }
+    uint64_t *index = map_put(&nvtx->open_started, event->nvtx.range, NULL);
+    if (!index)
+        return error_no_memory("NVTX ranges");
+    *index = nvtx->started.count;
+    return 0;
+}
+
+static int end_early(struct nvtx *nvtx, const struct event *event)
+{
+    bool is_new;
+    uint64_t *index = map_put(&nvtx->early_ends, event->nvtx.range, &is_new);
+    struct nvtx_end *end = index ? array_push(&nvtx->ends) : NULL;
+    if (!end)
+        return error_no_memory("NVTX ranges");
+    if (!is_new)
+        nvtx->unmatched++;
+    *end = (struct nvtx_end){.time = event->start, .thread = event->thread};
+    *index = nvtx->ends.count;
+    return 0;
+}
+
+static int end(struct nvtx *nvtx, const struct event *event)
+{
+    const uint64_t *index = map_get(&nvtx->open_started, event->nvtx.range);
+    if (!index)
+        return end_early(nvtx, event);
+    struct nvtx_range *range = &nvtx->started.items[*index - 1];
+    range->end = not_before(event->start, range->start);
+    range->end_thread = event->thread;
+    map_remove(&nvtx->open_started, event->nvtx.range);
+    return 0;
+}
+
+static int see_event(struct nvtx *nvtx, const struct event *event)
+{
+    switch (event->nvtx.what) {
+    case SPOOL_NVTX_PUSH: return push(nvtx, event);
+    case SPOOL_NVTX_POP: return pop(nvtx, event);
+    case SPOOL_NVTX_START: return start(nvtx, event);
+    case SPOOL_NVTX_END: return end(nvtx, event);
+    case SPOOL_NVTX_MARK: nvtx->marks++; return 0;
+    default: nvtx->unmatched++; return 0;
+    }
+}
+
+int nvtx_see(struct nvtx *nvtx, const struct event *event)
+{
+    uint64_t key = pair(event->nvtx_text.domain, event->nvtx_text.number);
+    switch (event->type) {
+    case EVENT_NVTX: return see_event(nvtx, event);
+    case EVENT_NVTX_DOMAIN: return put_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
+    case EVENT_NVTX_STRING: return put_text(nvtx, &nvtx->strings, key, event);
+    case EVENT_NVTX_CATEGORY: return put_text(nvtx, &nvtx->categories, key, event);
+    default: return 0;
+    }
+}
+
+static void close_range(struct nvtx_range *range, uint64_t time)
+{
+    if (range->end != 0)
+        return;
+    range->end = not_before(time, range->start);
+    range->end_thread = range->thread;
+    range->open_at_end = true;
+}
+
+void nvtx_close(struct nvtx *nvtx, uint64_t time)
+{
+    nvtx->unmatched += nvtx->early_ends.count;
+    for (size_t i = 0; i < nvtx->ranges.count; i++)
+        close_range(&nvtx->ranges.items[i], time);
+    for (size_t i = 0; i < nvtx->started.count; i++)
+        close_range(&nvtx->started.items[i], time);
+}
+
+struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)
+{
+    if (event->nvtx.string != 0)
+        return get_text(nvtx, &nvtx->strings, pair(event->nvtx.domain, event->nvtx.string));
+    return (struct nvtx_text){event->text, event->text_length};
+}
+
+struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain)
+{
+    return get_text(nvtx, &nvtx->domains, domain);
+}
+
+struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)
+{
+    return get_text(nvtx, &nvtx->categories, pair(domain, category));
+}
+
+const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
+{
+    const uint64_t *index = map_get(&nvtx->tracks_by_thread, thread);
+    return index && *index ? &nvtx->tracks.items[*index - 1] : NULL;
+}
+
+uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time)
+{
+    size_t low = 0, high = track->ranges.count; /* the first that starts after TIME */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (nvtx->ranges.items[track->ranges.items[middle]].start <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t index = low > 0 ? track->ranges.items[low - 1] + 1 : 0;
+    while (index != 0 && nvtx->ranges.items[index - 1].end < time)
+        index = nvtx->ranges.items[index - 1].parent;
+    return index;
+}

@@ -1,0 +1,82 @@
+/*
+ * NVTX of one process: which push belongs to which pop, what started and ended, and the names that were registered.
+ *
+ * Ranges of push and pop are matched for each thread and domain. Events of one thread come in order.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_NVTX_H
+#define GPUTRACE_TOOL_MODEL_NVTX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "tool/model/event.h"
+
+struct nvtx_range {
+    const void *record;  /* of the push or start */
+    uint64_t start, end; /* ns; end is 0 while it is open */
+    uint32_t thread, end_thread;
+    uint32_t parent; /* index + 1 of the range around it in its domain, 0: none; not of start and end */
+    bool open_at_end;
+};
+
+/* The ranges of one thread and domain. */
+struct nvtx_track {
+    uint32_t thread;
+    uint32_t innermost;     /* index + 1 of the open range */
+    uint32_t next;          /* index + 1 of the next track of this thread */
+    ARRAY(uint32_t) ranges; /* in order of their start */
+};
+
+struct nvtx_text {
+    const char *text;
+    uint32_t length;
+};
+
+struct nvtx {
+    ARRAY(struct nvtx_range) ranges;  /* push and pop */
+    ARRAY(struct nvtx_range) started; /* start and end */
+    struct map open_started;          /* id -> index + 1 */
+    struct map early_ends;            /* id -> index + 1 in ends, whose start was not read yet */
+    ARRAY(struct nvtx_end {
+        uint64_t time;
+        uint32_t thread;
+    })
+    ends;
+    struct map tracks_by_key;    /* thread, domain -> index + 1 */
+    struct map tracks_by_thread; /* -> index + 1 of the first */
+    ARRAY(struct nvtx_track) tracks;
+    struct map domains;    /* -> index + 1 in texts */
+    struct map strings;    /* domain, string -> index + 1 in texts */
+    struct map categories; /* domain, category -> index + 1 in texts */
+    ARRAY(struct nvtx_text) texts;
+    uint64_t unmatched; /* pops and ends without a start */
+    uint64_t marks;
+};
+
+void nvtx_release(struct nvtx *nvtx);
+
+/* An EVENT_NVTX or one of the names. Gives 0, or -1 after error(). */
+int nvtx_see(struct nvtx *nvtx, const struct event *event);
+
+/* Ends what is still open. */
+void nvtx_close(struct nvtx *nvtx, uint64_t time);
+
+/* The message of an EVENT_NVTX; of length 0 when it has none or its string is not known. */
+struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event);
+/* NULL text: not named. */
+struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain);
+struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category);
+
+/* The first track of a thread, or of no thread at all: NULL. */
+const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread);
+static inline const struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, const struct nvtx_track *track)
+{
+    return track->next ? &nvtx->tracks.items[track->next - 1] : NULL;
+}
+
+/* Index + 1 of the innermost range of a track that is open at TIME, 0: none. After nvtx_close(). */
+uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * What is drawn: the vocabulary between those who know what an event means and those who write a file.
+ * Everything here lives only as long as the call that it is handed to. Times are ns of CLOCK_REALTIME.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_SLICE_H
+#define GPUTRACE_TOOL_MODEL_SLICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tool/model/names.h"
+#include "tool/model/tracks.h"
+
+/*      category               name in the file */
+#define CATEGORIES(X)                             \
+    X(KERNEL, "kernel")                           \
+    X(GPU_MEMCPY, "gpu_memcpy")                   \
+    X(GPU_MEMSET, "gpu_memset")                   \
+    X(GPU_GRAPH, "gpu_graph")                     \
+    X(GPU_IN_FLIGHT, "gpu_in_flight")             \
+    X(CUDA_RUNTIME, "cuda_runtime")               \
+    X(CUDA_DRIVER, "cuda_driver")                 \
+    X(CUDA_SYNC, "cuda_sync")                     \
+    X(CUDA_EVENT, "cuda_event")                   \
+    X(USER_ANNOTATION, "user_annotation")         \
+    X(GPU_USER_ANNOTATION, "gpu_user_annotation") \
+    X(MEMORY, "memory")                           \
+    X(CAPTURE, "capture")                         \
+    X(OVERHEAD, "overhead")
+
+enum category {
+#define CATEGORY(name, text) CATEGORY_##name,
+    CATEGORIES(CATEGORY)
+#undef CATEGORY
+        CATEGORY_COUNT
+};
+
+/*      key                      name in the file */
+#define ARG_KEYS(X)                                             \
+    X(QUEUED, "queued")                                         \
+    X(DEVICE, "device")                                         \
+    X(CONTEXT, "context")                                       \
+    X(STREAM, "stream")                                         \
+    X(CORRELATION, "correlation")                               \
+    X(REGISTERS, "registers per thread")                        \
+    X(SHARED_MEMORY, "shared memory")                           \
+    X(BLOCKS_PER_SM, "blocks per SM")                           \
+    X(WARPS_PER_SM, "warps per SM")                             \
+    X(GRID, "grid")                                             \
+    X(BLOCK, "block")                                           \
+    X(OCCUPANCY, "est. achieved occupancy %")                   \
+    X(GRAPH, "graph id")                                        \
+    X(GRAPH_NODE, "graph node id")                              \
+    X(BYTES, "bytes")                                           \
+    X(BANDWIDTH, "memory bandwidth (GB/s)")                     \
+    X(COPIES, "copies")                                         \
+    X(FROM_DEVICE, "fromDevice")                                \
+    X(FROM_CONTEXT, "inContext")                                \
+    X(TO_DEVICE, "toDevice")                                    \
+    X(TO_CONTEXT, "toContext")                                  \
+    X(VALUE, "value")                                           \
+    X(CBID, "cbid")                                             \
+    X(RETURN_VALUE, "return value")                             \
+    X(SYNC_KIND, "cuda_sync_kind")                              \
+    X(WAIT_ON_STREAM, "wait_on_stream")                         \
+    X(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id") \
+    X(WAIT_ON_EVENT, "wait_on_cuda_event_id")                   \
+    X(EVENT, "cuda_event_id")                                   \
+    X(MESSAGE, "message")                                       \
+    X(DOMAIN, "domain")                                         \
+    X(CATEGORY, "category")                                     \
+    X(COLOR, "color")                                           \
+    X(PAYLOAD, "payload")                                       \
+    X(OPEN_AT_END, "open at end")                               \
+    X(ADDRESS, "address")                                       \
+    X(KIND, "kind")                                             \
+    X(POOL, "pool")                                             \
+    X(RESULT, "result")                                         \
+    X(REASON, "reason")                                         \
+    X(THREAD, "thread")
+
+enum arg_key {
+#define KEY(name, text) ARG_##name,
+    ARG_KEYS(KEY)
+#undef KEY
+        ARG_KEY_COUNT
+};
+
+enum arg_type {
+    ARG_TYPE_U64,
+    ARG_TYPE_I64,
+    ARG_TYPE_FIXED, /* six decimals */
+    ARG_TYPE_REAL,  /* the shortest exact form; what is not finite is written as text */
+    ARG_TYPE_HEX,   /* a text, "0x7f00" */
+    ARG_TYPE_COLOR, /* ARGB as a text, "#rrggbb", or "#aarrggbb" unless it is opaque */
+    ARG_TYPE_TEXT,  /* to be escaped */
+    ARG_TYPE_TRUE,
+    ARG_TYPE_SIZE3, /* [x,y,z] */
+};
+
+struct arg {
+    enum arg_key key;
+    enum arg_type type;
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double real;
+        const int32_t *size3;
+        struct {
+            const char *text;
+            size_t length;
+        };
+    };
+};
+
+#define ARGS_MAX 20
+
+struct args {
+    size_t count;
+    struct arg items[ARGS_MAX];
+};
+
+static inline struct arg *args_add(struct args *args, enum arg_key key, enum arg_type type)
+{
+    struct arg *arg = &args->items[args->count++];
+    arg->key = key;
+    arg->type = type;
+    return arg;
+}
+
+static inline void args_u64(struct args *args, enum arg_key key, uint64_t value)
+{
+    args_add(args, key, ARG_TYPE_U64)->u64 = value;
+}
+
+static inline void args_i64(struct args *args, enum arg_key key, int64_t value)
+{
+    args_add(args, key, ARG_TYPE_I64)->i64 = value;
+}
+
+static inline void args_real(struct args *args, enum arg_key key, enum arg_type type, double value)
+{
+    args_add(args, key, type)->real = value;
+}
+
+static inline void args_text(struct args *args, enum arg_key key, const char *text, size_t length)
+{
+    struct arg *arg = args_add(args, key, ARG_TYPE_TEXT);
+    arg->text = text;
+    arg->length = length;
+}
+
+struct slice {
+    enum category category;
+    struct name name;
+    struct row row;
+    uint64_t start, end; /* of an instant: start alone */
+    const struct args *args;
+};
+
+/* A range that may begin and end on different threads. */
+struct async_slice {
+    enum category category;
+    struct name name;
+    struct row begin, end_row;
+    uint64_t start, end;
+    uint64_t id; /* unique in the trace */
+    const struct args *args;
+};
+
+struct counter {
+    struct name name; /* unique within its process */
+    uint32_t pid;
+    uint64_t time;
+    uint64_t bytes;
+};
+
+/* One end of the arrow from a call to the GPU work it started. */
+struct arrow {
+    uint32_t id;
+    struct row row;
+    uint64_t time;
+};
+
+struct row_name {
+    struct row row;
+    const char *name;  /* escaped when it is written */
+    const char *label; /* of a process; NULL: none */
+    int64_t sort_index;
+};
+
+#endif

@@ -1,0 +1,262 @@
+#include "tool/report/reader.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/log.h"
+#include "tool/report/input.h"
+#include "tool/report/parse.h"
+#include "tool/report/scan.h"
+
+#define UTF8_BOM "\xef\xbb\xbf"
+
+struct reader {
+    struct input input;
+    struct parser parser;
+    const struct reader_sink *sink;
+    int status;        /* -1 once an error was told */
+    uint64_t left_out; /* elements that are no events */
+    uint64_t left_out_line, left_out_offset;
+    const char *left_out_expected; /* of the first of them */
+};
+
+/* The next byte that is no white space; '\0' at the end of the file. */
+static char next_byte(struct reader *reader)
+{
+    struct input *input = &reader->input;
+    for (;;) {
+        size_t blank = scan_blank(input_text(input), input_left(input));
+        if (blank > 0)
+            input_advance(input, blank);
+        if (input_left(input) > 0)
+            return *input_text(input);
+        if (!input_more(input, &reader->status))
+            return '\0';
+    }
+}
+
+static int expected(struct reader *reader, const char *what)
+{
+    struct input *input = &reader->input;
+    if (reader->status < 0)
+        return -1;
+    if (input_left(input) == 0)
+        return reader->status = input_error(input, 0, "the file ends here: expected %s", what);
+    unsigned char found = (unsigned char)*input_text(input);
+    if (found < ' ' || found > '~')
+        return reader->status = input_error(input, 0, "found byte 0x%02x: expected %s", found, what);
+    return reader->status = input_error(input, 0, "found '%c': expected %s", found, what);
+}
+
+/* Takes the byte C, where nothing else may stand. */
+static int take(struct reader *reader, char c, const char *what)
+{
+    if (next_byte(reader) != c || input_left(&reader->input) == 0)
+        return expected(reader, what);
+    input_advance(&reader->input, 1);
+    return 0;
+}
+
+/* Makes the window hold a whole value; false: the file ends first, or an error was told. */
+static bool whole_value(struct reader *reader, struct scan *scan)
+{
+    struct input *input = &reader->input;
+    next_byte(reader);
+    while (!scan_value(input_text(input), input_left(input), scan))
+        if (!input_more(input, &reader->status))
+            return false;
+    return true;
+}
+
+/* The file ends within a value. */
+static int cut_value(struct reader *reader, const char *what)
+{
+    if (reader->status == 0)
+        input_advance(&reader->input, input_left(&reader->input));
+    return expected(reader, what);
+}
+
+static int value_error(struct reader *reader, enum parse_result result, const struct scan *scan, const char *what)
+{
+    struct input *input = &reader->input;
+    if (result == PARSE_NO_MEMORY)
+        return reader->status = error_no_memory("the trace's names");
+    size_t at = reader->parser.error_at < scan->length ? reader->parser.error_at : scan->length;
+    return reader->status = input_error(input, at, "this is not JSON: expected %s", what);
+}
+
+static void leave_out(struct reader *reader)
+{
+    if (reader->left_out++ > 0)
+        return;
+    reader->left_out_line = reader->input.lines + 1;
+    reader->left_out_offset = reader->input.offset;
+    reader->left_out_expected = reader->parser.expected;
+}
+
+/* Arrows tell a report nothing that the events at their ends do not, and are half of a trace's events. */
+static bool is_arrow(const char *text, const struct scan *scan)
+{
+    const char *phase = text + scan->ph;
+    return scan->ph && scan->length - scan->ph > 3 && phase[0] == '"' && phase[2] == '"' && strchr("stf", phase[1]) &&
+           phase[1];
+}
+
+static int read_event(struct reader *reader, const struct scan *scan)
+{
+    struct trace_event event;
+    if (is_arrow(input_text(&reader->input), scan)) {
+        input_advance(&reader->input, scan->length);
+        return 0;
+    }
+    enum parse_result result = parser_event(&reader->parser, input_text(&reader->input), scan, &event);
+    if (result == PARSE_NOT_AN_EVENT)
+        leave_out(reader);
+    else if (result != PARSE_DONE)
+        return value_error(reader, result, scan, "an event, {\"ph\": …}");
+    else if (reader->sink->event(reader->sink->context, &event) < 0)
+        return reader->status = -1;
+    input_advance(&reader->input, scan->length);
+    return 0;
+}
+
+/* The end of the file inside the array: allowed when the array is the whole file. */
+static int cut_off(struct reader *reader, bool bare)
+{
+    if (reader->status < 0)
+        return -1;
+    if (!bare)
+        return cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
+    input_advance(&reader->input, input_left(&reader->input));
+    warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out", reader->input.path,
+            reader->input.offset);
+    return 0;
+}
+
+/* The elements of the array, whose '[' is taken, up to its ']'. */
+static int read_events(struct reader *reader, bool bare)
+{
+    struct scan scan;
+    for (;;) {
+        char c = next_byte(reader);
+        if (c == '\0' && (reader->status < 0 || input_left(&reader->input) == 0))
+            return cut_off(reader, bare);
+        if (c == ']') {
+            input_advance(&reader->input, 1);
+            return 0;
+        }
+        if (strchr(",:}", c)) /* strchr finds '\0' too */
+            return expected(reader, "an event or ']'");
+        if (!whole_value(reader, &scan))
+            return cut_off(reader, bare);
+        if (read_event(reader, &scan) < 0)
+            return -1;
+        c = next_byte(reader);
+        if (c == ',')
+            input_advance(&reader->input, 1);
+        else if (c != ']' && input_left(&reader->input) > 0)
+            return expected(reader, "',' or ']' after an event");
+    }
+}
+
+static int read_metadata(struct reader *reader, const char *key)
+{
+    struct scan scan;
+    char c = next_byte(reader);
+    if (c && strchr(",:]}", c))
+        return expected(reader, "a value of the trace's metadata");
+    if (!whole_value(reader, &scan))
+        return cut_value(reader, "the rest of a value; the file is incomplete");
+    enum parse_result result = parser_json(&reader->parser, input_text(&reader->input), &scan);
+    if (result != PARSE_DONE)
+        value_error(reader, result, &scan, "a value of the trace's metadata");
+    else
+        reader->status = reader->sink->metadata(reader->sink->context, key, reader->parser.root);
+    parser_clear(&reader->parser);
+    if (reader->status == 0)
+        input_advance(&reader->input, scan.length);
+    return reader->status;
+}
+
+/* Keys of the trace's object that matter are short; a longer one is cut, and so matches none. */
+#define KEY_BYTES 64
+
+static int read_key(struct reader *reader, char key[KEY_BYTES])
+{
+    struct scan scan;
+    if (next_byte(reader) != '"')
+        return expected(reader, "a key in quotes, such as \"traceEvents\"");
+    if (!whole_value(reader, &scan))
+        return cut_value(reader, "the rest of a key; the file is incomplete");
+    size_t length = scan.length - 2 < KEY_BYTES - 1 ? scan.length - 2 : KEY_BYTES - 1;
+    memcpy(key, input_text(&reader->input) + 1, length);
+    key[length] = '\0';
+    input_advance(&reader->input, scan.length);
+    return take(reader, ':', "':' after a key");
+}
+
+static int read_object(struct reader *reader)
+{
+    char key[KEY_BYTES];
+    bool found = false;
+    for (;;) {
+        if (next_byte(reader) == '}')
+            break;
+        if (read_key(reader, key) < 0)
+            return -1;
+        if (strcmp(key, "traceEvents") == 0) {
+            found = true;
+            if (take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader, false) < 0)
+                return -1;
+        } else if (read_metadata(reader, key) < 0) {
+            return -1;
+        }
+        char c = next_byte(reader);
+        if (c == ',')
+            input_advance(&reader->input, 1);
+        else if (c != '}')
+            return expected(reader, "',' or '}'; the file is incomplete");
+    }
+    if (!found)
+        return reader->status =
+                   error("'%s' is JSON but not a trace: expected the key \"traceEvents\"", reader->input.path);
+    input_advance(&reader->input, 1);
+    return 0;
+}
+
+static int read_file(struct reader *reader)
+{
+    struct input *input = &reader->input;
+    while (input_left(input) < strlen(UTF8_BOM) && input_more(input, &reader->status))
+        ;
+    if (input_left(input) >= strlen(UTF8_BOM) && memcmp(input_text(input), UTF8_BOM, strlen(UTF8_BOM)) == 0)
+        input_advance(input, strlen(UTF8_BOM));
+    char c = next_byte(reader);
+    if (c != '{' && c != '[')
+        return expected(reader, "a trace in the trace-event format, {\"traceEvents\": [...]} or [...]");
+    input_advance(input, 1);
+    if ((c == '{' ? read_object(reader) : read_events(reader, true)) < 0)
+        return -1;
+    next_byte(reader);
+    if (reader->status == 0 && input_left(input) > 0)
+        return expected(reader, "nothing after the trace");
+    return reader->status;
+}
+
+int reader_read(const char *path, struct interner *strings, const struct reader_sink *sink)
+{
+    struct reader reader = {.sink = sink};
+    parser_init(&reader.parser, strings);
+    int status = input_open(&reader.input, path);
+    if (status == 0)
+        status = read_file(&reader);
+    if (status == 0 && reader.left_out > 0)
+        warning("'%s': %" PRIu64 " events are left out, the first at line %" PRIu64 " (byte %" PRIu64 "): expected %s",
+                reader.input.path, reader.left_out, reader.left_out_line, reader.left_out_offset,
+                reader.left_out_expected);
+    parser_release(&reader.parser);
+    input_close(&reader.input);
+    return status;
+}

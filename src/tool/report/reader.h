@@ -1,0 +1,32 @@
+/*
+ * Reads a trace file from end to end: finds the borders of each event, has it parsed, and hands it on. Memory does not
+ * grow with the file: at no time more than one window of it is held.
+ *
+ * Arrows are passed over unread.
+ *
+ * Both forms of the format are read: an object with "traceEvents" and other keys around it, and a bare array of events.
+ * The array may lack its end, as the format allows for programs that die; the object may not.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_READER_H
+#define GPUTRACE_TOOL_REPORT_READER_H
+
+struct cJSON;
+struct interner;
+struct trace_event;
+
+struct reader_sink {
+    void *context;
+    /* Each event in the file's order; it may be changed, and is valid during the call. Gives 0, or -1 to stop. */
+    int (*event)(void *context, struct trace_event *event);
+    /* Each other key of the object, and its value, which is valid during the call. Gives 0, or -1 to stop. */
+    int (*metadata)(void *context, const char *key, const struct cJSON *value);
+};
+
+/*
+ * Reads PATH ("-": stdin), putting the events' texts into STRINGS. An element of the array that is JSON but no event is
+ * left out, with one warning that tells how many and why. Gives 0, or -1 after error(), which names the file, the line
+ * and byte, and what was expected.
+ */
+int reader_read(const char *path, struct interner *strings, const struct reader_sink *sink);
+
+#endif

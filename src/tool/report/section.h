@@ -1,0 +1,31 @@
+/*
+ * A section of the report: it watches the events of the categories it is about, and fills a table at the end.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_SECTION_H
+#define GPUTRACE_TOOL_REPORT_SECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tool/report/event.h"
+#include "tool/report/table.h"
+#include "tool/report/trace.h"
+
+struct section {
+    const struct column *columns;
+    size_t column_count;
+    const char *sort;    /* its own order: the word of a column; NULL: as rows come */
+    bool listing;        /* see struct table */
+    unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
+    size_t state_size;   /* bytes of its state, which starts as zeros */
+    /* Takes an event. Gives 0, or -1: no memory. NULL: it looks at the trace alone. */
+    int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
+    /* Fills TABLE's rows after trace_finish(). Gives 0, or -1: no memory. */
+    int (*finish)(void *state, const struct trace *trace, struct table *table);
+    void (*release)(void *state);
+};
+
+extern const struct section section_overview, section_kernels, section_api, section_memtime, section_memsize,
+    section_sync, section_latency, section_nvtx, section_memory, section_streams;
+
+#endif

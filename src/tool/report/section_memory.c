@@ -1,0 +1,241 @@
+/*
+ * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
+ * counters "Memory in use: KIND"; allocations and releases, from the instants of category "memory". PyTorch's caching
+ * allocator tells of itself by instants called "[memory]".
+ */
+#include <string.h>
+
+#include "tool/report/section.h"
+
+#define COLUMNS(X)                                                 \
+    X(PEAK, "peak", "Peak", BYTES, 0)                              \
+    X(PEAK_AT, "peak_at", "Peak at", NS, 0)                        \
+    X(END, "end", "At the end", BYTES, 0)                          \
+    X(ALLOCATIONS, "allocations", "Allocations", COUNT, 0)         \
+    X(RELEASES, "releases", "Releases", COUNT, 0)                  \
+    X(FAILURES, "failures", "Failures", COUNT, 0)                  \
+    X(UNKNOWN, "unknown", "Unknown frees", COUNT, COLUMN_OPTIONAL) \
+    X(DEVICE, "device", "GPU", NUMBER, COLUMN_OPTIONAL)            \
+    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)        \
+    X(KIND, "kind", "Kind", TEXT, 0)
+
+enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
+static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+
+#define COUNTER_PREFIX "Memory in use: "
+#define PYTORCH_EVENT "[memory]"
+#define PYTORCH_CPU 0 /* its "Device Type" of the host's memory */
+
+enum source { SOURCE_COUNTER, SOURCE_INSTANT, SOURCE_PYTORCH };
+
+struct memory_key {
+    int64_t source;   /* enum source */
+    uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
+    int64_t device;   /* EVENT_NONE: the host's, or not told */
+    event_id process; /* whose it is; of a GPU's counter, the GPU's row */
+};
+
+struct memory_use {
+    bool counted; /* peak and end are known */
+    bool shown;   /* with another one, as one row */
+    int64_t peak, peak_at;
+    int64_t end, end_at;
+    int64_t allocations, releases, failures;
+    int64_t unknown; /* releases of what was not allocated, or released before */
+};
+
+struct memory {
+    struct groups groups;
+    ARRAY(struct memory_use) uses;
+};
+
+/* Counters need not come in order of time. */
+static void level(struct memory_use *use, int64_t bytes, int64_t time)
+{
+    if (!use->counted || bytes > use->peak || (bytes == use->peak && time < use->peak_at)) {
+        use->peak = bytes;
+        use->peak_at = time;
+    }
+    if (!use->counted || time >= use->end_at) {
+        use->end = bytes;
+        use->end_at = time;
+    }
+    use->counted = true;
+}
+
+static int counter(struct memory *memory, const struct trace *trace, const struct trace_event *event)
+{
+    if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
+        return 0;
+    if (strncmp(interned(&trace->strings, event->name), COUNTER_PREFIX, strlen(COUNTER_PREFIX)) != 0)
+        return 0;
+    struct memory_key key = {SOURCE_COUNTER, event->name, EVENT_NONE, event->process};
+    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
+    if (use)
+        level(use, event->bytes, event->start);
+    return use ? 0 : -1;
+}
+
+static void step(struct memory_use *use, bool allocation, bool failed)
+{
+    use->allocations += allocation && !failed;
+    use->releases += !allocation && !failed;
+    use->failures += failed;
+}
+
+static int instant(struct memory *memory, const struct trace *trace, const struct trace_event *event)
+{
+    struct memory_key key = {SOURCE_INSTANT, event->memory_kind, event->device, event->process};
+    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
+    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    if (!use)
+        return -1;
+    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
+    bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
+    step(use, allocation, failed);
+    use->unknown += !allocation && !failed && event->bytes == EVENT_NONE; /* then there is no size to tell */
+    return 0;
+}
+
+static int pytorch(struct memory *memory, const struct trace *trace, const struct trace_event *event)
+{
+    if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), PYTORCH_EVENT) != 0)
+        return 0;
+    struct memory_key key = {SOURCE_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
+    if (!use)
+        return -1;
+    step(use, event->bytes >= 0, false); /* a release has its bytes negative */
+    if (event->total_allocated != EVENT_NONE)
+        level(use, event->total_allocated, event->start);
+    return 0;
+}
+
+static int event(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    if (event->phase == 'C')
+        return counter(state, trace, event);
+    if (event->phase != 'i' && event->phase != 'I')
+        return 0;
+    if (event->category == EVENT_MEMORY)
+        return instant(state, trace, event);
+    return event->category == EVENT_CPU_INSTANT ? pytorch(state, trace, event) : 0;
+}
+
+static const char *kind_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source == SOURCE_PYTORCH)
+        return key->text == PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
+    if (key->text == EVENT_NO_TEXT)
+        return "not told";
+    const char *text = interned(&trace->strings, (uint32_t)key->text);
+    return key->source == SOURCE_COUNTER ? text + strlen(COUNTER_PREFIX) : text;
+}
+
+/* Whose memory and where: what rows are told apart by, and what the two views have in common. */
+struct place {
+    int64_t device; /* EVENT_NONE: the host's memory, or not told */
+    bool owned;     /* the process is known */
+    event_id process;
+};
+
+/* A counter stands in the row of a GPU, or, of memory of the host, in that of its process. */
+static struct place place_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source != SOURCE_COUNTER)
+        return (struct place){key->device < 0 ? EVENT_NONE : key->device, true, key->process};
+    const struct trace_gpu_row *row = trace_gpu_row(trace, key->process);
+    if (row)
+        return (struct place){row->device, true, row->process};
+    const struct trace_process *process = trace_process(trace, key->process);
+    if (process && process->host)
+        return (struct place){EVENT_NONE, true, key->process};
+    struct trace_event counter = {.device = EVENT_NONE, .process = key->process};
+    return (struct place){trace_event_device(&counter), false, 0};
+}
+
+static bool is_same(const struct place *a, const struct place *b)
+{
+    return a->device == b->device && (!a->owned || !b->owned || a->process == b->process);
+}
+
+/* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
+ * memory. */
+static void unite(struct memory *memory, const struct trace *trace, size_t instants)
+{
+    const struct memory_key *key = groups_key(&memory->groups, instants);
+    struct memory_use *use = &memory->uses.items[instants], *partner = NULL;
+    struct place place = place_of(trace, key);
+    for (size_t i = 0; i < memory->uses.count; i++) {
+        const struct memory_key *other = groups_key(&memory->groups, i);
+        struct place other_place = place_of(trace, other);
+        if (other->source != SOURCE_COUNTER || !is_same(&place, &other_place) ||
+            strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
+            continue;
+        if (partner)
+            return;
+        partner = &memory->uses.items[i];
+    }
+    if (!partner)
+        return;
+    partner->allocations += use->allocations;
+    partner->releases += use->releases;
+    partner->failures += use->failures;
+    partner->unknown += use->unknown;
+    use->shown = true;
+}
+
+static int put_row(const struct trace *trace, struct table *table, const struct memory_key *key,
+                   const struct memory_use *use)
+{
+    struct cell *row = table_row(table);
+    if (!row)
+        return -1;
+    if (use->counted) {
+        row[COLUMN_PEAK] = cell_integer(use->peak);
+        row[COLUMN_PEAK_AT] = cell_integer(use->peak_at - trace->start);
+        row[COLUMN_END] = cell_integer(use->end);
+    }
+    row[COLUMN_ALLOCATIONS] = cell_integer(use->allocations);
+    row[COLUMN_RELEASES] = cell_integer(use->releases);
+    row[COLUMN_FAILURES] = cell_integer(use->failures);
+    if (use->unknown)
+        row[COLUMN_UNKNOWN] = cell_integer(use->unknown);
+    struct place place = place_of(trace, key);
+    row[COLUMN_DEVICE] = trace_number_cell(place.device);
+    if (place.owned && trace->host_processes > 1)
+        row[COLUMN_PROCESS] = trace_process_cell(trace, table, place.process);
+    row[COLUMN_KIND] = table_text(table, kind_of(trace, key));
+    return 0;
+}
+
+static int finish(void *state, const struct trace *trace, struct table *table)
+{
+    struct memory *memory = state;
+    for (size_t i = 0; i < memory->uses.count; i++)
+        if (((const struct memory_key *)groups_key(&memory->groups, i))->source == SOURCE_INSTANT)
+            unite(memory, trace, i);
+    for (size_t i = 0; i < memory->uses.count; i++)
+        if (!memory->uses.items[i].shown &&
+            put_row(trace, table, groups_key(&memory->groups, i), &memory->uses.items[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static void release(void *state)
+{
+    struct memory *memory = state;
+    array_release(&memory->uses);
+    groups_release(&memory->groups);
+}
+
+const struct section section_memory = {
+    .columns = columns,
+    .column_count = COLUMNS_END,
+    .sort = "peak",
+    .categories = EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_CPU_INSTANT) | EVENT_BIT(EVENT_OTHER),
+    .state_size = sizeof(struct memory),
+    .event = event,
+    .finish = finish,
+    .release = release,
+};

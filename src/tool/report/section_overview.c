@@ -1,0 +1,145 @@
+/* The first look: how long, how busy, how much of what, and what is missing. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "tool/report/section.h"
+
+#define COLUMNS(X)                                \
+    X(ITEM, "item", "Item", TEXT, 0)              \
+    X(VALUE, "value", "Value", ANY, 0)            \
+    X(UNIT, "unit", "Unit", TEXT, COLUMN_MACHINE) \
+    X(DETAIL, "detail", "", TEXT, COLUMN_OPTIONAL)
+
+enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
+static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+
+static const char *unit_word(enum column_type type)
+{
+    return type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";
+}
+
+/* A row ITEM with VALUE; gives its detail's cell to fill, which is NULL without memory. */
+static struct cell *put(struct table *table, struct cell item, struct cell value, enum column_type type)
+{
+    struct cell *row = table_row(table);
+    if (!row)
+        return NULL;
+    row[COLUMN_ITEM] = item;
+    row[COLUMN_VALUE] = cell_typed(value, type);
+    row[COLUMN_UNIT] = table_text(table, unit_word(type));
+    return &row[COLUMN_DETAIL];
+}
+
+static void put_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
+{
+    if (text != EVENT_NO_TEXT)
+        put(table, table_text(table, item), trace_text_cell(trace, table, text), TYPE_TEXT);
+}
+
+static void put_device(struct table *table, const struct trace *trace, size_t index)
+{
+    const struct trace_device *device = &trace->devices.items[index];
+    if (!device->used)
+        return;
+    int64_t id = trace_device_id(trace, index);
+    const char *name = device->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, device->name);
+    struct cell busy = cell_share(device->busy_total, trace_span(trace));
+    struct cell *detail = put(table, table_format(table, "GPU %" PRId64 " busy", id), busy, TYPE_PERCENT);
+    if (detail)
+        *detail = table_text(table, name);
+    put(table, table_format(table, "GPU %" PRId64 " busy time", id), cell_integer(device->busy_total), TYPE_NS);
+}
+
+static void put_count(struct table *table, const char *item, uint64_t count)
+{
+    put(table, table_text(table, item), cell_integer((int64_t)count), TYPE_COUNT);
+}
+
+static void put_counts(struct table *table, const struct trace *trace)
+{
+    const uint64_t *counts = trace->counts;
+    put_count(table, "Kernels", counts[EVENT_KERNEL]);
+    put_count(table, "Memory copies", counts[EVENT_MEMCPY]);
+    put_count(table, "Memory sets", counts[EVENT_MEMSET]);
+    if (counts[EVENT_GRAPH])
+        put_count(table, "Graph launches", counts[EVENT_GRAPH]);
+    put_count(table, "API calls", counts[EVENT_RUNTIME] + counts[EVENT_DRIVER]);
+    put_count(table, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
+    if (trace->marks)
+        put_count(table, "NVTX marks", trace->marks);
+    if (counts[EVENT_CPU_OP])
+        put_count(table, "CPU operators", counts[EVENT_CPU_OP]);
+}
+
+/* "python3 (583)", one after another. */
+static struct cell process_names(const struct trace *trace, struct table *table)
+{
+    char names[512] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < trace->processes.count; i++) {
+        const struct trace_process *process = &trace->processes.items[i];
+        event_id id = *(const event_id *)groups_key(&trace->process_ids, i);
+        if (!process->host || process->name == EVENT_NO_TEXT || event_id_is_text(id))
+            continue;
+        int size = snprintf(names + length, sizeof(names) - length, "%s%s (%" PRId64 ")", length ? ", " : "",
+                            interned(&trace->strings, process->name), event_id_value(id));
+        if (size < 0 || (size_t)size >= sizeof(names) - length) {
+            names[length] = '\0';
+            break;
+        }
+        length += (size_t)size;
+    }
+    return length ? table_text(table, names) : (struct cell){0};
+}
+
+static void put_program(struct table *table, const struct trace *trace)
+{
+    uint64_t processes = 0, threads = 0;
+    for (size_t i = 0; i < trace->processes.count; i++)
+        processes += trace->processes.items[i].host;
+    for (size_t i = 0; i < trace->threads.count; i++)
+        threads += trace->threads.items[i].host;
+    struct cell *detail = put(table, table_text(table, "Processes"), cell_integer((int64_t)processes), TYPE_COUNT);
+    if (detail)
+        *detail = process_names(trace, table);
+    put_count(table, "Threads", threads);
+}
+
+/* The words for a loss are its key's. */
+static void put_losses(struct table *table, const struct trace *trace)
+{
+    if (trace->losses_known && trace->losses.count == 0)
+        put(table, table_text(table, "Lost or doubtful"), table_text(table, "nothing"), TYPE_TEXT);
+    for (size_t i = 0; i < trace->losses.count; i++) {
+        char words[64];
+        snprintf(words, sizeof(words), "%s", interned(&trace->strings, trace->losses.items[i].name));
+        for (char *at = words; *at; at++)
+            *at = *at == '_' ? ' ' : *at;
+        put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
+            TYPE_COUNT);
+    }
+    if (!trace->losses_known && trace->counts[EVENT_IN_FLIGHT]) /* else it is among them */
+        put_count(table, "GPU work without times", trace->counts[EVENT_IN_FLIGHT]);
+}
+
+static int finish(void *state, const struct trace *trace, struct table *table)
+{
+    (void)state;
+    put_text(table, trace, "Program", trace->program);
+    put_text(table, trace, "Host", trace->host);
+    put_text(table, trace, "Ended with", trace->ending);
+    put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS);
+    for (size_t i = 0; i < trace->devices.count; i++)
+        put_device(table, trace, i);
+    put_counts(table, trace);
+    put_program(table, trace);
+    put_losses(table, trace);
+    return table->no_memory ? -1 : 0;
+}
+
+const struct section section_overview = {
+    .columns = columns,
+    .column_count = COLUMNS_END,
+    .listing = true,
+    .finish = finish,
+};

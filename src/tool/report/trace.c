@@ -1,0 +1,272 @@
+#include "tool/report/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/report/names.h"
+
+/* Slices of these are what a thread of the program did. */
+#define HOST_CATEGORIES \
+    (EVENT_API | EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_CPU_OP) | EVENT_BIT(EVENT_PYTHON) | EVENT_BIT(EVENT_OTHER))
+/* Instants of these tell of the program; others, such as Kineto's "Record Window End", of its recording. */
+#define INSTANT_CATEGORIES \
+    (EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_CPU_INSTANT))
+/* As model/tracks.h numbers the rows of GPUs where the device's number is taken: this + (process << 10) + device. */
+#define GPU_ROW_PID INT64_C(0x40000000)
+#define GPU_ROW_DEVICES 1024
+
+void trace_init(struct trace *trace, const struct report_options *options)
+{
+    *trace = (struct trace){
+        .options = options,
+        .program = EVENT_NO_TEXT,
+        .version = EVENT_NO_TEXT,
+        .host = EVENT_NO_TEXT,
+        .ending = EVENT_NO_TEXT,
+    };
+}
+
+void trace_release(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->streams.count; i++)
+        busy_release(&trace->streams.items[i].busy);
+    for (size_t i = 0; i < trace->devices.count; i++)
+        busy_release(&trace->devices.items[i].busy);
+    array_release(&trace->processes);
+    array_release(&trace->threads);
+    array_release(&trace->streams);
+    array_release(&trace->devices);
+    array_release(&trace->losses);
+    array_release(&trace->gpu_rows);
+    array_release(&trace->shown_names);
+    groups_release(&trace->process_ids);
+    groups_release(&trace->thread_ids);
+    groups_release(&trace->stream_ids);
+    groups_release(&trace->device_ids);
+    calls_release(&trace->calls);
+    interner_release(&trace->strings);
+}
+
+int64_t trace_event_device(const struct trace_event *event)
+{
+    if (event->device != EVENT_NONE)
+        return event->device;
+    if (event_id_is_text(event->process))
+        return EVENT_NONE;
+    int64_t pid = event_id_value(event->process);
+    return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
+}
+
+static struct trace_process *put_process(struct trace *trace, event_id id)
+{
+    size_t before = trace->processes.count;
+    struct trace_process *process = groups_item(&trace->process_ids, &id, &trace->processes);
+    if (process && trace->processes.count > before)
+        process->name = process->label = EVENT_NO_TEXT;
+    return process;
+}
+
+static struct trace_thread *put_thread(struct trace *trace, const struct trace_event *event)
+{
+    struct trace_thread_id id = {event->process, event->thread};
+    struct trace_process *process = put_process(trace, event->process);
+    size_t before = trace->threads.count;
+    struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
+    if (thread && trace->threads.count > before) {
+        thread->name = EVENT_NO_TEXT;
+        thread->process = (uint32_t)(process - trace->processes.items);
+    }
+    return thread;
+}
+
+struct trace_device *trace_device(struct trace *trace, int64_t id)
+{
+    size_t before = trace->devices.count;
+    struct trace_device *device = groups_item(&trace->device_ids, &id, &trace->devices);
+    if (device && trace->devices.count > before)
+        device->name = EVENT_NO_TEXT;
+    return device;
+}
+
+static int host_event(struct trace *trace, const struct trace_event *event)
+{
+    if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
+        return 0;
+    struct trace_thread *thread = put_thread(trace, event);
+    if (!thread)
+        return -1;
+    bool extra = !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
+    thread->host = !extra;
+    trace->processes.items[thread->process].host = true;
+    trace->recent_process = event->process;
+    trace->recent_thread = event->thread;
+    trace->recent_index = (uint32_t)(thread - trace->threads.items) + 1;
+    return 0;
+}
+
+static int api_call(struct trace *trace, const struct trace_event *event)
+{
+    if (event->correlation < 0 || event->correlation > UINT32_MAX)
+        return 0;
+    uint32_t thread = trace->recent_index - 1;
+    struct call call = {
+        .correlation = (uint32_t)event->correlation,
+        .name = event->name,
+        .thread = thread,
+        .process = trace->threads.items[thread].process,
+        .start = event->start,
+        .end = event->start + event->duration,
+    };
+    return calls_add(&trace->calls, &call);
+}
+
+static int gpu_work(struct trace *trace, const struct trace_event *event)
+{
+    int64_t end = event->start + event->duration;
+    struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
+    size_t before = trace->streams.count;
+    struct trace_stream *stream = groups_item(&trace->stream_ids, &id, &trace->streams);
+    struct trace_device *device = stream ? trace_device(trace, id.device) : NULL;
+    if (!device || busy_add(&stream->busy, event->start, end) < 0)
+        return -1;
+    bool first = trace->streams.count > before;
+    stream->works[event->category]++;
+    stream->first = first || event->start < stream->first ? event->start : stream->first;
+    stream->last = first || end > stream->last ? end : stream->last;
+    device->used = true;
+    return 0;
+}
+
+static int name_row(struct trace *trace, const struct trace_event *event)
+{
+    if (event->name == EVENT_NO_TEXT || event->label == EVENT_NO_TEXT)
+        return 0;
+    const char *what = interned(&trace->strings, event->name);
+    if (strcmp(what, "process_name") == 0 || strcmp(what, "process_labels") == 0) {
+        struct trace_process *process = put_process(trace, event->process);
+        if (!process)
+            return -1;
+        *(what[strlen("process_")] == 'n' ? &process->name : &process->label) = event->label;
+    } else if (strcmp(what, "thread_name") == 0) {
+        struct trace_thread *thread = put_thread(trace, event);
+        if (!thread)
+            return -1;
+        thread->name = event->label;
+    }
+    return 0;
+}
+
+static uint32_t shorten(struct trace *trace, uint32_t name)
+{
+    const char *whole = interned(&trace->strings, name);
+    size_t length = strlen(whole);
+    char *short_name = malloc(length + 1);
+    if (!short_name)
+        return INTERN_NO_MEMORY;
+    uint32_t number = intern(&trace->strings, short_name, name_shorten(whole, length, short_name));
+    free(short_name);
+    return number;
+}
+
+int trace_rename(struct trace *trace, struct trace_event *event)
+{
+    enum report_names names = trace->options->names;
+    if (names == REPORT_NAMES_MANGLED && event->mangled_name != EVENT_NO_TEXT)
+        event->name = event->mangled_name;
+    if (names != REPORT_NAMES_SHORT)
+        return 0;
+    while (trace->shown_names.count <= event->name)
+        if (!array_push(&trace->shown_names))
+            return -1;
+    uint32_t *shown = &trace->shown_names.items[event->name];
+    if (*shown == 0) {
+        uint32_t number = shorten(trace, event->name);
+        if (number == INTERN_NO_MEMORY)
+            return -1;
+        *shown = number + 1;
+    }
+    event->name = *shown - 1;
+    return 0;
+}
+
+static void widen(struct trace *trace, int64_t start, int64_t end)
+{
+    trace->start = !trace->any || start < trace->start ? start : trace->start;
+    trace->end = !trace->any || end > trace->end ? end : trace->end;
+    trace->any = true;
+}
+
+static int slice(struct trace *trace, const struct trace_event *event)
+{
+    trace->counts[event->category]++;
+    if (event->category == EVENT_SPAN) /* of the recording, not of the program */
+        return 0;
+    widen(trace, event->start, event->start + event->duration);
+    if (event_category_in(event->category, EVENT_GPU_WORK))
+        return gpu_work(trace, event);
+    if (!event_category_in(event->category, HOST_CATEGORIES))
+        return 0;
+    if (host_event(trace, event) < 0)
+        return -1;
+    return event_category_in(event->category, EVENT_API) ? api_call(trace, event) : 0;
+}
+
+int trace_event(struct trace *trace, const struct trace_event *event)
+{
+    switch (event->phase) {
+    case 'X': return slice(trace, event);
+    case 'M': return name_row(trace, event);
+    case 'b':
+        trace->async_ranges++;
+        if (event->category == EVENT_RANGE && host_event(trace, event) < 0)
+            return -1;
+        widen(trace, event->start, event->start);
+        return 0;
+    case 'e':
+    case 'C': widen(trace, event->start, event->start); return 0;
+    case 'i':
+    case 'I':
+        if (!event_category_in(event->category, INSTANT_CATEGORIES))
+            return 0;
+        trace->marks += event->category == EVENT_RANGE;
+        if (event->category == EVENT_RANGE && host_event(trace, event) < 0)
+            return -1;
+        trace->counts[EVENT_IN_FLIGHT] += event->category == EVENT_IN_FLIGHT;
+        widen(trace, event->start, event->start);
+        return 0;
+    default: return 0;
+    }
+}
+
+int trace_finish(struct trace *trace)
+{
+    calls_sort(&trace->calls);
+    for (size_t i = 0; i < trace->streams.count; i++) {
+        struct trace_stream *stream = &trace->streams.items[i];
+        struct trace_device *device = trace_device(trace, trace_stream_id(trace, i)->device);
+        if (!device || busy_add_all(&device->busy, &stream->busy) < 0)
+            return -1;
+        stream->busy_total = busy_total(&stream->busy);
+    }
+    for (size_t i = 0; i < trace->devices.count; i++)
+        trace->devices.items[i].busy_total = busy_total(&trace->devices.items[i].busy);
+    for (size_t i = 0; i < trace->processes.count; i++)
+        trace->host_processes += trace->processes.items[i].host;
+    return 0;
+}
+
+const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row)
+{
+    for (size_t i = 0; i < trace->gpu_rows.count; i++)
+        if (trace->gpu_rows.items[i].row == row)
+            return &trace->gpu_rows.items[i];
+    return NULL;
+}
+
+const struct trace_process *trace_process(const struct trace *trace, event_id id)
+{
+    for (size_t i = 0; i < trace->processes.count; i++)
+        if (*(const event_id *)groups_key(&trace->process_ids, i) == id)
+            return &trace->processes.items[i];
+    return NULL;
+}

@@ -1,0 +1,143 @@
+/*
+ * One trace as far as it was read: what every section may want to know of it.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_TRACE_H
+#define GPUTRACE_TOOL_REPORT_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "tool/report/busy.h"
+#include "tool/report/calls.h"
+#include "tool/report/event.h"
+#include "tool/report/groups.h"
+#include "tool/report/report.h"
+
+struct cJSON;
+
+/* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
+#define TRACE_EXTRA_TID INT64_C(0x20000000)
+
+struct trace {
+    const struct report_options *options;
+    struct interner strings;
+
+    int64_t start, end;                    /* of all events that take or mark time */
+    bool any;                              /* there was one */
+    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices of each category; of IN_FLIGHT, instants */
+    uint64_t marks, async_ranges;
+
+    struct groups process_ids; /* event_id -> processes */
+    ARRAY(struct trace_process) processes;
+    struct groups thread_ids; /* struct trace_thread_id -> threads */
+    ARRAY(struct trace_thread) threads;
+    struct groups stream_ids; /* struct trace_stream_id -> streams */
+    ARRAY(struct trace_stream) streams;
+    struct groups device_ids; /* int64_t -> devices */
+    ARRAY(struct trace_device) devices;
+    struct calls calls;
+    ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
+
+    /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
+    uint32_t program, version, host, ending;
+    bool losses_known;
+    ARRAY(struct trace_loss) losses; /* those that are not 0 */
+
+    /* Which process a GPU's rows are of, and which device: told by traces of gputrace, where several processes use one.
+     */
+    ARRAY(struct trace_gpu_row) gpu_rows;
+    size_t host_processes; /* with slices on threads; after trace_finish() */
+
+    event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
+    uint32_t recent_index;
+};
+
+struct trace_process {
+    uint32_t name, label; /* EVENT_NO_TEXT: none */
+    bool host;            /* has slices on threads */
+};
+
+struct trace_thread_id {
+    event_id process, thread;
+};
+struct trace_thread {
+    uint32_t process; /* index */
+    uint32_t name;
+    bool host; /* a thread with slices, not a stream's row or a further row of a thread */
+};
+
+struct trace_stream_id {
+    event_id process; /* the GPU row's, or 0 */
+    int64_t device, context, stream;
+};
+struct trace_stream {
+    uint64_t works[EVENT_GRAPH + 1]; /* by category */
+    int64_t first, last;             /* start of the first, end of the last work */
+    struct busy busy;
+    int64_t busy_total; /* after trace_finish() */
+};
+
+struct trace_device {
+    uint32_t name; /* EVENT_NO_TEXT: not told */
+    bool used;     /* something ran on it */
+    struct busy busy;
+    int64_t busy_total; /* after trace_finish() */
+};
+
+struct trace_gpu_row {
+    event_id row, process;
+    int64_t device;
+};
+
+struct trace_loss {
+    uint32_t name;
+    int64_t count;
+};
+
+void trace_init(struct trace *trace, const struct report_options *options);
+void trace_release(struct trace *trace);
+
+/* These give 0, or -1: no memory. */
+int trace_event(struct trace *trace, const struct trace_event *event);
+/* Gives a kernel the name that the user wants to see. */
+int trace_rename(struct trace *trace, struct trace_event *event);
+int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
+/* After the last event. */
+int trace_finish(struct trace *trace);
+
+static inline int64_t trace_span(const struct trace *trace)
+{
+    return trace->any ? trace->end - trace->start : 0;
+}
+
+static inline const struct trace_stream_id *trace_stream_id(const struct trace *trace, size_t stream)
+{
+    return groups_key(&trace->stream_ids, stream);
+}
+static inline int64_t trace_device_id(const struct trace *trace, size_t device)
+{
+    return *(const int64_t *)groups_key(&trace->device_ids, device);
+}
+
+/* The device of number ID, made when it is new. NULL: no memory. */
+struct trace_device *trace_device(struct trace *trace, int64_t id);
+
+/* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
+int64_t trace_event_device(const struct trace_event *event);
+
+/* NULL: not told. */
+const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
+/* NULL: no event tells of it. */
+const struct trace_process *trace_process(const struct trace *trace, event_id id);
+
+struct cell;
+struct table;
+/* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
+struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread);
+struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
+struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
+struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
+
+#endif

@@ -1,0 +1,107 @@
+/* What stands around the events: the GPUs, and what gputrace wrote about the run under its own key. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "tool/report/trace.h"
+
+static int take_text(struct trace *trace, const char *text, uint32_t *number)
+{
+    *number = intern(&trace->strings, text, strlen(text));
+    return *number == INTERN_NO_MEMORY ? -1 : 0;
+}
+
+static int take_device(struct trace *trace, const cJSON *properties)
+{
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(properties, "id");
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(properties, "name");
+    if (!cJSON_IsNumber(id) || !cJSON_IsString(name))
+        return 0;
+    struct trace_device *device = trace_device(trace, id->valueint);
+    return device ? take_text(trace, name->valuestring, &device->name) : -1;
+}
+
+static int take_loss(struct trace *trace, const cJSON *loss)
+{
+    if (!cJSON_IsNumber(loss) || !(loss->valuedouble >= 1 && loss->valuedouble < 9e18))
+        return 0;
+    struct trace_loss *added = array_push(&trace->losses);
+    if (!added)
+        return -1;
+    added->count = (int64_t)loss->valuedouble;
+    return take_text(trace, loss->string, &added->name);
+}
+
+/* A command line as it was typed, or as the program was given it. */
+static int take_command(struct trace *trace, const cJSON *value)
+{
+    if (cJSON_IsString(value))
+        return take_text(trace, value->valuestring, &trace->program);
+    char line[4096] = "";
+    size_t length = 0;
+    const cJSON *word = cJSON_IsArray(value) ? value->child : NULL;
+    for (; word && cJSON_IsString(word); word = word->next) {
+        size_t size = strlen(word->valuestring);
+        if (size + 2 > sizeof(line) - length)
+            break;
+        if (length > 0)
+            line[length++] = ' ';
+        memcpy(line + length, word->valuestring, size + 1);
+        length += size;
+    }
+    return length ? take_text(trace, line, &trace->program) : 0;
+}
+
+/* {"pid": 583, "gpu_pids": {"0": 1073742848, …}, …} */
+static int take_process(struct trace *trace, const cJSON *process)
+{
+    const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(process, "gpu_pids");
+    if (!cJSON_IsNumber(pid) || !cJSON_IsObject(rows))
+        return 0;
+    for (const cJSON *row = rows->child; row; row = row->next) {
+        struct trace_gpu_row *added = cJSON_IsNumber(row) ? array_push(&trace->gpu_rows) : NULL;
+        if (!added)
+            return cJSON_IsNumber(row) ? -1 : 0;
+        added->row = event_id_number(row->valueint);
+        added->process = event_id_number(pid->valueint);
+        added->device = strtoll(row->string, NULL, 10);
+    }
+    return 0;
+}
+
+static int take_own(struct trace *trace, const cJSON *own)
+{
+    const struct {
+        const char *key;
+        uint32_t *place;
+    } texts[] = {{"version", &trace->version}, {"host", &trace->host}, {"exit", &trace->ending}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(own, texts[i].key);
+        if (cJSON_IsString(value) && take_text(trace, value->valuestring, texts[i].place) < 0)
+            return -1;
+    }
+    const cJSON *losses = cJSON_GetObjectItemCaseSensitive(own, "losses");
+    trace->losses_known = cJSON_IsObject(losses);
+    for (const cJSON *loss = trace->losses_known ? losses->child : NULL; loss; loss = loss->next)
+        if (take_loss(trace, loss) < 0)
+            return -1;
+    const cJSON *processes = cJSON_GetObjectItemCaseSensitive(own, "processes");
+    for (const cJSON *process = cJSON_IsArray(processes) ? processes->child : NULL; process; process = process->next)
+        if (take_process(trace, process) < 0)
+            return -1;
+    return take_command(trace, cJSON_GetObjectItemCaseSensitive(own, "command"));
+}
+
+int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
+{
+    if (strcmp(key, "gputrace") == 0)
+        return take_own(trace, value);
+    if (strcmp(key, "deviceProperties") != 0 || !cJSON_IsArray(value))
+        return 0;
+    for (const cJSON *device = value->child; device; device = device->next)
+        if (take_device(trace, device) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,173 @@
+#include "tool/spool/spool_file.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static int map_file(struct spool_file *file, int fd, const char *path)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return error("cannot examine '%s': %m", path);
+    if (!S_ISREG(status.st_mode)) {
+        warning("'%s' is no regular file and is left out", path);
+        return 1;
+    }
+    if (status.st_size < (off_t)sizeof(struct spool_header)) {
+        verbose("'%s' ends within its header and is left out", path);
+        return 1;
+    }
+    file->size = (size_t)status.st_size;
+    void *map = mmap(NULL, file->size, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return error("cannot map '%s': %m", path);
+    file->map = map;
+    return 0;
+}
+
+/* Headers are read, not looked at in the mapping: the kernel maps a good deal around every page that is touched. */
+static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *path)
+{
+    ssize_t got = pread(fd, bytes, size, (off_t)offset);
+    if (got < 0)
+        return error("cannot read '%s': %m", path);
+    return (size_t)got == size ? 0 : error("'%s' became shorter while it was read", path);
+}
+
+static int read_header(struct spool_file *file, int fd, const char *path)
+{
+    struct spool_header *header = &file->header;
+    if (read_at(fd, header, sizeof(*header), 0, path) != 0)
+        return -1;
+    header->program[sizeof(header->program) - 1] = '\0';
+    header->command[sizeof(header->command) - 1] = '\0';
+    static const char nothing[sizeof(header->magic)];
+    if (memcmp(header->magic, nothing, sizeof(nothing)) == 0) {
+        verbose("'%s' has no header yet and is left out", path);
+        return 1;
+    }
+    if (memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) != 0) {
+        warning("'%s' is not a spool file and is left out", path);
+        return 1;
+    }
+    if (header->version != SPOOL_VERSION) {
+        warning("'%s' is a spool of version %u, this gputrace reads version %u: it is left out", path, header->version,
+                SPOOL_VERSION);
+        return 1;
+    }
+    return 0;
+}
+
+/* The bytes of data that may hold records. */
+static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t room)
+{
+    bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE;
+    if (open_ended)
+        return room;
+    if (chunk->used > room) {
+        file->damaged++;
+        return room;
+    }
+    return (size_t)chunk->used;
+}
+
+static int add_chunk(struct spool_file *file, size_t offset, const struct spool_chunk *chunk, size_t end)
+{
+    if (chunk->type == SPOOL_FREE || chunk->state == SPOOL_READY)
+        return 0;
+    if (chunk->type != SPOOL_CUPTI && chunk->type != SPOOL_RECORDS) {
+        file->damaged++;
+        return 0;
+    }
+    struct spool_part *part = array_push(&file->parts);
+    if (!part)
+        return error_no_memory("the list of chunks");
+    part->data = file->map + offset + sizeof(*chunk);
+    part->size = part_size(file, chunk, end - offset - sizeof(*chunk));
+    part->sequence = chunk->sequence;
+    part->thread = chunk->thread;
+    part->type = chunk->type;
+    part->state = chunk->state;
+    return 0;
+}
+
+static int list_chunks(struct spool_file *file, int fd, const char *path)
+{
+    size_t end = file->size;
+    if (file->header.formatted < end)
+        end = (size_t)file->header.formatted;
+    else if (file->header.formatted > end)
+        file->damaged++; /* the file was cut */
+    size_t offset = file->header.header_bytes;
+    if (offset % SPOOL_ALIGN != 0 || offset < sizeof(struct spool_header)) {
+        file->damaged++;
+        return 0;
+    }
+    while (offset < end && end - offset >= sizeof(struct spool_chunk)) {
+        struct spool_chunk chunk;
+        if (read_at(fd, &chunk, sizeof(chunk), offset, path) != 0)
+            return -1;
+        if (chunk.magic != SPOOL_CHUNK_MAGIC || chunk.bytes < sizeof(chunk) || chunk.bytes % SPOOL_ALIGN != 0) {
+            file->damaged++;
+            return 0;
+        }
+        bool cut = chunk.bytes > end - offset;
+        size_t next = cut ? end : offset + (size_t)chunk.bytes;
+        if (add_chunk(file, offset, &chunk, next) != 0)
+            return -1;
+        offset = next;
+    }
+    return 0;
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct spool_part *left = a, *right = b;
+    if (left->sequence != right->sequence)
+        return left->sequence < right->sequence ? -1 : 1;
+    return left->data < right->data ? -1 : left->data > right->data; /* damaged: keep the file's order */
+}
+
+int spool_file_open(struct spool_file *file, const char *path)
+{
+    *file = (struct spool_file){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error("cannot open '%s': %m", path);
+    int result = map_file(file, fd, path);
+    if (result == 0)
+        result = read_header(file, fd, path);
+    if (result == 0)
+        result = list_chunks(file, fd, path);
+    close(fd);
+    if (result != 0) {
+        spool_file_close(file);
+        return result;
+    }
+    if (file->parts.count > 1)
+        qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
+    return 0;
+}
+
+void spool_file_close(struct spool_file *file)
+{
+    if (file->map)
+        munmap((void *)(uintptr_t)file->map, file->size);
+    array_release(&file->parts);
+    *file = (struct spool_file){0};
+}
+
+void spool_part_rest(const struct spool_part *part)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)part->data + part->size) / page * page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_DONTNEED);
+}

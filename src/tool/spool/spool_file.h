@@ -1,0 +1,44 @@
+/*
+ * One spool file, mapped for reading: its header, checked, and its chunks in the order in which they were handed out.
+ *
+ * The file may be cut, damaged, or still being written. Nothing in it is trusted: what lies outside the file, is not
+ * aligned, or has no chunk's magic ends the list there, and `damaged` counts such places.
+ */
+#ifndef GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
+#define GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "wire/spool.h"
+
+struct spool_part {
+    const uint8_t *data; /* SPOOL_ALIGN-aligned, within the mapping */
+    size_t size;         /* bytes that may hold records: `used` of it when it was done, else all its room in the file */
+    uint64_t sequence;
+    uint32_t thread;
+    uint16_t type;  /* SPOOL_CUPTI or SPOOL_RECORDS */
+    uint16_t state; /* enum spool_chunk_state */
+};
+
+struct spool_file {
+    const uint8_t *map;
+    size_t size;
+    struct spool_header header;     /* a copy; its texts end with a NUL */
+    ARRAY(struct spool_part) parts; /* by sequence; free chunks are left out */
+    uint64_t damaged;
+};
+
+/*
+ * Gives 0; 1 when the file holds nothing yet (its writer died before the header was whole) or is not a spool that this
+ * version reads, after warning(); -1 after error(). Only after 0 there is something to close.
+ */
+int spool_file_open(struct spool_file *file, const char *path);
+void spool_file_close(struct spool_file *file);
+
+/* This part was read and is not needed for now: its pages need not stay in our memory. What points there stays valid.
+ */
+void spool_part_rest(const struct spool_part *part);
+
+#endif

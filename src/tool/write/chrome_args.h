@@ -1,0 +1,15 @@
+/*
+ * Arguments of an event of Trace Event JSON.
+ */
+#ifndef GPUTRACE_TOOL_WRITE_CHROME_ARGS_H
+#define GPUTRACE_TOOL_WRITE_CHROME_ARGS_H
+
+#include "tool/write/writer.h"
+
+/* Takes the event written so far up to AT, and ends it with its args (NULL or none: without). */
+void chrome_end_event(struct writer *writer, char *at, const struct args *args);
+
+/* TEXT in quotes. */
+void chrome_text(struct sink *sink, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * Trace Event JSON. Everything of fixed text is a literal of known length; an event is put together in room reserved in
+ * the sink once, and only names and texts of unknown length go through the sink's own functions.
+ */
+#include <string.h>
+
+#include "base/json_out.h"
+#include "base/sink.h"
+#include "tool/write/chrome_args.h"
+#include "tool/write/chrome_put.h"
+#include "tool/write/writer.h"
+
+static const struct literal heads[CATEGORY_COUNT] = {
+#define HEAD(name, text) [CATEGORY_##name] = LITERAL("\"cat\":\"" text "\",\"name\":\""),
+    CATEGORIES(HEAD)
+#undef HEAD
+};
+
+#define HEAD_ROOM 128 /* for what stands before a name */
+#define TAIL_ROOM 256 /* for row and times after it */
+
+static inline char *put_time(const struct writer *writer, char *at, uint64_t time)
+{
+    at = PUT(at, ",\"ts\":");
+    return number_us(at, time > writer->base ? time - writer->base : 0);
+}
+
+/* The separator from what stands before, and room for SIZE more bytes. NULL after a failure. */
+static inline char *next_event(struct writer *writer, size_t size)
+{
+    char *at = sink_reserve(writer->sink, size + 2);
+    if (!at)
+        return NULL;
+    if (writer->any)
+        *at++ = ',';
+    *at++ = '\n';
+    writer->any = true;
+    return at;
+}
+
+static inline char *put_name(struct writer *writer, char *at, const struct name *name)
+{
+    if (name->json)
+        return put_bytes(at, name->json, name->json_length); /* within the room of next_event() */
+    claim(writer, at);
+    json_escape(writer->sink, name->text, name->length);
+    return sink_reserve(writer->sink, TAIL_ROOM);
+}
+
+/* The beginning of an event up to its name and the quote after it. */
+static char *put_head(struct writer *writer, const char *phase, enum category category, const struct name *name)
+{
+    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM + (name->json ? name->json_length : 0));
+    if (!at)
+        return NULL;
+    at = put_bytes(at, phase, 10); /* {"ph":"X", */
+    at = put_literal(at, &heads[category]);
+    at = put_name(writer, at, name);
+    if (at)
+        *at++ = '"';
+    return at;
+}
+
+static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
+{
+    sink_text(writer->sink, writer->any ? ",\n\"" : "{\n\"");
+    sink_text(writer->sink, key);
+    sink_text(writer->sink, "\":");
+    sink_bytes(writer->sink, value, size);
+    writer->any = true;
+}
+
+static void write_begin(struct writer *writer, uint64_t base)
+{
+    sink_text(writer->sink, writer->any ? ",\n\"traceEvents\":[" : "{\n\"traceEvents\":[");
+    writer->any = false;
+    writer->base = base;
+}
+
+/* One of the events that give names and order: {"ph":"M","name":NAME,"pid":…,"tid":…,"args":{KEY:VALUE}} */
+static void write_naming(struct writer *writer, struct row row, const char *name_and_key, const char *text,
+                         int64_t number)
+{
+    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
+    if (!at)
+        return;
+    const char *key = name_and_key + strlen(name_and_key) + 1;
+    at = PUT(at, "{\"ph\":\"M\",\"name\":\"");
+    at = put_bytes(at, name_and_key, strlen(name_and_key));
+    *at++ = '"';
+    at = put_row(at, row);
+    at = PUT(at, ",\"ts\":0.000,\"args\":{\"");
+    at = put_bytes(at, key, strlen(key));
+    at = PUT(at, "\":");
+    claim(writer, at);
+    if (text)
+        chrome_text(writer->sink, text, strlen(text));
+    else
+        sink_i64(writer->sink, number);
+    sink_bytes(writer->sink, "}}", 2);
+}
+
+static void write_process(struct writer *writer, const struct row_name *process)
+{
+    write_naming(writer, process->row, "process_name\0name", process->name, 0);
+    if (process->label)
+        write_naming(writer, process->row, "process_labels\0labels", process->label, 0);
+    write_naming(writer, process->row, "process_sort_index\0sort_index", NULL, process->sort_index);
+}
+
+static void write_thread(struct writer *writer, const struct row_name *thread)
+{
+    write_naming(writer, thread->row, "thread_name\0name", thread->name, 0);
+    write_naming(writer, thread->row, "thread_sort_index\0sort_index", NULL, thread->sort_index);
+}
+
+static void write_slice(struct writer *writer, const struct slice *slice)
+{
+    writer->events++;
+    char *at = put_head(writer, "{\"ph\":\"X\",", slice->category, &slice->name);
+    if (!at)
+        return;
+    at = put_row(at, slice->row);
+    at = put_time(writer, at, slice->start);
+    at = PUT(at, ",\"dur\":");
+    at = number_us(at, slice->end - slice->start);
+    chrome_end_event(writer, at, slice->args);
+}
+
+static void write_instant(struct writer *writer, const struct slice *instant)
+{
+    writer->events++;
+    char *at = put_head(writer, "{\"ph\":\"i\",", instant->category, &instant->name);
+    if (!at)
+        return;
+    at = put_row(at, instant->row);
+    at = put_time(writer, at, instant->start);
+    at = PUT(at, ",\"s\":\"t\"");
+    chrome_end_event(writer, at, instant->args);
+}
+
+static void write_async(struct writer *writer, const struct async_slice *slice)
+{
+    writer->events++;
+    char *at = put_head(writer, "{\"ph\":\"b\",", slice->category, &slice->name);
+    if (!at)
+        return;
+    at = PUT(at, ",\"id\":");
+    at = number_u64(at, slice->id);
+    at = put_row(at, slice->begin);
+    at = put_time(writer, at, slice->start);
+    chrome_end_event(writer, at, slice->args);
+    at = put_head(writer, "{\"ph\":\"e\",", slice->category, &slice->name);
+    if (!at)
+        return;
+    at = PUT(at, ",\"id\":");
+    at = number_u64(at, slice->id);
+    at = put_row(at, slice->end_row);
+    at = put_time(writer, at, slice->end);
+    chrome_end_event(writer, at, NULL);
+}
+
+static void write_counter(struct writer *writer, const struct counter *counter)
+{
+    writer->events++;
+    size_t name_room = counter->name.json ? counter->name.json_length : 0;
+    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM + name_room);
+    if (!at)
+        return;
+    at = PUT(at, "{\"ph\":\"C\",\"name\":\"");
+    at = put_name(writer, at, &counter->name);
+    if (!at)
+        return;
+    at = PUT(at, "\",\"pid\":");
+    at = number_u64(at, counter->pid);
+    at = put_time(writer, at, counter->time);
+    at = PUT(at, ",\"args\":{\"bytes\":");
+    at = number_u64(at, counter->bytes);
+    at = PUT(at, "}}");
+    claim(writer, at);
+}
+
+static void write_arrow(struct writer *writer, const struct arrow *arrow, const char *phase)
+{
+    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
+    if (!at)
+        return;
+    at = put_bytes(at, phase, 10);
+    at = PUT(at, "\"id\":");
+    at = number_u64(at, arrow->id);
+    at = put_row(at, arrow->row);
+    at = put_time(writer, at, arrow->time);
+    at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
+    if (phase[7] == 'f')
+        at = PUT(at, ",\"bp\":\"e\"");
+    *at++ = '}';
+    claim(writer, at);
+}
+
+static void write_arrow_start(struct writer *writer, const struct arrow *arrow)
+{
+    write_arrow(writer, arrow, "{\"ph\":\"s\",");
+}
+
+static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
+{
+    write_arrow(writer, arrow, "{\"ph\":\"f\",");
+}
+
+static void write_finish(struct writer *writer)
+{
+    sink_text(writer->sink, "\n]}\n");
+}
+
+const struct writer_format chrome_json = {
+    .name = "chrome_json",
+    .metadata = write_metadata,
+    .begin = write_begin,
+    .process = write_process,
+    .thread = write_thread,
+    .slice = write_slice,
+    .instant = write_instant,
+    .async = write_async,
+    .counter = write_counter,
+    .arrow_start = write_arrow_start,
+    .arrow_end = write_arrow_end,
+    .finish = write_finish,
+};

@@ -1,0 +1,84 @@
+/*
+ * Pieces of Trace Event JSON, put at a place that has room for them: each gives the place after its last character.
+ */
+#ifndef GPUTRACE_TOOL_WRITE_CHROME_PUT_H
+#define GPUTRACE_TOOL_WRITE_CHROME_PUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/sink.h"
+#include "tool/model/tracks.h"
+#include "tool/write/writer.h"
+
+struct literal {
+    const char *text;
+    size_t length;
+};
+
+#define LITERAL(string)            \
+    {                              \
+        string, sizeof(string) - 1 \
+    }
+
+/* A literal, without its NUL. */
+#define PUT(at, string) put_bytes(at, string, sizeof(string) - 1)
+
+static inline char *put_bytes(char *at, const char *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
+
+static inline char *put_literal(char *at, const struct literal *literal)
+{
+    return put_bytes(at, literal->text, literal->length);
+}
+
+static inline char *put_row(char *at, struct row row)
+{
+    at = PUT(at, ",\"pid\":");
+    at = number_u64(at, row.pid);
+    at = PUT(at, ",\"tid\":");
+    return number_u64(at, row.tid);
+}
+
+static inline char *put_color(char *at, uint32_t color)
+{
+    static const char digits[] = "0123456789abcdef";
+    at = PUT(at, "\"#");
+    for (int shift = color >> 24 == 0xff ? 20 : 28; shift >= 0; shift -= 4)
+        *at++ = digits[(color >> shift) & 15];
+    *at++ = '"';
+    return at;
+}
+
+static inline char *put_size3(char *at, const int32_t *size)
+{
+    *at++ = '[';
+    at = number_i64(at, size[0]);
+    *at++ = ',';
+    at = number_i64(at, size[1]);
+    *at++ = ',';
+    at = number_i64(at, size[2]);
+    *at++ = ']';
+    return at;
+}
+
+static inline char *put_hex(char *at, uint64_t value)
+{
+    *at++ = '"';
+    at = number_hex(at, value);
+    *at++ = '"';
+    return at;
+}
+
+/* Makes what was put up to AT part of the sink. */
+static inline void claim(struct writer *writer, const char *at)
+{
+    sink_advance(writer->sink, (size_t)(at - (writer->sink->data + writer->sink->length)));
+}
+
+#endif

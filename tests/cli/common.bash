@@ -1,0 +1,104 @@
+# What the command-line tests share. GPUTRACE_BUILD is the build folder (tests/run sets it).
+#
+# Where there is a GPU the tests run on it; elsewhere on the simulated one, which LD_LIBRARY_PATH puts in CUDA's place.
+# GPUTRACE_SIMULATED=1 asks for the simulated one in either case.
+# shellcheck shell=bash
+
+bats_require_minimum_version 1.5.0
+export BATS_LIB_PATH=${BATS_LIB_PATH:-/usr/lib/bats:/usr/lib:/usr/local/lib/bats:/usr/local/lib}
+bats_load_library bats-support
+bats_load_library bats-assert
+
+root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+build=${GPUTRACE_BUILD:-$root/build}
+samples=$build/samples
+simgpu=$build/simgpu
+gputrace=$build/gputrace
+check_trace=$build/tests/check_trace
+
+has_gpu() {
+    [ -z "${GPUTRACE_SIMULATED-}" ] && [ -e /dev/nvidia0 ] && [ -n "$(nvidia-smi -L 2>/dev/null)" ]
+}
+
+# A sanitized library in a program that is not takes the sanitizer's runtime before all else; it is the program's leaks
+# that would be found then, so leaks are not looked for here but in the unit tests.
+use_sanitizer() {
+    local runtime=
+    case $build in
+    */build/*thread*) runtime=$(gcc -print-file-name=libtsan.so) ;;
+    */build/*address*) runtime=$(gcc -print-file-name=libasan.so) ;;
+    esac
+    [ -z "$runtime" ] || export LD_PRELOAD=$runtime
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+}
+
+# Every test works in a directory of its own, which is also its TMPDIR, away from the settings of whoever runs it.
+setup() {
+    export TMPDIR=$BATS_TEST_TMPDIR/tmp
+    mkdir "$TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH RANK WORLD_SIZE
+    unset "${!SIMGPU_@}" GPUTRACE_CUPTI GPUTRACE_SPOOL
+    if ! has_gpu; then
+        export LD_LIBRARY_PATH=$simgpu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+        simulated=yes
+    fi
+    use_sanitizer
+}
+
+# For what only the simulated GPU does on request.
+need_simulated() {
+    [ -n "${simulated-}" ] || skip "needs the simulated GPU"
+}
+
+# A program that needs nothing of the GPU: a shell script of these lines.
+script() { # NAME LINE...
+    local name=$1
+    shift
+    printf '%s\n' '#!/bin/sh' "$@" >"$name"
+    chmod +x "$name"
+}
+
+# A line for scripts: waits until the test makes a file named "end", ten seconds at most, so that nothing stays behind.
+# shellcheck disable=SC2016 # the program's shell expands it
+until_end='i=0; while [ ! -e end ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done'
+
+# Runs a command beside the test, without the descriptor that Bats waits for, and with the signals that a shell's job in
+# the foreground has. Its pid is in `launcher`.
+beside() {
+    env --default-signal=INT,QUIT "$@" <&0 3>&- & # a job would read /dev/null otherwise
+    launcher=$!
+}
+
+# Waits for what runs beside the test to end with this exit status.
+ended_with() { # STATUS
+    local got=0
+    wait "$launcher" || got=$?
+    launcher=
+    assert_equal "$got" "$1"
+}
+
+teardown() {
+    touch end
+    [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
+}
+
+# Events of category CAT in a trace.
+count() { # CAT [TRACE]
+    jq --arg cat "$1" '[.traceEvents[] | select(.cat == $cat)] | length' "${2:-trace.json}"
+}
+
+# Waits until a command succeeds, ten seconds at most.
+eventually() {
+    local tries=200
+    until "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+# The state of a process as ps shows it, one letter.
+state_of() { # PID
+    ps -o state= -p "$1" | tr -d ' '
+}

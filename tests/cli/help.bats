@@ -1,0 +1,111 @@
+# gputrace itself: commands, help, version; and the texts that have to agree with it.
+
+load common
+
+commands=(run report doctor)
+
+# Options as --help lists them, one a line: "--output=FILE", "-o".
+help_options() { # COMMAND
+    "$gputrace" "$1" --help | sed -nE 's/^  (-(.),|   )? *(--[a-z-]+).*/-\2 \3/p' | tr ' ' '\n' | grep -vx -- '-' | sort
+}
+
+# Options of a man page's list, as they stand after .It.
+man_options() { # COMMAND
+    grep '^\.It Fl ' "$root/man/gputrace-$1.1" | sed 's/ Ns = Ns Ar [a-z]*//g' | tr ',' '\n' |
+        sed -nE 's/^(\.It)? *Fl Fl ([a-z-]+).*/--\2/p; s/^(\.It)? *Fl ([A-Za-z])( .*)?$/-\2/p' | sort
+}
+
+@test "--help lists every command with its summary" {
+    run -0 "$gputrace" --help
+    for command in "${commands[@]}"; do
+        assert_line --regexp "^  $command +[A-Z]"
+    done
+    run -0 "$gputrace" -h
+    run -0 "$gputrace" help
+}
+
+@test "help COMMAND is COMMAND --help" {
+    for command in "${commands[@]}"; do
+        assert_equal "$("$gputrace" help "$command")" "$("$gputrace" "$command" --help)"
+        assert_equal "$("$gputrace" "$command" -h)" "$("$gputrace" "$command" --help)"
+    done
+    run -2 "$gputrace" help nothing
+}
+
+@test "--version prints the version of the Makefile" {
+    run -0 "$gputrace" --version
+    assert_output "gputrace $(sed -n 's/^VERSION := //p' "$root/Makefile")"
+}
+
+@test "no command prints the usage to stderr" {
+    run --separate-stderr -2 "$gputrace"
+    assert_equal "$output" ''
+    [[ $stderr = usage:* ]]
+}
+
+@test "an unknown command gets a suggestion" {
+    run -2 "$gputrace" rn
+    assert_output "gputrace: no command 'rn': did you mean 'gputrace run'?"
+    run -2 "$gputrace" ./app
+    assert_output --partial "'gputrace run ./app'"
+    run -2 "$gputrace" --versoin
+    assert_output --partial "no option '--versoin'"
+}
+
+@test "a stdout that takes nothing is told" {
+    run -2 sh -c "'$gputrace' --help >/dev/full"
+    assert_output --partial 'cannot write to standard output: No space left on device'
+    run -2 sh -c "'$gputrace' --version >&-"
+    assert_output --partial 'cannot write to standard output'
+}
+
+@test "help and man page of each command name the same options" {
+    for command in "${commands[@]}"; do
+        help_options "$command" >in-help
+        man_options "$command" >in-man
+        [ -s in-help ]
+        diff in-help in-man
+    done
+}
+
+@test "the man page of run names every word of --trace" {
+    for word in $(sed -nE 's/^ *X\([A-Z]+, "([a-z]+)", [01],.*/\1/p' "$root/src/wire/settings.h"); do
+        grep -qx "\.It Cm $word" "$root/man/gputrace-run.1"
+        "$gputrace" run --help | grep -qw "$word"
+    done
+}
+
+@test "bash completion knows every command and every option" {
+    # shellcheck source=src/tool/cli/completion.bash
+    source "$root/src/tool/cli/completion.bash"
+    complete_words() {
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+        _gputrace
+        printf '%s\n' "${COMPREPLY[@]}" | sed 's/[= ]*$//' | sort
+    }
+    assert_equal "$(complete_words gputrace '')" "$(printf '%s\n' "${commands[@]}" help | sort)"
+    for command in "${commands[@]}"; do
+        help_options "$command" | grep '^--' >in-help
+        complete_words gputrace "$command" -- >in-completion
+        diff in-help in-completion
+    done
+}
+
+@test "bash completion knows the words of --trace" {
+    # shellcheck source=src/tool/cli/completion.bash
+    source "$root/src/tool/cli/completion.bash"
+    COMP_WORDS=(gputrace run --trace=kernel,mem) COMP_CWORD=2 COMPREPLY=()
+    _gputrace
+    assert_equal "${COMPREPLY[*]}" '--trace=kernel,memcpy --trace=kernel,memset --trace=kernel,memory'
+}
+
+@test "zsh completion knows every option" {
+    for command in "${commands[@]}"; do
+        help_options "$command" >in-help
+        sed -n "/^_gputrace_$command()/,/^}/p" "$root/src/tool/cli/completion.zsh" |
+            grep -oE "^ +(\{[^}]*\}|'--[a-z-]+)" | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort -u >in-completion
+        diff in-help in-completion
+    done
+    command -v zsh >/dev/null || skip "syntax not checked: there is no zsh here"
+    zsh -n "$root/src/tool/cli/completion.zsh"
+}

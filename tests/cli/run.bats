@@ -1,0 +1,228 @@
+# gputrace run: the program's own behaviour, where the trace goes, what is said. Nothing here needs a GPU.
+
+load common
+
+@test "the exit status is the program's" {
+    run -0 "$gputrace" run true
+    run -42 "$gputrace" run sh -c 'exit 42'
+}
+
+@test "stdin, stdout and stderr are the program's" {
+    script app 'cat' 'echo words >&2'
+    run --separate-stderr "$gputrace" run -q ./app <<<'some input'
+    assert_equal "$output" 'some input'
+    assert_equal "$stderr" 'words'
+}
+
+@test "arguments reach the program as they are, options too" {
+    script app 'printf "<%s>" "$@"'
+    run --separate-stderr "$gputrace" run -q ./app -o 'a b' --help '' '*'
+    assert_equal "$output" '<-o><a b><--help><><*>'
+    run --separate-stderr "$gputrace" run -q -- ./app --
+    assert_equal "$output" '<-->'
+}
+
+@test "a script without an interpreter line runs as in a shell" {
+    printf 'exit 5\n' >app
+    chmod +x app
+    run -5 "$gputrace" run ./app
+}
+
+@test "a program that a signal killed: the same signal, and a trace" {
+    run -137 "$gputrace" run sh -c 'kill -KILL $$'
+    jq -e .traceEvents trace.json
+    run -143 "$gputrace" run sh -c 'kill -TERM $$'
+}
+
+@test "SIGTERM for the launcher reaches the program, and the trace is written" {
+    script app 'trap "echo caught; exit 7" TERM' 'echo ready' "$until_end"
+    beside "$gputrace" run ./app >out 2>err
+    eventually grep -q ready out
+    kill -TERM "$launcher"
+    ended_with 7
+    grep -q caught out
+    jq -e .traceEvents trace.json
+}
+
+@test "signals sent to the launcher reach the program in number and kind" {
+    script app 'trap "echo usr1 >>got" USR1' 'trap "echo hup >>got" HUP' 'trap "exit 3" USR2' 'echo ready' "$until_end"
+    beside "$gputrace" run ./app >out 2>err
+    eventually grep -q ready out
+    kill -USR1 "$launcher"
+    eventually grep -q usr1 got
+    kill -HUP "$launcher"
+    eventually grep -q hup got
+    kill -USR2 "$launcher"
+    ended_with 3
+    assert_equal "$(sort got | tr '\n' ' ')" 'hup usr1 '
+}
+
+@test "an interrupt from the terminal reaches the program once, and the launcher waits for it" {
+    command -v script >/dev/null || skip "needs script(1)"
+    script app 'trap "echo caught >>got" INT' 'echo ready >out' "$until_end" 'exit 9'
+    mkfifo keys
+    # script(1) gives the launcher a terminal; what comes through `keys` is typed there.
+    exec 8<>keys
+    beside script -qec "'$gputrace' run ./app" /dev/null <keys >screen 2>&1 8>&-
+    eventually test -s out
+    printf '\003' >&8
+    eventually test -s got
+    sleep 0.3
+    touch end
+    ended_with 9
+    exec 8>&-
+    assert_equal "$(cat got)" caught
+    jq -e .traceEvents trace.json
+}
+
+@test "a stop stops both, and a continue continues both" {
+    script app 'echo $$ >pid' "$until_end" 'exit 4'
+    beside "$gputrace" run ./app 2>err
+    eventually test -s pid
+    local program
+    program=$(cat pid)
+    kill -TSTP "$launcher"
+    stopped() { [ "$(state_of "$launcher")" = T ] && [ "$(state_of "$program")" = T ]; }
+    eventually stopped
+    kill -CONT "$launcher"
+    running() { [ "$(state_of "$launcher")" = S ] && [ "$(state_of "$program")" = S ]; }
+    eventually running
+    touch end
+    ended_with 4
+}
+
+@test "the trace is trace.json, and the one before becomes trace.json.old" {
+    "$gputrace" run -q true
+    jq -e .traceEvents trace.json
+    mv trace.json first
+    cp first trace.json
+    "$gputrace" run -q true
+    cmp first trace.json.old
+    jq -e .traceEvents trace.json
+}
+
+@test "-o takes patterns for pid, host, program, variables and a percent sign" {
+    script app 'echo $$ >pid'
+    NUMBER=5 "$gputrace" run -q -o '%n-%h-%p-%q{NUMBER}-%%.json' ./app
+    jq -e .traceEvents "app-$(hostname)-$(cat pid)-5-%.json"
+}
+
+@test "a name that ends in .gz is written with gzip" {
+    "$gputrace" run -q -o trace.json.gz true
+    gzip -dc trace.json.gz | jq -e .traceEvents
+}
+
+@test "an output that cannot be written is told before the program starts" {
+    run -125 "$gputrace" run -o no/such/place.json touch started
+    assert_output --partial "'no/such': No such file or directory"
+    run -125 "$gputrace" run -o /dev/null touch started
+    assert_output --partial 'a regular file is needed'
+    run -125 "$gputrace" run -o '%q{NO_SUCH_VARIABLE}' touch started
+    [ ! -e started ]
+    [ -c /dev/null ]
+}
+
+@test "a program that is not there is 127, one that cannot be run 126" {
+    run -127 "$gputrace" run no-such-program
+    assert_output "gputrace: cannot find 'no-such-program'"
+    run -127 "$gputrace" run ./no/such/program
+    echo text >file
+    run -126 "$gputrace" run ./file
+    assert_output --partial "'./file': it is not executable"
+    run -126 "$gputrace" run /
+    script broken
+    sed -i '1s|.*|#!/no/such/interpreter|' broken
+    run -126 "$gputrace" run ./broken
+    assert_output --partial interpreter
+    [ ! -e trace.json ]
+    assert_equal "$(ls "$TMPDIR")" ''
+}
+
+@test "a command line that cannot be understood is 125" {
+    run -125 "$gputrace" run
+    assert_output --partial 'no program given'
+    run -125 "$gputrace" run --no-such-option true
+    run -125 "$gputrace" run --trace=kernels true
+    assert_output --partial "did you mean 'kernel'"
+    run -125 "$gputrace" run --delay=soon true
+    run -125 "$gputrace" run -o
+}
+
+@test "a program without CUDA and NVTX: an empty trace that is valid, and a warning" {
+    run -0 "$gputrace" run true
+    assert_line "gputrace: warning: 'true' used neither CUDA nor NVTX: the trace is empty"
+    assert_line --regexp "^gputrace: 0 events in 'trace\.json' \([0-9.]+ (bytes|kB)\)$"
+    jq -e '[.traceEvents[] | select(.ph != "M")] == []' trace.json
+    "$check_trace" trace.json
+}
+
+@test "-q silences all but errors; -v explains" {
+    run -0 "$gputrace" run -q true
+    assert_output ''
+    run -127 "$gputrace" run -q no-such-program
+    assert_output --partial 'cannot find'
+    run -0 "$gputrace" run -v true
+    assert_line --regexp "^gputrace: library '.*libgputrace.so', spool directory '$TMPDIR/gputrace-"
+    assert_line --regexp "^gputrace: started '.*/true' as process [0-9]+$"
+    assert_line "gputrace: 'true' ended: exit 0"
+}
+
+@test "--stats prints the report to stderr, not to the program's stdout" {
+    run --separate-stderr -0 "$gputrace" run --stats echo only
+    assert_equal "$output" only
+    [[ $stderr = *Overview* ]]
+}
+
+@test "the spool directory is private and gone afterwards" {
+    script app 'ls -ld "$GPUTRACE_SPOOL" | cut -c1-10' 'ls "$GPUTRACE_SPOOL"'
+    run --separate-stderr -0 "$gputrace" run -q ./app
+    assert_line --index 0 drwx------
+    assert_line --index 1 session.json
+    assert_equal "$(ls "$TMPDIR")" ''
+}
+
+@test "--spool-dir chooses where, --keep-spool keeps it" {
+    mkdir here
+    RANK=3 WORLD_SIZE=8 run -0 "$gputrace" run --spool-dir=here --keep-spool true 'an argument'
+    assert_line --partial "the spool stays in '$PWD/here/gputrace-"
+    jq -e '.command == ["true", "an argument"] and .rank == 3 and .world_size == 8 and .options.graph == "node"' \
+        here/gputrace-*/session.json
+}
+
+@test "a spool directory that cannot be made: the program runs untraced" {
+    run -42 "$gputrace" run --spool-dir=/no/such/place sh -c 'test -z "$CUDA_INJECTION64_PATH" && exit 42'
+    assert_line --partial "cannot make a spool directory in '/no/such/place'"
+    assert_line 'gputrace: warning: the program runs without being traced'
+    [ ! -e trace.json ]
+}
+
+@test "a library that is missing: the program runs untraced" {
+    cp "$gputrace" alone
+    run -42 ./alone run sh -c 'exit 42'
+    assert_line --partial "cannot find 'libgputrace.so'"
+    assert_line 'gputrace: warning: the program runs without being traced'
+}
+
+@test "another tool's injection is replaced, with a warning, for the program alone" {
+    export CUDA_INJECTION64_PATH=/other/tool.so
+    run --separate-stderr -0 "$gputrace" run sh -c 'echo "$CUDA_INJECTION64_PATH"; echo "$NVTX_INJECTION64_PATH"'
+    assert_line --index 0 "$build/libgputrace.so"
+    assert_line --index 1 "$build/libgputrace.so"
+    [[ $stderr = *"CUDA_INJECTION64_PATH was '/other/tool.so' and is replaced"* ]]
+}
+
+@test "a trace that cannot be written: the records stay, 125 unless the program failed itself" {
+    mkdir gone
+    script app 'rmdir gone' 'exit "$1"'
+    run -125 "$gputrace" run -o gone/trace.json ./app 0
+    assert_line --regexp "^gputrace: what was recorded stays in '$TMPDIR/gputrace-"
+    [ -e "$TMPDIR"/gputrace-*/session.json ]
+    mkdir gone
+    run -6 "$gputrace" run -o gone/trace.json ./app 6
+}
+
+@test "a run under a run traces for the inner one" {
+    run -0 "$gputrace" run -o outer.json "$gputrace" run -o inner.json true
+    jq -e .traceEvents outer.json
+    jq -e .traceEvents inner.json
+}

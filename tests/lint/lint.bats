@@ -1,0 +1,125 @@
+# The checks of make lint: nothing is wrong with the sources, and each check does find what it is for.
+#
+# They look at the sources, not at how they were built, so with sanitizers there is nothing new to find.
+
+load ../cli/common
+
+check() { # NAME [ROOT [BUILD]]
+    local name=$1
+    shift
+    "$root/tests/lint/check-$name" "${1:-$root}" "${2:-build}"
+}
+
+clean() { # NAME
+    [ "$build" = "$root/build" ] || skip "done with the plain build"
+    run check "$1"
+    [ "$status" -ne 77 ] || skip "$output"
+    assert_success
+}
+
+# A tree of sources with one fault in it.
+tree() { # FILE TEXT...
+    mkdir -p "tree/$(dirname "$1")" tree/src tree/include
+    printf '%s\n' "${@:2}" >"tree/$1"
+    cp "$root/src/LAYERS" tree/src
+}
+
+@test "layers: every include is allowed" { clean layers; }
+@test "headers: each compiles alone" { clean headers; }
+@test "exports: the library's symbols are those of its list" { clean exports; }
+@test "calls: the library neither exits nor prints" { clean calls; }
+@test "top level: nothing that does not belong there" { clean top-level; }
+@test "format: as make fmt leaves it" { clean format; }
+@test "scripts: shellcheck finds nothing" { clean scripts; }
+@test "man: mandoc finds nothing" { clean man; }
+
+@test "layers finds a room that includes another" {
+    tree src/tool/report/a.c '#include "tool/spool/records.h"'
+    run check layers tree
+    assert_failure
+    assert_output 'src/tool/report/a.c:1: tool/report may not include tool/spool ("tool/spool/records.h")'
+}
+
+@test "layers finds the user's process including ours" {
+    tree src/injected/record/a.c '' '#  include "tool/write/writer.h"'
+    run check layers tree
+    assert_failure
+    assert_output --partial 'src/injected/record/a.c:2: injected/record may not include tool/write'
+}
+
+@test "layers finds CUDA's headers out of their rooms" {
+    tree src/tool/model/a.h '#include <stdint.h>' '#include <cupti.h>'
+    run check layers tree
+    assert_failure
+    assert_output --partial 'src/tool/model/a.h:2: <cupti.h> belongs in'
+}
+
+@test "layers finds files and headers that are in no room" {
+    tree src/elsewhere/a.c '#include "a.h"'
+    run check layers tree
+    assert_failure
+    assert_output --partial 'src/elsewhere/a.c:1: is in no room'
+    assert_output --partial 'includes "a.h", which is in no room'
+}
+
+@test "layers lets through what is allowed" {
+    tree src/injected/collect/a.c '#include <cupti.h>' '#include "injected/registry/registry.h"' '#include "base/log.h"'
+    tree src/tool/cli/b.c '#include <cjson/cJSON.h>' '#include "tool/write/writer.h"' '#include "tool/cli/b.h"'
+    run check layers tree
+    assert_success
+}
+
+@test "headers finds one that needs another before it" {
+    tree src/base/a.h 'size_t size(void);'
+    run check headers tree
+    assert_failure
+    assert_output --partial 'src/base/a.h: does not compile alone as c11'
+}
+
+@test "headers finds a public one that is no C++" {
+    tree include/gputrace/a.h 'static inline int *new(void *at) { return at; }'
+    run check headers tree
+    assert_failure
+    assert_output --partial 'include/gputrace/a.h: does not compile alone as c++11'
+    refute_output --partial 'as c11'
+}
+
+@test "exports finds what is too many and what is missing" {
+    mkdir -p tree/src/injected/entry tree/build
+    printf '{ global:\n  wanted; /* and */ missing;\n local: *; };\n' >tree/src/injected/entry/exports.map
+    printf 'int wanted(void) { return 0; }\nint other(void) { return 0; }\n' | gcc -shared -fPIC -x c - -o tree/build/libgputrace.so
+    run check exports tree
+    assert_failure
+    assert_line --partial 'exports other, which'
+    assert_line --partial 'does not export missing, which'
+    refute_output --partial 'wanted'
+}
+
+@test "calls finds exit, abort, assert and printing" {
+    tree src/injected/record/a.c '#include <assert.h>' '#include <stdio.h>' '#include <stdlib.h>' \
+        'void f(int a) { char b[9]; assert(a); snprintf(b, 9, "%d", a); printf("%s", b); fputs(b, stderr); exit(a); }'
+    mkdir -p tree/build/obj/src/{injected/record,base,wire}
+    gcc -O0 -c tree/src/injected/record/a.c -o tree/build/obj/src/injected/record/a.o
+    run check calls tree
+    assert_failure
+    for name in __assert_fail printf fputs stderr exit; do
+        assert_line --partial "src/injected/record/a.c: refers to $name;"
+    done
+    refute_output --partial snprintf
+}
+
+@test "top level finds what does not belong there" {
+    tree notes.txt ''
+    run check top-level tree
+    assert_failure
+    assert_output "'notes.txt' does not belong at the top level"
+}
+
+@test "lengths reports long functions and files" {
+    tree src/base/a.c 'int f(void)' '{' "$(yes '    ;' | head -41)" '}' "$(yes '//' | head -300)" 'int x;'
+    mkdir tree/samples tree/tests
+    run check lengths tree
+    assert_success
+    assert_line 'src/base/a.c:2: f is 41 lines'
+    assert_line 'src/base/a.c: 345 lines'
+}

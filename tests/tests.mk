@@ -1,0 +1,41 @@
+# What the tests need built. Unit tests mirror the sources: tests/ROOM/NAME_test.c is one program with a main of its own.
+# Those of the library link with the library's objects, all others with the tool's (but its main). Other C files beside
+# them are helpers that any test of the same side may call.
+
+UNIT_SRC := $(sort $(shell find tests -name '*_test.c'))
+UNIT_TESTS := $(patsubst %_test.c,$(B)/%_test,$(UNIT_SRC))
+INJECTED_TESTS := $(filter $(B)/tests/injected/%,$(UNIT_TESTS))
+TOOL_TESTS := $(filter-out $(INJECTED_TESTS),$(UNIT_TESTS))
+HELPER_SRC := $(filter-out $(UNIT_SRC),$(sort $(shell find tests/base tests/wire tests/tool tests/injected -name '*.c' 2>/dev/null)))
+INJECTED_HELPERS := $(call objects,$(filter tests/injected/%,$(HELPER_SRC)))
+TOOL_HELPERS := $(call objects,$(filter-out tests/injected/%,$(HELPER_SRC)))
+
+# Each C file here is a program of its own, linked with the tool's objects.
+TEST_PROGRAM_SRC := $(call sources,tests/bench tests/fuzz)
+TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_PROGRAM_SRC))
+
+TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC))
+$(TEST_OBJ): INCLUDES := -I. $(INCLUDES)
+-include $(TEST_OBJ:.o=.d)
+
+# Archives, so that a test takes the objects it calls and no others; helpers come first.
+$(B)/obj/tool.a: $(filter-out $(MAIN_OBJ),$(TOOL_OBJ)) $(BASE_OBJ)
+$(B)/obj/tool_helpers.a: $(TOOL_HELPERS)
+$(B)/obj/injected.a: $(LIB_OBJ) $(BASE_OBJ)
+$(B)/obj/injected_helpers.a: $(INJECTED_HELPERS)
+$(addprefix $(B)/obj/,tool.a tool_helpers.a injected.a injected_helpers.a): Makefile
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $(filter %.o,$^)
+
+$(TOOL_TESTS) $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.o $(B)/obj/tool_helpers.a $(B)/obj/tool.a
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS) -lcmocka
+
+$(INJECTED_TESTS): $(B)/%: $(B)/obj/%.o $(B)/obj/injected_helpers.a $(B)/obj/injected.a
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl -lcmocka
+
+tests: $(UNIT_TESTS) $(TEST_PROGRAMS)
+
+.PHONY: tests

@@ -1,0 +1,137 @@
+#include "tests/unit.h"
+
+#include <limits.h>
+
+#include "tool/cli/output_name.h"
+
+static const struct output_facts facts = {.pid = 4711, .program = "app"};
+
+static const char *expanded(const char *pattern)
+{
+    static char name[PATH_MAX];
+    assert_int_equal(output_name_expand(pattern, &facts, name, sizeof(name)), 0);
+    return name;
+}
+
+static void patterns_are_replaced(void **state)
+{
+    (void)state;
+    char host[256], expected[512];
+    assert_int_equal(gethostname(host, sizeof(host)), 0);
+    snprintf(expected, sizeof(expected), "%s-app.4711.json", host);
+    setenv("OUTPUT_NAME_TEST", "7", 1);
+    assert_string_equal(expanded("trace.json"), "trace.json");
+    assert_string_equal(expanded("%h-%n.%p.json"), expected);
+    assert_string_equal(expanded("r%q{OUTPUT_NAME_TEST}%%"), "r7%");
+}
+
+static const char *refused(const char *pattern, size_t room)
+{
+    char name[64];
+    unit_stderr_begin();
+    int result = output_name_expand(pattern, &facts, name, room);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    return text;
+}
+
+static void wrong_patterns_are_told(void **state)
+{
+    (void)state;
+    unsetenv("OUTPUT_NAME_TEST");
+    assert_contains(refused("a%x", 64), "none of %p, %h, %n");
+    assert_contains(refused("a%", 64), "none of %p, %h, %n");
+    assert_contains(refused("%q", 64), "needs the name of a variable");
+    assert_contains(refused("%q{", 64), "needs the name of a variable");
+    assert_contains(refused("%q{}", 64), "needs the name of a variable");
+    assert_contains(refused("%q{OUTPUT_NAME_TEST}", 64), "no such variable");
+    assert_contains(refused("", 64), "needs the name of a file");
+    assert_contains(refused("12345678", 8), "too long");
+}
+
+static char folder[256], path[512], old[600];
+
+static int begin(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "%s", unit_directory());
+    snprintf(path, sizeof(path), "%s/trace.json", folder);
+    snprintf(old, sizeof(old), "%s.old", path);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    unit_remove(folder);
+    return 0;
+}
+
+static const char *content(const char *file)
+{
+    static char text[64];
+    FILE *in = fopen(file, "r");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
+    fclose(in);
+    return text;
+}
+
+static void what_is_there_is_kept_as_old(void **state)
+{
+    (void)state;
+    unit_write_file(path, "second");
+    unit_write_file(old, "first");
+    assert_int_equal(output_name_keep_old(path), 0);
+    assert_string_equal(content(old), "second");
+    /* A writer replaces the name, it does not write into the file. */
+    char fresh[600];
+    snprintf(fresh, sizeof(fresh), "%s.tmp", path);
+    unit_write_file(fresh, "third");
+    assert_int_equal(rename(fresh, path), 0);
+    assert_string_equal(content(old), "second");
+}
+
+static void nothing_there_leaves_nothing_old(void **state)
+{
+    (void)state;
+    assert_int_equal(output_name_keep_old(path), 0);
+    assert_int_not_equal(access(old, F_OK), 0);
+}
+
+static const char *not_writable(const char *name)
+{
+    unit_stderr_begin();
+    int result = output_name_writable(name);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    return text;
+}
+
+static void only_a_regular_file_in_a_folder_can_be_written(void **state)
+{
+    (void)state;
+    char deeper[600];
+    assert_int_equal(output_name_writable(path), 0);
+    unit_write_file(path, "");
+    assert_int_equal(output_name_writable(path), 0);
+    assert_int_equal(output_name_writable("trace.json"), 0);
+    snprintf(deeper, sizeof(deeper), "%s/no/trace.json", folder);
+    assert_contains(not_writable(deeper), "No such file or directory");
+    assert_contains(not_writable(folder), "a regular file is needed");
+    assert_contains(not_writable("/dev/null"), "a regular file is needed");
+    snprintf(deeper, sizeof(deeper), "%s/", folder);
+    assert_contains(not_writable(deeper), "a regular file is needed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns_are_replaced),
+        cmocka_unit_test(wrong_patterns_are_told),
+        cmocka_unit_test_setup_teardown(what_is_there_is_kept_as_old, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_there_leaves_nothing_old, begin, end),
+        cmocka_unit_test_setup_teardown(only_a_regular_file_in_a_folder_can_be_written, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

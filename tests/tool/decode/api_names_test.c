@@ -1,0 +1,54 @@
+#include "tests/unit.h"
+
+#include <cupti_driver_cbid.h>
+#include <cupti_runtime_cbid.h>
+
+#include "tool/decode/api_names.h"
+
+#define RUNTIME(cbid) api_name(EVENT_API_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_##cbid)
+#define DRIVER(cbid) api_name(EVENT_API_DRIVER, CUPTI_DRIVER_TRACE_CBID_##cbid)
+
+static void test_the_names_that_analysers_look_for_come_out_exactly(void **state)
+{
+    (void)state;
+    assert_string_equal(RUNTIME(cudaLaunchKernel_v7000), "cudaLaunchKernel");
+    assert_string_equal(RUNTIME(cudaLaunchKernel_ptsz_v7000), "cudaLaunchKernel");
+    assert_string_equal(RUNTIME(__cudaLaunchKernel_v13000), "cudaLaunchKernel");
+    assert_string_equal(RUNTIME(cudaLaunchKernelExC_v11060), "cudaLaunchKernelExC");
+    assert_string_equal(RUNTIME(cudaMemcpyAsync_v3020), "cudaMemcpyAsync");
+    assert_string_equal(RUNTIME(cudaMemcpyAsync_ptsz_v7000), "cudaMemcpyAsync");
+    assert_string_equal(RUNTIME(cudaMemsetAsync_v3020), "cudaMemsetAsync");
+    assert_string_equal(DRIVER(cuLaunchKernel), "cuLaunchKernel");
+    assert_string_equal(DRIVER(cuLaunchKernel_ptsz), "cuLaunchKernel");
+    assert_string_equal(DRIVER(cuLaunchKernelEx), "cuLaunchKernelEx");
+    assert_string_equal(DRIVER(cuMemAlloc_v2), "cuMemAlloc");
+    assert_string_equal(DRIVER(cuMemcpyHtoDAsync_v2_ptsz), "cuMemcpyHtoDAsync");
+    assert_string_equal(DRIVER(cuMemcpy2D_v2), "cuMemcpy2D");
+}
+
+static void test_every_id_of_the_headers_has_a_name(void **state)
+{
+    (void)state;
+    for (uint32_t cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE; cbid++)
+        assert_non_null(api_name(EVENT_API_RUNTIME, cbid));
+    for (uint32_t cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
+        assert_non_null(api_name(EVENT_API_DRIVER, cbid));
+}
+
+static void test_other_ids_have_none(void **state)
+{
+    (void)state;
+    assert_null(api_name(EVENT_API_RUNTIME, 0));
+    assert_null(api_name(EVENT_API_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_SIZE));
+    assert_null(api_name(EVENT_API_DRIVER, UINT32_MAX));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_names_that_analysers_look_for_come_out_exactly),
+        cmocka_unit_test(test_every_id_of_the_headers_has_a_name),
+        cmocka_unit_test(test_other_ids_have_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+#include "tests/unit.h"
+
+#include "tool/model/lanes.h"
+
+struct span {
+    uint64_t start, end;
+    uint32_t lane; /* wanted */
+};
+
+static void place_all(struct lanes *lanes, enum lanes_rule rule, const struct span *spans, size_t count)
+{
+    lanes_init(lanes, rule);
+    for (size_t i = 0; i < count; i++)
+        lanes_see(lanes, spans[i].start, spans[i].end);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(lanes_collect(lanes, spans[i].start, spans[i].end), 0);
+    assert_int_equal(lanes_assign(lanes), 0);
+}
+
+static void assert_lanes(enum lanes_rule rule, const struct span *spans, size_t count, bool collects, uint32_t wanted)
+{
+    struct lanes lanes;
+    place_all(&lanes, rule, spans, count);
+    assert_int_equal(lanes.collecting, collects);
+    assert_int_equal(lanes.count, wanted);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end), spans[i].lane);
+    lanes_release(&lanes);
+}
+
+#define CHECK(rule, collects, wanted, ...)                                           \
+    do {                                                                             \
+        const struct span spans[] = {__VA_ARGS__};                                   \
+        assert_lanes(rule, spans, sizeof(spans) / sizeof(*spans), collects, wanted); \
+    } while (0)
+
+static void test_slices_that_follow_need_no_memory(void **state)
+{
+    (void)state;
+    CHECK(LANES_FOLLOW, false, 1, {10, 20, 0}, {20, 30, 0}, {40, 40, 0}, {50, 60, 0}, {70, 80, 0}, {90, 95, 0});
+    CHECK(LANES_NEST, false, 1, {10, 20, 0}, {20, 30, 0}, {40, 40, 0}, {50, 60, 0}, {70, 80, 0}, {90, 95, 0});
+}
+
+static void test_calls_around_calls_need_no_memory(void **state)
+{
+    (void)state;
+    CHECK(LANES_NEST, false, 1, {12, 15, 0}, {16, 18, 0}, {10, 20, 0}, {31, 32, 0}, {30, 40, 0});
+}
+
+static void test_a_call_around_more_than_is_remembered_is_still_right(void **state)
+{
+    (void)state;
+    CHECK(LANES_NEST, true, 1, {11, 12, 0}, {13, 14, 0}, {15, 16, 0}, {17, 18, 0}, {19, 20, 0}, {21, 22, 0},
+          {10, 30, 0});
+}
+
+static void test_overlapping_work_is_spread(void **state)
+{
+    (void)state;
+    CHECK(LANES_FOLLOW, true, 3, {10, 20, 0}, {15, 25, 1}, {16, 17, 2}, {20, 30, 0}, {25, 26, 1});
+}
+
+static void test_work_within_work_is_spread_too(void **state)
+{
+    (void)state;
+    CHECK(LANES_FOLLOW, true, 2, {12, 15, 1}, {10, 20, 0});
+}
+
+static void test_slices_that_cross_are_parted(void **state)
+{
+    (void)state;
+    CHECK(LANES_NEST, true, 2, {10, 20, 0}, {15, 25, 1}, {16, 18, 0});
+    CHECK(LANES_NEST, true, 3, {10, 20, 0}, {12, 22, 1}, {14, 24, 2});
+}
+
+static void test_equal_work_gets_a_lane_each_and_equal_calls_share_one(void **state)
+{
+    (void)state;
+    struct lanes lanes;
+    const struct span equal[] = {{10, 20, 0}, {10, 20, 0}, {10, 20, 0}};
+    bool seen[3] = {false};
+    place_all(&lanes, LANES_FOLLOW, equal, 3);
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t lane = lanes_take(&lanes, 10, 20);
+        assert_true(lane < 3 && !seen[lane]);
+        seen[lane] = true;
+    }
+    lanes_release(&lanes);
+    CHECK(LANES_NEST, false, 1, {10, 20, 0}, {10, 20, 0});
+}
+
+static void test_disorder_alone_makes_no_lanes(void **state)
+{
+    (void)state;
+    CHECK(LANES_FOLLOW, true, 1, {50, 60, 0}, {10, 20, 0}, {30, 40, 0});
+    CHECK(LANES_NEST, true, 1, {50, 60, 0}, {10, 20, 0}, {30, 40, 0});
+}
+
+/* However slices fall, no two of a lane break the rule. */
+static void test_random_slices_never_break_the_rule(void **state)
+{
+    (void)state;
+    enum { COUNT = 200 };
+    struct span spans[COUNT];
+    srandom(5);
+    for (int round = 0; round < 200; round++) {
+        enum lanes_rule rule = round % 2 ? LANES_NEST : LANES_FOLLOW;
+        struct lanes lanes;
+        for (size_t i = 0; i < COUNT; i++) {
+            spans[i].start = (uint64_t)random() % 1000;
+            spans[i].end = spans[i].start + (uint64_t)random() % 60;
+        }
+        place_all(&lanes, rule, spans, COUNT);
+        for (size_t i = 0; i < COUNT; i++)
+            spans[i].lane = lanes_take(&lanes, spans[i].start, spans[i].end);
+        for (size_t i = 0; i < COUNT; i++) {
+            for (size_t k = 0; k < i; k++) {
+                const struct span *a = &spans[i], *b = &spans[k];
+                bool apart = a->end <= b->start || b->end <= a->start;
+                bool nested = (a->start <= b->start && b->end <= a->end) || (b->start <= a->start && a->end <= b->end);
+                assert_true(a->lane != b->lane || apart || (rule == LANES_NEST && nested));
+            }
+        }
+        lanes_release(&lanes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slices_that_follow_need_no_memory),
+        cmocka_unit_test(test_calls_around_calls_need_no_memory),
+        cmocka_unit_test(test_a_call_around_more_than_is_remembered_is_still_right),
+        cmocka_unit_test(test_overlapping_work_is_spread),
+        cmocka_unit_test(test_work_within_work_is_spread_too),
+        cmocka_unit_test(test_slices_that_cross_are_parted),
+        cmocka_unit_test(test_equal_work_gets_a_lane_each_and_equal_calls_share_one),
+        cmocka_unit_test(test_disorder_alone_makes_no_lanes),
+        cmocka_unit_test(test_random_slices_never_break_the_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+#include "tests/unit.h"
+
+#include "tool/model/launches.h"
+
+static void call(struct launches *launches, uint32_t correlation, enum event_api_domain domain, uint64_t start)
+{
+    struct event api = {.type = EVENT_API, .correlation = correlation, .thread = 9, .start = start, .end = start + 10};
+    api.api.domain = domain;
+    assert_int_equal(launches_call(launches, &api), 0);
+}
+
+static bool is_call(struct launches *launches, uint32_t correlation, enum event_api_domain domain, uint64_t start)
+{
+    struct event api = {.type = EVENT_API, .correlation = correlation, .start = start};
+    api.api.domain = domain;
+    return launch_is_call(launches_get(launches, correlation), &api);
+}
+
+static void test_the_runtime_call_counts_in_any_order(void **state)
+{
+    (void)state;
+    struct launches launches = {0};
+    call(&launches, 1, EVENT_API_DRIVER, 120);
+    call(&launches, 1, EVENT_API_RUNTIME, 100);
+    call(&launches, 2, EVENT_API_RUNTIME, 200);
+    call(&launches, 2, EVENT_API_DRIVER, 220);
+    assert_true(is_call(&launches, 1, EVENT_API_RUNTIME, 100) && !is_call(&launches, 1, EVENT_API_DRIVER, 120));
+    assert_true(is_call(&launches, 2, EVENT_API_RUNTIME, 200) && !is_call(&launches, 2, EVENT_API_DRIVER, 220));
+    assert_int_equal(launch_end(launches_get(&launches, 2)), 210);
+    launches_release(&launches);
+}
+
+static void test_of_driver_calls_alone_the_last_to_start_counts(void **state)
+{
+    (void)state;
+    struct launches launches = {0};
+    call(&launches, 1, EVENT_API_DRIVER, 120);
+    call(&launches, 1, EVENT_API_DRIVER, 150);
+    call(&launches, 1, EVENT_API_DRIVER, 130);
+    assert_true(is_call(&launches, 1, EVENT_API_DRIVER, 150));
+    launches_release(&launches);
+}
+
+static void test_ids_far_apart_are_kept_apart(void **state)
+{
+    (void)state;
+    struct launches launches = {0};
+    static const uint32_t ids[] = {1, 1023, 1024, 1025, 5000000, UINT32_MAX};
+    for (uint32_t i = 0; i < 6; i++)
+        launches_put(&launches, ids[i])->works = i + 1;
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(launches_get(&launches, ids[i])->works, i + 1);
+    assert_null(launches_get(&launches, 2000000));
+    assert_int_equal(launches.highest, UINT32_MAX);
+    launches_release(&launches);
+}
+
+static void test_arrow_ids_are_unique_and_begin_with_the_correlation(void **state)
+{
+    (void)state;
+    struct launches launches = {.offset = 100};
+    uint64_t next = 1000;
+    launches_put(&launches, 7)->works = 3;
+    call(&launches, 7, EVENT_API_RUNTIME, 10);
+    launches_put(&launches, 8)->works = 2;
+    call(&launches, 8, EVENT_API_RUNTIME, 20);
+    launches_put(&launches, 9)->works = 5; /* of no call */
+    launches_number(&launches, &next);
+    assert_int_equal(next, 1003);
+    const struct launch *seven = launches_get(&launches, 7), *eight = launches_get(&launches, 8);
+    assert_int_equal(launch_arrow(&launches, seven, 7, 0), 107);
+    assert_int_equal(launch_arrow(&launches, seven, 7, 1), 1000);
+    assert_int_equal(launch_arrow(&launches, seven, 7, 2), 1001);
+    assert_int_equal(launch_arrow(&launches, eight, 8, 1), 1002);
+    launches_release(&launches);
+}
+
+static void test_ids_beyond_32_bits_are_not_given(void **state)
+{
+    (void)state;
+    struct launches launches = {.offset = 10};
+    uint64_t next = UINT32_MAX;
+    launches_put(&launches, 7)->works = 3;
+    call(&launches, 7, EVENT_API_RUNTIME, 10);
+    launches_number(&launches, &next);
+    const struct launch *launch = launches_get(&launches, 7);
+    assert_int_equal(launch_arrow(&launches, launch, 7, 1), 0);
+    assert_int_equal(launch_arrow(&launches, launch, UINT32_MAX - 5, 0), 0);
+    launches_release(&launches);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_runtime_call_counts_in_any_order),
+        cmocka_unit_test(test_of_driver_calls_alone_the_last_to_start_counts),
+        cmocka_unit_test(test_ids_far_apart_are_kept_apart),
+        cmocka_unit_test(test_arrow_ids_are_unique_and_begin_with_the_correlation),
+        cmocka_unit_test(test_ids_beyond_32_bits_are_not_given),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

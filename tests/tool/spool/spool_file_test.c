@@ -1,0 +1,189 @@
+#include "tests/unit.h"
+
+#include "base/log.h"
+#include "tests/tool/convert/make_spool.h"
+#include "tool/spool/spool_directory.h"
+#include "tool/spool/spool_file.h"
+
+static char path[512];
+
+static int set_up(void **state)
+{
+    *state = (void *)unit_directory();
+    snprintf(path, sizeof(path), "%s/1-0.spool", (const char *)*state);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    unit_remove(*state);
+    return 0;
+}
+
+static void chunk(struct make_spool *spool, enum spool_chunk_type type, uint64_t sequence, enum spool_chunk_state state)
+{
+    make_spool_chunk(spool, type, 77);
+    make_spool_chunk_header(spool)->sequence = sequence;
+    make_spool_bytes(spool, 40);
+    make_spool_done(spool, state);
+}
+
+static int open_made(struct make_spool *spool, struct spool_file *file)
+{
+    make_spool_save_as(spool, path);
+    make_spool_release(spool);
+    return spool_file_open(file, path);
+}
+
+static void test_chunks_come_in_order_of_their_sequence(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 1, 130001);
+    chunk(&spool, SPOOL_RECORDS, 30, SPOOL_IN_USE);
+    chunk(&spool, SPOOL_FREE, 40, SPOOL_READY);
+    chunk(&spool, SPOOL_CUPTI, 10, SPOOL_DONE);
+    chunk(&spool, SPOOL_CUPTI, 20, SPOOL_IN_USE);
+    assert_int_equal(open_made(&spool, &file), 0);
+    assert_int_equal(file.parts.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(file.parts.items[i].sequence, 10 * (i + 1));
+    assert_int_equal(file.parts.items[2].type, SPOOL_RECORDS);
+    assert_int_equal(file.parts.items[2].thread, 77);
+    assert_int_equal(file.damaged, 0);
+    spool_file_close(&file);
+}
+
+static void test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 1, 130001);
+    spool.room = 1000;
+    chunk(&spool, SPOOL_CUPTI, 1, SPOOL_IN_USE);
+    chunk(&spool, SPOOL_CUPTI, 2, SPOOL_DONE);
+    chunk(&spool, SPOOL_RECORDS, 3, SPOOL_IN_USE);
+    assert_int_equal(open_made(&spool, &file), 0);
+    assert_true(file.parts.items[0].size >= 1040);
+    assert_int_equal(file.parts.items[1].size, 40);
+    assert_int_equal(file.parts.items[2].size, 40);
+    spool_file_close(&file);
+}
+
+static void test_a_size_beyond_the_chunk_is_not_believed(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 1, 130001);
+    chunk(&spool, SPOOL_RECORDS, 1, SPOOL_DONE);
+    struct spool_chunk *first = (struct spool_chunk *)(void *)(spool.data + SPOOL_HEADER_BYTES);
+    first->used = UINT64_MAX - 7;
+    assert_int_equal(open_made(&spool, &file), 0);
+    assert_int_equal(file.parts.items[0].size, 64);
+    assert_int_equal(file.damaged, 1);
+    spool_file_close(&file);
+}
+
+static void test_a_chunk_that_leads_nowhere_ends_the_list(void **state)
+{
+    (void)state;
+    static const uint64_t lies[] = {0, 8, 63, 96, UINT64_MAX - 63};
+    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+        struct make_spool spool;
+        struct spool_file file;
+        make_spool_init(&spool, 1, 130001);
+        chunk(&spool, SPOOL_RECORDS, 1, SPOOL_DONE);
+        size_t second = spool.size;
+        chunk(&spool, SPOOL_RECORDS, 2, SPOOL_DONE);
+        chunk(&spool, SPOOL_RECORDS, 3, SPOOL_DONE);
+        ((struct spool_chunk *)(void *)(spool.data + second))->bytes = lies[i];
+        assert_int_equal(open_made(&spool, &file), 0);
+        assert_true(file.parts.count <= 2); /* one too long holds what the file has */
+        if (i + 1 < sizeof(lies) / sizeof(*lies))
+            assert_int_equal(file.damaged, 1);
+        spool_file_close(&file);
+    }
+}
+
+static void test_what_is_not_formatted_is_not_read(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 1, 130001);
+    chunk(&spool, SPOOL_RECORDS, 1, SPOOL_DONE);
+    uint64_t formatted = spool.size;
+    chunk(&spool, SPOOL_RECORDS, 2, SPOOL_DONE);
+    make_spool_header(&spool)->formatted = formatted;
+    assert_int_equal(open_made(&spool, &file), 0);
+    assert_int_equal(file.parts.count, 1);
+    assert_int_equal(file.damaged, 0);
+    spool_file_close(&file);
+}
+
+static void test_other_files_are_left_out_with_a_word(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 1, 130001);
+    make_spool_header(&spool)->magic[3] = 'X';
+    unit_stderr_begin();
+    assert_int_equal(open_made(&spool, &file), 1);
+    assert_contains(unit_stderr_end(), "not a spool file");
+    make_spool_init(&spool, 1, 130001);
+    make_spool_header(&spool)->version = 99;
+    unit_stderr_begin();
+    assert_int_equal(open_made(&spool, &file), 1);
+    assert_contains(unit_stderr_end(), "version 99");
+    assert_int_equal(spool_file_open(&file, "/dev/null"), 1);
+}
+
+static void test_texts_of_the_header_always_end(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 1, 130001);
+    memset(make_spool_header(&spool)->program, 'p', sizeof(make_spool_header(&spool)->program));
+    memset(make_spool_header(&spool)->command, 'c', sizeof(make_spool_header(&spool)->command));
+    assert_int_equal(open_made(&spool, &file), 0);
+    assert_int_equal(strlen(file.header.program), sizeof(file.header.program) - 1);
+    assert_int_equal(strlen(file.header.command), sizeof(file.header.command) - 1);
+    spool_file_close(&file);
+}
+
+static void test_a_directory_lists_its_spools_by_number(void **state)
+{
+    struct spool_directory directory;
+    static const char *const names[] = {"10-0.spool",   "9-1.spool", "9-0.spool",
+                                        "session.json", ".spool",    "x.spool.tmp"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", (const char *)*state, names[i]);
+        unit_write_file(path, "");
+    }
+    assert_int_equal(spool_directory_read(&directory, *state), 0);
+    assert_int_equal(directory.count, 3);
+    assert_contains(directory.paths[0], "/9-0.spool");
+    assert_contains(directory.paths[1], "/9-1.spool");
+    assert_contains(directory.paths[2], "/10-0.spool");
+    spool_directory_release(&directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_chunks_come_in_order_of_their_sequence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_size_beyond_the_chunk_is_not_believed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_chunk_that_leads_nowhere_ends_the_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_not_formatted_is_not_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_files_are_left_out_with_a_word, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_texts_of_the_header_always_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_directory_lists_its_spools_by_number, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+#include "tests/unit.h"
+
+#include <math.h>
+
+#include "base/sink.h"
+#include "tool/write/writer.h"
+
+static struct sink sink;
+static struct writer writer;
+
+static int set_up(void **state)
+{
+    (void)state;
+    sink_init_memory(&sink);
+    writer_init(&writer, &chrome_json, &sink);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sink_release(&sink);
+    return 0;
+}
+
+static const char *finished(void)
+{
+    writer.format->finish(&writer);
+    sink_char(&sink, '\0');
+    return sink.data;
+}
+
+static void test_no_events_are_a_whole_file(void **state)
+{
+    (void)state;
+    writer.format->metadata(&writer, "one", "1", 1);
+    writer.format->metadata(&writer, "two", "[2]", 3);
+    writer.format->begin(&writer, 0);
+    assert_string_equal(finished(), "{\n\"one\":1,\n\"two\":[2],\n\"traceEvents\":[\n]}\n");
+}
+
+static void test_a_slice_is_one_line(void **state)
+{
+    (void)state;
+    static const int32_t grid[] = {1, -2, 3};
+    struct args args = {0};
+    args_i64(&args, ARG_STREAM, -1);
+    args_real(&args, ARG_BLOCKS_PER_SM, ARG_TYPE_FIXED, 1.9393939);
+    args_add(&args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = grid;
+    args_add(&args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = 0x7f00;
+    args_add(&args, ARG_COLOR, ARG_TYPE_COLOR)->u64 = 0x80ff0001;
+    args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    args_text(&args, ARG_DOMAIN, "a\"b", 3);
+    args_u64(&args, ARG_BYTES, UINT64_MAX);
+    struct slice slice = {.category = CATEGORY_KERNEL,
+                          .name = name_passing("k\n", 2),
+                          .row = {0, 7},
+                          .start = 1000001234,
+                          .end = 1000001240,
+                          .args = &args};
+    writer.format->begin(&writer, 1000000000);
+    writer.format->slice(&writer, &slice);
+    assert_string_equal(finished(),
+                        "{\n\"traceEvents\":[\n"
+                        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\\n\",\"pid\":0,\"tid\":7,"
+                        "\"ts\":1.234,\"dur\":0.006,\"args\":{\"stream\":-1,\"blocks per SM\":1.939394,"
+                        "\"grid\":[1,-2,3],\"address\":\"0x7f00\",\"color\":\"#80ff0001\","
+                        "\"open at end\":true,\"domain\":\"a\\\"b\",\"bytes\":18446744073709551615}}\n]}\n");
+    assert_int_equal(writer.events, 1);
+}
+
+static void test_numbers_that_json_lacks_are_texts(void **state)
+{
+    (void)state;
+    static const double values[] = {NAN, INFINITY, -INFINITY, 0.1};
+    writer.format->begin(&writer, 0);
+    for (size_t i = 0; i < 4; i++) {
+        struct args args = {0};
+        args_real(&args, ARG_PAYLOAD, ARG_TYPE_REAL, values[i]);
+        struct slice slice = {.name = name_passing("", 0), .args = &args};
+        writer.format->instant(&writer, &slice);
+    }
+    const char *text = finished();
+    assert_contains(text, "\"payload\":\"NaN\"");
+    assert_contains(text, "\"payload\":\"Infinity\"");
+    assert_contains(text, "\"payload\":\"-Infinity\"");
+    assert_contains(text, "\"payload\":0.1}");
+    assert_contains(text, "\"ph\":\"i\"");
+    assert_contains(text, "\"s\":\"t\"");
+}
+
+static void test_arrows_have_both_forms(void **state)
+{
+    (void)state;
+    struct arrow arrow = {.id = UINT32_MAX, .row = {1, 2}, .time = 5000};
+    writer.format->begin(&writer, 0);
+    writer.format->arrow_start(&writer, &arrow);
+    writer.format->arrow_end(&writer, &arrow);
+    assert_string_equal(
+        finished(),
+        "{\n\"traceEvents\":[\n"
+        "{\"ph\":\"s\",\"id\":4294967295,\"pid\":1,\"tid\":2,\"ts\":5.000,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
+        "{\"ph\":\"f\",\"id\":4294967295,\"pid\":1,\"tid\":2,\"ts\":5.000,\"cat\":\"ac2g\",\"name\":\"ac2g\","
+        "\"bp\":\"e\"}\n]}\n");
+    assert_int_equal(writer.events, 0);
+}
+
+static void test_counters_ranges_and_rows(void **state)
+{
+    (void)state;
+    struct counter counter = {.name = name_passing("Memory in use: Device", 21), .pid = 0, .time = 7, .bytes = 12};
+    struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
+                                .name = name_passing("r", 1),
+                                .begin = {1, 2},
+                                .end_row = {1, 3},
+                                .start = 1,
+                                .end = 2,
+                                .id = 9};
+    struct row_name row = {.row = {1, 2}, .name = "t\"", .label = "CPU", .sort_index = 4};
+    writer.format->begin(&writer, 0);
+    writer.format->counter(&writer, &counter);
+    writer.format->async(&writer, &slice);
+    writer.format->process(&writer, &row);
+    writer.format->thread(&writer, &row);
+    const char *text = finished();
+    assert_contains(
+        text, "{\"ph\":\"C\",\"name\":\"Memory in use: Device\",\"pid\":0,\"ts\":0.007,\"args\":{\"bytes\":12}},\n");
+    assert_contains(
+        text, "{\"ph\":\"b\",\"cat\":\"user_annotation\",\"name\":\"r\",\"id\":9,\"pid\":1,\"tid\":2,\"ts\":0.001},\n");
+    assert_contains(
+        text, "{\"ph\":\"e\",\"cat\":\"user_annotation\",\"name\":\"r\",\"id\":9,\"pid\":1,\"tid\":3,\"ts\":0.002},\n");
+    assert_contains(text,
+                    "\"name\":\"process_name\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"args\":{\"name\":\"t\\\"\"}},\n");
+    assert_contains(text, "\"args\":{\"labels\":\"CPU\"}}");
+    assert_contains(text,
+                    "\"name\":\"thread_sort_index\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"args\":{\"sort_index\":4}}");
+    assert_int_equal(writer.events, 2);
+}
+
+static void test_long_names_and_texts_fit(void **state)
+{
+    (void)state;
+    static char text[300000];
+    memset(text, '\x01', sizeof(text)); /* each becomes six characters */
+    struct args args = {0};
+    for (int i = 0; i < ARGS_MAX; i++)
+        args_text(&args, ARG_DOMAIN, text, 1000);
+    struct slice slice = {.name = name_passing(text, sizeof(text)), .args = &args};
+    writer.format->begin(&writer, 0);
+    writer.format->slice(&writer, &slice);
+    assert_true(strlen(finished()) > 6 * (sizeof(text) + 1000 * ARGS_MAX));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_no_events_are_a_whole_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slice_is_one_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_numbers_that_json_lacks_are_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arrows_have_both_forms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters_ranges_and_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_names_and_texts_fit, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

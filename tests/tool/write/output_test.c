@@ -1,0 +1,130 @@
+#include "tests/unit.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include <zlib.h>
+
+#include "tool/write/output.h"
+
+static char path[512];
+
+static int set_up(void **state)
+{
+    *state = (void *)unit_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    unit_remove(*state);
+    return 0;
+}
+
+static void name_it(void **state, const char *name)
+{
+    snprintf(path, sizeof(path), "%s/%s", (const char *)*state, name);
+}
+
+static bool exists(void)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static size_t files_in(const char *directory)
+{
+    char command[600], answer[32] = "";
+    snprintf(command, sizeof(command), "ls -A '%s' | wc -l", directory);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(fgets(answer, sizeof(answer), pipe));
+    pclose(pipe);
+    return strtoul(answer, NULL, 10);
+}
+
+static void test_a_file_appears_when_it_is_whole(void **state)
+{
+    struct output output;
+    uint64_t bytes;
+    name_it(state, "trace.json");
+    assert_int_equal(output_open(&output, path), 0);
+    sink_text(&output.sink, "hello");
+    assert_false(exists());
+    assert_int_equal(output_commit(&output, &bytes), 0);
+    assert_true(exists());
+    assert_int_equal(bytes, 5);
+    assert_int_equal(files_in(*state), 1);
+}
+
+static void test_what_is_discarded_leaves_the_old_file(void **state)
+{
+    struct output output;
+    char text[8] = "";
+    name_it(state, "trace.json");
+    unit_write_file(path, "old");
+    assert_int_equal(output_open(&output, path), 0);
+    sink_text(&output.sink, "new");
+    output_discard(&output);
+    FILE *file = fopen(path, "r");
+    assert_non_null(fgets(text, sizeof(text), file));
+    fclose(file);
+    assert_string_equal(text, "old");
+    assert_int_equal(files_in(*state), 1);
+}
+
+static void test_gz_unpacks_to_what_was_written(void **state)
+{
+    struct output output;
+    uint64_t bytes;
+    static char line[100001], back[sizeof(line)];
+    name_it(state, "trace.json.gz");
+    memset(line, 'x', sizeof(line) - 1);
+    assert_int_equal(output_open(&output, path), 0);
+    for (int i = 0; i < 20; i++)
+        sink_text(&output.sink, line);
+    assert_int_equal(output_commit(&output, &bytes), 0);
+    assert_true(bytes < 20000);
+    gzFile file = gzopen(path, "rb");
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(gzread(file, back, sizeof(line) - 1), sizeof(line) - 1);
+        assert_memory_equal(back, line, sizeof(line) - 1);
+    }
+    assert_int_equal(gzread(file, back, 1), 0);
+    assert_false(gzdirect(file));
+    gzclose(file);
+}
+
+static void test_a_full_device_is_an_error(void **state)
+{
+    (void)state;
+    struct output output;
+    uint64_t bytes;
+    assert_int_equal(output_open(&output, "/dev/full"), 0);
+    sink_text(&output.sink, "hello");
+    unit_stderr_begin();
+    int result = output_commit(&output, &bytes);
+    assert_contains(unit_stderr_end(), "cannot write '/dev/full': No space left on device");
+    assert_int_equal(result, -1);
+}
+
+static void test_a_name_that_cannot_be_made_is_an_error(void **state)
+{
+    struct output output;
+    name_it(state, "missing/trace.json");
+    unit_stderr_begin();
+    int result = output_open(&output, path);
+    assert_contains(unit_stderr_end(), "No such file or directory");
+    assert_int_equal(result, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_file_appears_when_it_is_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_discarded_leaves_the_old_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gz_unpacks_to_what_was_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_full_device_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_name_that_cannot_be_made_is_an_error, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
