@@ -1,0 +1,346 @@
+#!/usr/bin/env bats
+# The checker itself: it accepts a good trace, and for each of its rules there is a trace that it rejects for this rule.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    build=${GPUTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
+    check=$build/tests/check_trace
+    [ -x "$check" ] || skip "there is no $check: make check_trace"
+    good=$BATS_TEST_DIRNAME/good.json
+    bad=$BATS_TEST_TMPDIR/bad.json
+}
+
+# The good trace after a change by jq is rejected, and by the rule $1.
+rejects() { # RULE FILTER [OPTION...]
+    jq "$2" "$good" >"$bad"
+    broken "$1" "${@:3}"
+}
+
+broken() { # RULE [OPTION...]
+    run -1 "$check" --quiet "${@:2}" "$bad"
+    [[ $output == *" broken: $1"* ]] || {
+        echo "rule '$1' was not named: $output"
+        return 1
+    }
+}
+
+# The good trace after a change by sed is no JSON.
+not_json() { # SED-SCRIPT WORDS
+    sed "$1" "$good" >"$bad"
+    ! cmp -s "$good" "$bad"
+    run -1 "$check" --quiet "$bad"
+    [[ $output == *"not valid JSON: "*"$2"* ]] || {
+        echo "'$2' was not said: $output"
+        return 1
+    }
+}
+
+states() { # STATUS LINE...
+    printf '%s\n' "${@:2}" >"$BATS_TEST_TMPDIR/statement"
+    run "-$1" "$check" --quiet --expect "$BATS_TEST_TMPDIR/statement" "$good"
+}
+
+# The events below, by where they stand in good.json
+call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_end=.traceEvents[7]
+
+@test "accepts a good trace" {
+    run -0 "$check" --strict "$good"
+    [[ $output == *" 0 problems"* ]]
+}
+
+@test "accepts a good trace in gzip, also of several members" {
+    head -c 100 "$good" | gzip >"$bad.gz"
+    tail -c +101 "$good" | gzip >>"$bad.gz"
+    run -0 "$check" --strict "$bad.gz"
+}
+
+@test "accepts a trace of Kineto's with --kineto" {
+    trace=$BATS_TEST_DIRNAME/../data/kineto/kineto-train-h200.json.gz
+    [ -e "$trace" ] || trace=$(find "$BATS_TEST_DIRNAME/../data" -name '*kineto*.json.gz' | head -n 1)
+    [ -n "$trace" ] || skip "there is no trace of Kineto's in tests/data"
+    run -0 "$check" --kineto "$trace"
+    run -1 "$check" "$trace"
+}
+
+# --- JSON ---
+
+@test "rejects gzip that is cut" {
+    gzip -c "$good" | head -c 300 >"$bad"
+    run -1 "$check" "$bad"
+    [[ $output == *"cannot be read"* ]]
+}
+
+@test "rejects a file that is cut" {
+    head -c 1000 "$good" >"$bad"
+    run -1 "$check" "$bad"
+    [[ $output == *"not valid JSON: the file ends"* ]]
+}
+
+@test "rejects an empty file" {
+    : >"$bad"
+    run -1 "$check" "$bad"
+    [[ $output == *"not valid JSON"* ]]
+}
+
+@test "rejects what follows the end" {
+    not_json '$a {}' "something follows the end"
+}
+
+@test "rejects a comma too many" {
+    not_json 's/^\]}/,]}/' "where a value was expected"
+}
+
+@test "rejects NaN and Infinity" {
+    not_json '0,/"dur":10/s//"dur":NaN/' "'NaN' is no value"
+    not_json '0,/"dur":10/s//"dur":-Infinity/' "a number lacks a digit"
+    not_json '0,/"dur":10/s//"dur":1e999/' "too large for a double"
+}
+
+@test "rejects numbers that JSON has not" {
+    not_json '0,/"dur":10/s//"dur":010/' "begins with 0"
+    not_json '0,/"dur":10/s//"dur":10./' "lacks a digit"
+    not_json '0,/"dur":10/s//"dur":+10/' "where a value was expected"
+}
+
+@test "rejects bytes that are no UTF-8" {
+    not_json 's/train/tr\xffin/' "byte 0xff"
+    not_json 's/train/tr\xc3/' "0xc3"
+    not_json 's/train/\xc0\xaf/' "byte 0xc0"
+    not_json 's/train/\xed\xa0\x80/' "0xed"
+    not_json 's/train/\xf4\x90\x80\x80/' "0xf4"
+}
+
+@test "rejects surrogates" {
+    not_json 's/train/\\ud83d/' "half a surrogate pair"
+    not_json 's/train/\\ude00/' "half a surrogate pair"
+    not_json 's/train/\\ud83d\\ud83d/' "half a surrogate pair"
+    not_json 's/train/\\ud83d\\ude00/' "Perfetto"
+}
+
+@test "rejects control characters and unknown escapes in a string" {
+    not_json 's/train/\t/' "control character 0x09"
+    not_json 's/train/\\x41/' "unknown escape"
+}
+
+@test "rejects a key that is twice in one object" {
+    not_json 's/"schemaVersion": 1,/&"schemaVersion": 1,/' "twice"
+    not_json '0,/"dur":10/s//"dur":10,"dur":10/' "twice"
+}
+
+@test "rejects nesting without end" {
+    { printf '{"a":'; printf '[%.0s' {1..100}; printf ']%.0s' {1..100}; printf '}'; } >"$bad"
+    run -1 "$check" "$bad"
+    [[ $output == *"nested deeper"* ]]
+}
+
+# --- what stands before the events ---
+
+@test "rejects a missing key" {
+    for key in schemaVersion deviceProperties cupti_version cuda_runtime_version cuda_driver_version \
+        displayTimeUnit baseTimeNanoseconds traceName gputrace traceEvents; do
+        rejects metadata "del(.$key)"
+    done
+}
+
+@test "rejects a key of the wrong type" {
+    rejects metadata '.baseTimeNanoseconds |= tostring'
+}
+
+@test "rejects a device without its properties" {
+    rejects metadata 'del(.deviceProperties[0].numSms)'
+    rejects metadata 'del(.deviceProperties[0].name)'
+}
+
+@test "rejects a rank that HTA does not find" {
+    sed 's/"rank": /"rank":/' "$good" >"$bad"
+    broken metadata
+    rejects metadata 'del(.distributedInfo.rank)'
+}
+
+@test "rejects keys after the events" {
+    rejects metadata '{traceEvents} + del(.traceEvents)'
+}
+
+@test "rejects losses where nothing may be lost" {
+    jq '.gputrace.losses.zero_time = 1' "$good" >"$bad"
+    run -0 "$check" "$bad"
+    broken losses --strict
+    rejects metadata 'del(.gputrace.losses)'
+}
+
+# --- single events ---
+
+@test "rejects a slice without a field" {
+    for field in ph cat name ts dur pid tid; do
+        rejects fields "del($kernel.$field)"
+    done
+}
+
+@test "rejects an unknown phase, and an event that is no object" {
+    rejects fields "$kernel.ph = \"Q\""
+    rejects fields '.traceEvents += [1]'
+}
+
+@test "rejects a duration below 0" {
+    rejects time "$kernel.dur = -1"
+}
+
+@test "rejects times finer than a nanosecond" {
+    sed '0,/"dur":10/s//"dur":10.0001/' "$good" >"$bad"
+    broken time
+}
+
+@test "rejects pids and tids beyond 31 bits, and tid 0" {
+    rejects rows "$kernel.pid = -1"
+    rejects rows "$kernel.pid = 2147483648"
+    rejects rows "$kernel.tid = 0"
+    rejects rows "$call.tid = 4294967296"
+    rejects fields "$call.tid = \"main\""
+    rejects fields "$call.tid = 1.5"
+}
+
+@test "rejects arguments that are missing or of the wrong type" {
+    for key in device context stream correlation queued grid block "registers per thread" "shared memory" \
+        "blocks per SM" "warps per SM" "est. achieved occupancy %"; do
+        rejects arguments "del($kernel.args[\"$key\"])"
+    done
+    rejects arguments "$kernel.args.grid = [1, 2]"
+    rejects arguments "$kernel.args.block = [0, 1, 1]"
+    rejects arguments "$kernel.args[\"graph id\"] = 1"
+    rejects arguments "del($call.args.cbid)"
+    rejects arguments '.traceEvents |= map(if .cat == "gpu_memcpy" then del(.args.bytes) else . end)'
+    rejects arguments '.traceEvents |= map(if .cat == "cuda_sync" then del(.args.cuda_sync_kind) else . end)'
+    rejects arguments '.traceEvents |= map(if .cat == "cuda_sync" then .name = "Sync" else . end)'
+    rejects arguments '.traceEvents |= map(if .cat == "cuda_sync" then .name = "Event Sync" else . end)'
+}
+
+@test "rejects an API call with a stream, which HTA takes for GPU work" {
+    rejects arguments "$call.args.stream = 7"
+}
+
+@test "rejects API names with versions and suffixes" {
+    rejects "api names" "$call.name = \"cudaLaunchKernel_v7000\""
+    rejects "api names" "$call.name = \"cudaLaunchKernel_ptsz\""
+}
+
+# --- several events ---
+
+@test "rejects slices of one row that overlap without nesting" {
+    rejects nesting ".traceEvents += [$kernel | .ts += 5]"
+    jq ".traceEvents += [$kernel | .ts += 10, .cat = \"other\"]" "$good" >"$bad"
+    run "$check" --quiet "$bad"
+    [[ $output != *"broken: nesting"* ]]
+}
+
+@test "rejects slices that overlap by one nanosecond" {
+    rejects nesting ".traceEvents += [$kernel | .ts += 9.999]"
+}
+
+@test "rejects two streams on one row" {
+    rejects rows ".traceEvents += [$kernel | .ts += 50 | .args.stream = 8]"
+}
+
+@test "rejects an arrow without its other end" {
+    rejects arrows "del($arrow_start)"
+    rejects arrows "del($arrow_end)"
+    rejects arrows ".traceEvents += [$arrow_end]"
+}
+
+@test "rejects an arrow that ends before it starts" {
+    rejects arrows "$arrow_start.ts = 24"
+}
+
+@test "rejects an arrow's end that lies on no slice" {
+    rejects arrows "$arrow_start.ts = 1"
+    rejects arrows "$arrow_end.ts = 99"
+    rejects arrows "$arrow_end.tid = 99"
+}
+
+@test "rejects an arrow that binds to a slice of another kind" {
+    rejects arrows ".traceEvents += [{ph: \"X\", cat: \"user_annotation\", name: \"in\", ts: 11, dur: 2, pid: 100, tid: 100}]
+        | $arrow_start.ts = 12"
+}
+
+@test "rejects an arrow between different correlations" {
+    rejects arrows "$kernel.args.correlation = 99"
+}
+
+@test "rejects an arrow without bp, and ids beyond 32 bits" {
+    rejects arrows "del($arrow_end.bp)"
+    rejects arrows "$arrow_start.id = 4294967296 | $arrow_end.id = 4294967296"
+    rejects arrows "$arrow_start.id = \"1\" | $arrow_end.id = \"1\""
+}
+
+@test "rejects work without an arrow, with --strict" {
+    jq "del($arrow_start, $arrow_end)" "$good" >"$bad"
+    run -0 "$check" "$bad"
+    broken arrows --strict
+}
+
+@test "rejects work that starts before its call" {
+    rejects causality "$kernel.ts = 9.999 | $arrow_end.ts = 10"
+    jq "del($arrow_start, $arrow_end) | $kernel.ts = 9.999" "$good" >"$bad"
+    broken causality
+}
+
+@test "rejects asynchronous ranges without both ends" {
+    rejects ranges '.traceEvents |= map(select(.ph != "e"))'
+    rejects ranges '.traceEvents |= map(select(.ph != "b"))'
+    rejects ranges '.traceEvents |= map(if .ph == "e" then .ts = 0 else . end)'
+    rejects ranges '.traceEvents |= map(if .ph == "e" then .id = 77 else . end)'
+}
+
+@test "rejects counters without numbers" {
+    rejects counters '.traceEvents |= map(if .ph == "C" then .args.bytes = "1" else . end)'
+    rejects counters '.traceEvents |= map(if .ph == "C" then .args = {} else . end)'
+}
+
+@test "rejects rows and processes without a name" {
+    rejects names '.traceEvents |= map(select(.name != "process_name"))'
+    rejects names '.traceEvents |= map(select(.name != "thread_name"))'
+    rejects names '.traceEvents |= map(if .name == "thread_name" then .args = {} else . end)'
+    rejects names '.traceEvents |= map(if .name == "thread_name" then .name = "row_name" else . end)'
+}
+
+# --- statements ---
+
+@test "a statement that is right" {
+    states 0 "some other line" "expect kernel add 1" "expect kernels 1" "expect memcpy HtoD 1 bytes 4096" \
+        "expect memcpys 1" "expect memset 0" "expect api cudaLaunchKernel 1" "expect api cudaFree 0" \
+        'expect sync "Stream Sync" 1..' 'expect nvtx push "train \"it\"" domain "d" payload 0.5 1' \
+        'expect nvtx start "range" 1' 'expect nvtx mark "mark" 1' "expect pushes 1..2" "expect failure cudaMalloc 1" \
+        'expect row "main" 1' "expect streams 1" "expect devices 1" "expect threads 1" "expect processes 1" \
+        "expect arrows 2" "expect memory Device allocations 2 bytes 1500 releases 1 peak 1500 end 1000"
+}
+
+@test "a statement that is wrong, in each of its lines" {
+    for line in "kernel add 2" "kernel other 1" "kernels 0" "kernels 2.." "kernels 2..3" "memcpy HtoD 1 bytes 1" \
+        "memset 1" "api cudaLaunchKernel 0" 'sync "Stream Sync" 2..' 'nvtx push "train \"it\"" 1' \
+        'row "nobody" 1' "streams 2" "arrows 1" \
+        "memory Device allocations 1 bytes 1500 releases 1 peak 1500 end 1000" \
+        "memory Device allocations 2 bytes 1400 releases 1 peak 1500 end 1000" \
+        "memory Device allocations 2 bytes 1500 releases 2 peak 1500 end 1000" \
+        "memory Device allocations 2 bytes 1500 releases 1 peak 1000 end 1000" \
+        "memory Device allocations 2 bytes 1500 releases 1 peak 1500 end 0"; do
+        states 1 "expect $line"
+        [[ $output == *"1 broken: statement"* ]] || { echo "$line: $output"; return 1; }
+    done
+}
+
+@test "a statement that cannot be understood, is empty or is missing" {
+    for line in "kernel add" "kernel add many" "kernels 1.2" "memory Device 1" "kernels 1 bytes"; do
+        states 1 "expect $line"
+        [[ $output == *"cannot be understood"* ]] || { echo "$line: $output"; return 1; }
+    done
+    states 1 "no line that counts"
+    [[ $output == *"has no line"* ]]
+    run -1 "$check" --expect "$BATS_TEST_TMPDIR/missing" "$good"
+}
+
+@test "usage" {
+    run -2 "$check"
+    run -2 "$check" --unknown "$good"
+    run -1 "$check" "$BATS_TEST_TMPDIR/missing.json"
+    run -0 "$check" --help
+}

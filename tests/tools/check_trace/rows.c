@@ -1,0 +1,234 @@
+/*
+ * Rules about the slices of a row, and about the arrows between rows.
+ *
+ * One walk over all slices, sorted by row and start, keeps the stack of those that are open. It finds slices that
+ * overlap without nesting, and binds every end of an arrow to the slice that Perfetto would bind it to: the innermost
+ * one open at its time.
+ */
+#include "check_trace/trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By row, then start, then what encloses before what is enclosed. */
+static int by_row(const void *a, const void *b)
+{
+    const struct slice *left = a, *right = b;
+    if (left->row != right->row)
+        return left->row < right->row ? -1 : 1;
+    if (left->start != right->start)
+        return left->start < right->start ? -1 : 1;
+    if (left->end != right->end)
+        return left->end > right->end ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static int end_by_row(const void *a, const void *b)
+{
+    const struct end *left = a, *right = b;
+    if (left->row != right->row)
+        return left->row < right->row ? -1 : 1;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static int end_by_key(const void *a, const void *b)
+{
+    const struct end *left = a, *right = b;
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    if (left->phase != right->phase)
+        return left->phase > right->phase ? -1 : 1; /* s before f */
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+struct stack {
+    uint32_t *open; /* indexes of slices, outermost first */
+    size_t count, room;
+};
+
+static const char *name_of(const struct trace *trace, const struct slice *slice)
+{
+    return names_get(&trace->texts, slice->name);
+}
+
+/* Takes the slice onto the stack, and what has ended by its start off it. */
+static void open_slice(struct trace *trace, struct stack *stack, uint32_t index)
+{
+    const struct slice *slice = &trace->slices[index];
+    while (stack->count && trace->slices[stack->open[stack->count - 1]].end <= slice->start)
+        stack->count--;
+    if (stack->count && !trace->kineto) {
+        const struct slice *around = &trace->slices[stack->open[stack->count - 1]];
+        if (around->end < slice->end)
+            problem(trace, slice->number, "nesting",
+                    "'%s' begins inside '%s' (event %" PRIu32 ") and ends %" PRId64 " ns after it, on one row",
+                    name_of(trace, slice), name_of(trace, around), around->number, slice->end - around->end);
+    }
+    stack->open = grow(stack->open, stack->count, &stack->room, sizeof(*stack->open));
+    stack->open[stack->count++] = index;
+}
+
+/*
+ * Binds an arrow's end to the innermost open slice that fits: API calls for its start, work for its end. A slice that
+ * only touches its time is passed over for one around it, as slices that follow one another do touch.
+ */
+static void bind(struct trace *trace, const struct stack *stack, struct end *end)
+{
+    for (size_t i = stack->count; i-- > 0;) {
+        const struct slice *slice = &trace->slices[stack->open[i]];
+        enum category category = (enum category)slice->category;
+        if (slice->end < end->time)
+            continue;
+        if (end->phase == 's' ? category_is_api(category) : category_is_work(category)) {
+            end->slice = stack->open[i];
+            return;
+        }
+        if (slice->start < end->time && end->time < slice->end) {
+            problem(trace, end->number, "arrows", "the arrow's %s falls on '%s' (event %" PRIu32 "), which is no %s",
+                    end->phase == 's' ? "start" : "end", name_of(trace, slice), slice->number,
+                    end->phase == 's' ? "API call" : "work of the GPU");
+            end->slice = stack->open[i];
+            return;
+        }
+    }
+    problem(trace, end->number, "arrows", "no slice of its row is open at the arrow's %s",
+            end->phase == 's' ? "start" : "end");
+}
+
+static void walk(struct trace *trace)
+{
+    struct stack stack = {0};
+    size_t at = 0;
+    for (size_t i = 0; i <= trace->slices_count; i++) {
+        const struct slice *slice = i < trace->slices_count ? &trace->slices[i] : NULL;
+        /* Ends of arrows before this slice, or on a row that is done. */
+        for (; at < trace->arrows_count; at++) {
+            struct end *end = &trace->arrows[at];
+            if (slice && (end->row > slice->row || (end->row == slice->row && end->time >= slice->start)))
+                break;
+            if (stack.count && trace->slices[stack.open[0]].row != end->row)
+                stack.count = 0;
+            bind(trace, &stack, end);
+        }
+        if (!slice)
+            break;
+        if (stack.count && trace->slices[stack.open[0]].row != slice->row)
+            stack.count = 0;
+        open_slice(trace, &stack, (uint32_t)i);
+    }
+    free(stack.open);
+}
+
+/* A start and an end that belong together: both are bound. */
+static void check_arrow(struct trace *trace, const struct end *start, const struct end *end)
+{
+    if (end->time < start->time)
+        problem(trace, end->number, "arrows", "the arrow ends %" PRId64 " ns before its start, event %" PRIu32,
+                start->time - end->time, start->number);
+    if (start->slice == TRACE_NOTHING || end->slice == TRACE_NOTHING)
+        return;
+    const struct slice *call = &trace->slices[start->slice];
+    struct slice *work = &trace->slices[end->slice];
+    if (work->has_arrow)
+        problem(trace, end->number, "arrows", "a second arrow to '%s' (event %" PRIu32 ")", name_of(trace, work),
+                work->number);
+    work->has_arrow = true;
+    if (call->correlation != work->correlation || call->correlation == TRACE_NOTHING)
+        problem(trace, end->number, "arrows",
+                "from '%s' (event %" PRIu32 ") to '%s' (event %" PRIu32 "), which have not the same correlation",
+                name_of(trace, call), call->number, name_of(trace, work), work->number);
+    if (work->start < call->start)
+        problem(trace, work->number, "causality", "'%s' starts %" PRId64 " ns before its call '%s' (event %" PRIu32 ")",
+                name_of(trace, work), call->start - work->start, name_of(trace, call), call->number);
+}
+
+static void check_pairs(struct trace *trace)
+{
+    qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_key);
+    for (size_t i = 0; i < trace->arrows_count;) {
+        const struct end *first = &trace->arrows[i];
+        size_t next = i + 1;
+        while (next < trace->arrows_count && trace->arrows[next].key == first->key)
+            next++;
+        if (next - i == 2 && first->phase == 's' && trace->arrows[i + 1].phase == 'f')
+            check_arrow(trace, first, &trace->arrows[i + 1]);
+        else
+            problem(trace, first->number, "arrows", "'%s' has not one start and one end, but %zu of either",
+                    names_get(&trace->texts, first->key), next - i);
+        i = next;
+    }
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+    const struct slice *left = *(const struct slice *const *)a, *right = *(const struct slice *const *)b;
+    if (left->correlation != right->correlation)
+        return left->correlation < right->correlation ? -1 : 1;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Pids that made API calls. Correlation ids are a process's own, so with several of them arrows alone can tell. */
+static bool one_process(const struct trace *trace)
+{
+    struct row first = {0, 0}, row;
+    for (uint32_t i = 0; i < trace->api_rows.count; i++) {
+        uint32_t number;
+        memcpy(&number, names_get(&trace->api_rows, i), sizeof(number));
+        memcpy(&row, names_get(&trace->rows, number), sizeof(row));
+        if (i > 0 && row.pid != first.pid)
+            return false;
+        first = row;
+    }
+    return true;
+}
+
+/* No work starts before the first call of its correlation id. */
+static void check_causality(struct trace *trace)
+{
+    const struct slice **order = NULL;
+    size_t count = 0, room = 0;
+    for (size_t i = 0; i < trace->slices_count; i++) {
+        const struct slice *slice = &trace->slices[i];
+        enum category category = (enum category)slice->category;
+        if (slice->correlation == TRACE_NOTHING || (!category_is_api(category) && !category_is_work(category)))
+            continue;
+        order = grow(order, count, &room, sizeof(*order));
+        order[count++] = slice;
+    }
+    if (count > 1)
+        qsort(order, count, sizeof(*order), by_correlation);
+    for (size_t i = 0; i < count;) {
+        size_t next = i;
+        const struct slice *call = NULL;
+        while (next < count && order[next]->correlation == order[i]->correlation) {
+            if (!call && category_is_api((enum category)order[next]->category))
+                call = order[next];
+            next++;
+        }
+        /* Sorted by start: what stands before the first call starts before it. */
+        for (; i < next; i++)
+            if (call && order[i]->start < call->start && category_is_work((enum category)order[i]->category))
+                problem(trace, order[i]->number, "causality", "'%s' starts before its call '%s' (event %" PRIu32 ")",
+                        name_of(trace, order[i]), name_of(trace, call), call->number);
+    }
+    free(order);
+}
+
+void trace_rows(struct trace *trace)
+{
+    if (trace->slices_count > 1)
+        qsort(trace->slices, trace->slices_count, sizeof(*trace->slices), by_row);
+    if (trace->arrows_count > 1)
+        qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_row);
+    walk(trace);
+    check_pairs(trace);
+    if (one_process(trace))
+        check_causality(trace);
+    for (size_t i = 0; trace->strict && !trace->kineto && i < trace->slices_count; i++)
+        if (category_is_work((enum category)trace->slices[i].category) && !trace->slices[i].has_arrow)
+            problem(trace, trace->slices[i].number, "arrows", "no arrow leads to '%s'",
+                    name_of(trace, &trace->slices[i]));
+}

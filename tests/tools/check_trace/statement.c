@@ -1,0 +1,171 @@
+/*
+ * A program's statement of what its trace must hold: lines "expect WHAT COUNT [bytes N]" among its other output. The
+ * language is described in samples/README.md. WHAT is a key of tally.c, word for word, but for `row` and `memory`.
+ */
+#include "check_trace/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wanted {
+    uint64_t least, most, bytes;
+    bool tells_bytes;
+};
+
+/* The last word of LINE, cut off; NULL when it has only one. */
+static char *last_word(char *line)
+{
+    char *blank = strrchr(line, ' ');
+    if (!blank || blank == line)
+        return NULL;
+    *blank = '\0';
+    return blank + 1;
+}
+
+static bool number(const char *text, char **end, uint64_t *value)
+{
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *value = strtoull(text, end, 10);
+    return errno == 0;
+}
+
+/* N, N.. or N..M */
+static bool parse_count(const char *text, struct wanted *wanted)
+{
+    char *end;
+    if (!number(text, &end, &wanted->least))
+        return false;
+    wanted->most = wanted->least;
+    if (!*end)
+        return true;
+    if (strncmp(end, "..", 2) != 0)
+        return false;
+    wanted->most = UINT64_MAX;
+    return !end[2] || (number(end + 2, &end, &wanted->most) && !*end);
+}
+
+/* Cuts "COUNT [bytes N]" off LINE. */
+static bool parse_wanted(char *line, struct wanted *wanted)
+{
+    char *end, *word = last_word(line);
+    size_t length = strlen(line);
+    *wanted = (struct wanted){0};
+    if (word && length > 6 && strcmp(line + length - 6, " bytes") == 0) {
+        wanted->tells_bytes = number(word, &end, &wanted->bytes) && !*end;
+        if (!wanted->tells_bytes)
+            return false;
+        line[length - 6] = '\0';
+        word = last_word(line);
+    }
+    return word && parse_count(word, wanted);
+}
+
+static void range_words(char *out, size_t room, const struct wanted *wanted)
+{
+    if (wanted->most == UINT64_MAX)
+        snprintf(out, room, "%" PRIu64 " or more", wanted->least);
+    else if (wanted->most != wanted->least)
+        snprintf(out, room, "%" PRIu64 " to %" PRIu64, wanted->least, wanted->most);
+    else
+        snprintf(out, room, "%" PRIu64, wanted->least);
+}
+
+static void compare(struct trace *trace, const char *what, const struct wanted *wanted, const struct count *found)
+{
+    char words[64];
+    range_words(words, sizeof(words), wanted);
+    if (found->events < wanted->least || found->events > wanted->most)
+        problem(trace, 0, "statement", "%s: %s expected, %" PRIu64 " found", what, words, found->events);
+    if (wanted->tells_bytes && found->bytes != wanted->bytes)
+        problem(trace, 0, "statement", "%s: %" PRIu64 " bytes expected, %" PRIu64 " found", what, wanted->bytes,
+                found->bytes);
+}
+
+/* row "NAME": processes and threads whose name contains NAME. */
+static struct count count_rows(const struct trace *trace, const char *quoted)
+{
+    char name[256];
+    struct count found = {0, 0};
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(quoted + 1, "\""), quoted + 1);
+    for (uint32_t i = 0; i < trace->titles.count; i++)
+        found.events += strstr(names_get(&trace->titles, i), name) != NULL;
+    return found;
+}
+
+/* memory KIND allocations N bytes N releases N peak N end N */
+static bool compare_memory(struct trace *trace, const char *what)
+{
+    char kind[32], extra;
+    struct memory_steps wanted, found;
+    if (sscanf(what,
+               "%31s allocations %" SCNu64 " bytes %" SCNu64 " releases %" SCNu64 " peak %" SCNu64 " end %" SCNu64 "%c",
+               kind, &wanted.allocations, &wanted.bytes, &wanted.releases, &wanted.peak, &wanted.end, &extra) != 6)
+        return false;
+    trace_memory(trace, kind, &found);
+    const struct {
+        const char *what;
+        uint64_t wanted, found;
+    } numbers[] = {{"allocations", wanted.allocations, found.allocations},
+                   {"bytes", wanted.bytes, found.bytes},
+                   {"releases", wanted.releases, found.releases},
+                   {"peak", wanted.peak, found.peak},
+                   {"end", wanted.end, found.end}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (numbers[i].wanted != numbers[i].found)
+            problem(trace, 0, "statement", "memory %s %s: %" PRIu64 " expected, %" PRIu64 " found", kind,
+                    numbers[i].what, numbers[i].wanted, numbers[i].found);
+    return true;
+}
+
+/* A line without "expect ". False when it cannot be understood. */
+static bool check_line(struct trace *trace, char *line)
+{
+    struct wanted wanted;
+    if (strncmp(line, "memory ", 7) == 0)
+        return compare_memory(trace, line + 7);
+    if (!parse_wanted(line, &wanted))
+        return false;
+    if (strncmp(line, "row \"", 5) == 0) {
+        struct count found = count_rows(trace, line + 4);
+        compare(trace, line, &wanted, &found);
+    } else {
+        compare(trace, line, &wanted, tally_of(trace, line));
+    }
+    return true;
+}
+
+int trace_statement(struct trace *trace, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    uint64_t lines = 0;
+    if (!file) {
+        fprintf(stderr, "cannot open '%s': %s\n", path, strerror(errno));
+        return -1;
+    }
+    while ((length = getline(&line, &room, file)) > 0) {
+        while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+            line[--length] = '\0';
+        if (strncmp(line, "expect ", 7) != 0)
+            continue;
+        lines++;
+        char *copy = strdup(line);
+        if (!copy || !check_line(trace, line + 7))
+            problem(trace, 0, "statement", "a line that cannot be understood: %s", copy ? copy : "");
+        free(copy);
+    }
+    if (lines == 0)
+        problem(trace, 0, "statement", "'%s' has no line that begins with \"expect\"", path);
+    else
+        tally(trace, 0, "statement");
+    free(line);
+    fclose(file);
+    return 0;
+}
