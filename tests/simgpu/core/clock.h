@@ -1,0 +1,20 @@
+/* The one clock of host and devices: nanoseconds of CLOCK_REALTIME, as CUPTI's time stamps are. */
+#ifndef SIMGPU_CORE_CLOCK_H
+#define SIMGPU_CORE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / UINT64_C(1000000000)), .tv_nsec = (long)(ns % UINT64_C(1000000000))};
+}
+
+#endif

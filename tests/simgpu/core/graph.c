@@ -1,0 +1,177 @@
+#include "core/graph.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/callbacks.h"
+#include "core/context.h"
+#include "core/memory.h"
+#include "core/sim.h"
+
+static atomic_uint graphs_made;
+
+static void graph_tell(CUpti_CallbackIdResource cbid, CUpti_GraphData *data)
+{
+    callbacks_resource(cbid, context_current(), NULL, data);
+}
+
+static CUgraph graph_new(void)
+{
+    CUgraph graph = calloc(1, sizeof(*graph));
+    if (!graph)
+        abort();
+    graph->id = atomic_fetch_add(&graphs_made, 1) + 1;
+    return graph;
+}
+
+CUgraph graph_create(void)
+{
+    CUgraph graph = graph_new();
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_CREATED, &(CUpti_GraphData){.graph = graph});
+    return graph;
+}
+
+static CUgraphNode graph_new_node(CUgraph graph, const struct op *op)
+{
+    CUgraphNode node = calloc(1, sizeof(*node));
+    if (!node)
+        abort();
+    node->graph = graph;
+    node->op = *op;
+    node->id = (uint64_t)graph->id << 32 | ++graph->nodes_made;
+    list_add(&graph->nodes, node);
+    return node;
+}
+
+CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *before, size_t count)
+{
+    sim_lock();
+    CUgraphNode node = graph_new_node(graph, op);
+    sim_unlock();
+    for (size_t i = 0; i < count; i++)
+        graph_connect(before[i], node);
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+               &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = op->type});
+    return node;
+}
+
+void graph_connect(CUgraphNode from, CUgraphNode to)
+{
+    sim_lock();
+    list_add_once(&from->after, to);
+    list_add_once(&to->before, from);
+    sim_unlock();
+}
+
+void graph_disconnect(CUgraphNode from, CUgraphNode to)
+{
+    sim_lock();
+    list_remove(&from->after, to);
+    list_remove(&to->before, from);
+    sim_unlock();
+}
+
+static void graph_free_node(CUgraphNode node)
+{
+    if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH)
+        graph_destroy(node->op.graph);
+    if (node->op.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !node->original)
+        memory_release((void *)(uintptr_t)node->op.memory, 1u << MEMORY_ASYNC);
+    list_release(&node->before);
+    list_release(&node->after);
+    free(node);
+}
+
+void graph_remove(CUgraphNode node)
+{
+    sim_lock();
+    for (size_t i = 0; i < node->before.count; i++)
+        list_remove(&((CUgraphNode)node->before.items[i])->after, node);
+    for (size_t i = 0; i < node->after.count; i++)
+        list_remove(&((CUgraphNode)node->after.items[i])->before, node);
+    list_remove(&node->graph->nodes, node);
+    sim_unlock();
+    graph_free_node(node);
+}
+
+void graph_destroy(CUgraph graph)
+{
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){.graph = graph});
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        graph_free_node(graph->nodes.items[i]);
+    list_release(&graph->nodes);
+    list_release(&graph->capturing);
+    free(graph);
+}
+
+CUgraphNode graph_find_copy(CUgraph graph, CUgraphNode original)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        CUgraphNode node = graph->nodes.items[i];
+        if (node->original == original)
+            return node;
+    }
+    return NULL;
+}
+
+CUgraph graph_clone(CUgraph graph)
+{
+    CUgraph copy = graph_new();
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_CLONED, &(CUpti_GraphData){.graph = copy, .originalGraph = graph});
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        CUgraphNode original = graph->nodes.items[i];
+        CUgraphNode node = graph_new_node(copy, &original->op);
+        node->original = original;
+        node->disabled = original->disabled;
+        if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            node->op.graph = graph_clone(original->op.graph);
+        graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &(CUpti_GraphData){.graph = copy,
+                                                                            .originalGraph = graph,
+                                                                            .node = node,
+                                                                            .originalNode = original,
+                                                                            .nodeType = node->op.type});
+    }
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        CUgraphNode original = graph->nodes.items[i];
+        for (size_t j = 0; j < original->before.count; j++)
+            graph_connect(graph_find_copy(copy, original->before.items[j]), copy->nodes.items[i]);
+    }
+    return copy;
+}
+
+CUgraphExec graph_instantiate(CUgraph graph, uint64_t flags)
+{
+    CUgraphExec exec = calloc(1, sizeof(*exec));
+    if (!exec)
+        abort();
+    exec->graph = graph_clone(graph);
+    exec->flags = flags;
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, &(CUpti_GraphData){.graph = graph, .graphExec = exec});
+    return exec;
+}
+
+void graph_exec_destroy(CUgraphExec exec)
+{
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+               &(CUpti_GraphData){.graph = exec->graph, .graphExec = exec});
+    graph_destroy(exec->graph);
+    free(exec);
+}
+
+bool graph_exec_update(CUgraphExec exec, CUgraph graph)
+{
+    if (exec->graph->nodes.count != graph->nodes.count)
+        return false;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        CUgraphNode old = exec->graph->nodes.items[i], now = graph->nodes.items[i];
+        if (old->op.type != now->op.type || old->before.count != now->before.count)
+            return false;
+    }
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        CUgraphNode old = exec->graph->nodes.items[i], now = graph->nodes.items[i];
+        if (old->op.type != CU_GRAPH_NODE_TYPE_GRAPH)
+            old->op = now->op;
+        old->original = now;
+    }
+    return true;
+}

@@ -1,0 +1,61 @@
+/*
+ * Graphs: ops with an order between them. A graph that is instantiated is a copy with ids of its own; launching it makes one
+ * piece of work of each node, and one more that ends with the last.
+ */
+#ifndef SIMGPU_CORE_GRAPH_H
+#define SIMGPU_CORE_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cuda.h>
+
+#include "core/list.h"
+#include "core/op.h"
+
+struct CUgraphNode_st {
+    CUgraph graph;
+    uint64_t id; /* as CUPTI counts them: the graph's id in the upper half */
+    struct op op;
+    struct list before, after; /* what it depends on, what depends on it: CUgraphNode */
+    bool disabled;
+    CUgraphNode original; /* in the graph that this one is a copy of */
+};
+
+struct CUgraph_st {
+    uint32_t id;
+    uint32_t nodes_made;
+    struct list nodes;
+    struct list capturing; /* streams that are being captured into it */
+};
+
+struct CUgraphExec_st {
+    CUgraph graph;
+    uint64_t flags;
+};
+
+CUgraph graph_create(void);
+void graph_destroy(CUgraph graph);
+CUgraph graph_clone(CUgraph graph);
+/* A node with OP after COUNT nodes. */
+CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *before, size_t count);
+void graph_remove(CUgraphNode node);
+void graph_connect(CUgraphNode from, CUgraphNode to);
+void graph_disconnect(CUgraphNode from, CUgraphNode to);
+/* The node of GRAPH that is a copy of ORIGINAL, or NULL. */
+CUgraphNode graph_find_copy(CUgraph graph, CUgraphNode original);
+
+CUgraphExec graph_instantiate(CUgraph graph, uint64_t flags);
+void graph_exec_destroy(CUgraphExec exec);
+/* Takes over the ops of GRAPH, which has to have the same shape. False when it has not. */
+bool graph_exec_update(CUgraphExec exec, CUgraph graph);
+CUresult graph_launch(CUgraphExec exec, CUstream stream);
+
+/* Capturing a stream. GRAPH: what to add to, or NULL for a new one. */
+CUresult graph_capture_begin(CUstream stream, CUgraph graph, CUstreamCaptureMode mode);
+CUresult graph_capture_end(CUstream stream, CUgraph *graph);
+CUresult graph_capture(CUstream stream, const struct op *op);
+/* STREAM goes on after EVENT, which was recorded in a capture; it joins that capture. */
+CUresult graph_capture_join(CUstream stream, CUevent event);
+
+#endif

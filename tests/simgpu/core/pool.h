@@ -1,0 +1,31 @@
+/* Memory pools: what cuMemAllocAsync takes from. Here they keep nothing back; they only count. */
+#ifndef SIMGPU_CORE_POOL_H
+#define SIMGPU_CORE_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cuda.h>
+
+#include "core/device.h"
+
+struct CUmemPoolHandle_st {
+    struct device *device;
+    uint64_t used, used_high; /* bytes, under the simulator's lock */
+    uint64_t threshold;       /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
+    int reuse[3];             /* the three CU_MEMPOOL_ATTR_REUSE_… */
+    uint64_t most;            /* 0: as much as the device has */
+};
+
+CUmemoryPool pool_create(struct device *device, uint64_t most);
+void pool_destroy(CUmemoryPool pool);
+/* The device's own pool. */
+CUmemoryPool pool_default(struct device *device);
+/* What cuMemAllocAsync takes from now. */
+CUmemoryPool pool_current(struct device *device);
+
+/* Counts bytes as taken. False when the pool may not have so many. */
+bool pool_take(CUmemoryPool pool, size_t size);
+void pool_untake(CUmemoryPool pool, size_t size);
+
+#endif

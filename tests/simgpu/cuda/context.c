@@ -1,0 +1,174 @@
+/* The driver API: contexts. */
+#include "core/api.h"
+#include "core/callbacks.h"
+#include "core/clock.h"
+#include "core/records.h"
+#include "cuda/need.h"
+
+static CUresult context_make(CUcontext *out, unsigned flags, CUdevice ordinal)
+{
+    NEED_VALUE(out);
+    NEED_DEVICE(device, ordinal);
+    *out = context_create(device, flags, false);
+    context_push(*out);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxCreate_v2, (CUcontext * pctx, unsigned flags, CUdevice dev), pctx, flags, dev)
+{
+    return context_make(p->pctx, p->flags, p->dev);
+}
+
+DRIVER_API(cuCtxCreate_v4, (CUcontext * pctx, CUctxCreateParams *ctxCreateParams, unsigned flags, CUdevice dev), pctx,
+           ctxCreateParams, flags, dev)
+{
+    return context_make(p->pctx, p->flags, p->dev);
+}
+
+DRIVER_API(cuCtxDestroy_v2, (CUcontext ctx), ctx)
+{
+    NEED(p->ctx && !p->ctx->destroyed, CUDA_ERROR_INVALID_CONTEXT);
+    context_destroy(p->ctx);
+    if (context_current() == p->ctx)
+        context_pop();
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxPushCurrent_v2, (CUcontext ctx), ctx)
+{
+    NEED(p->ctx, CUDA_ERROR_INVALID_CONTEXT);
+    context_push(p->ctx);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxPopCurrent_v2, (CUcontext * pctx), pctx)
+{
+    CUcontext context = context_pop();
+    if (p->pctx)
+        *p->pctx = context;
+    return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+DRIVER_API(cuCtxSetCurrent, (CUcontext ctx), ctx)
+{
+    context_set_current(p->ctx);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxGetCurrent, (CUcontext * pctx), pctx)
+{
+    NEED_VALUE(p->pctx);
+    *p->pctx = context_current();
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxGetDevice, (CUdevice * device), device)
+{
+    NEED_VALUE(p->device);
+    NEED_CONTEXT(context);
+    *p->device = context->device->ordinal;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxGetFlags, (unsigned *flags), flags)
+{
+    NEED_VALUE(p->flags);
+    NEED_CONTEXT(context);
+    *p->flags = context->flags;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxGetId, (CUcontext ctx, unsigned long long *ctxId), ctx, ctxId)
+{
+    CUcontext context = p->ctx ? p->ctx : context_current();
+    NEED(context, CUDA_ERROR_INVALID_CONTEXT);
+    NEED_VALUE(p->ctxId);
+    *p->ctxId = context->id;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxGetApiVersion, (CUcontext ctx, unsigned *version), ctx, version)
+{
+    NEED_VALUE(p->version);
+    *p->version = 3020;
+    return CUDA_SUCCESS;
+}
+
+static CUresult context_synchronize(CUcontext context)
+{
+    NEED(context && !context->destroyed, CUDA_ERROR_INVALID_CONTEXT);
+    uint64_t start = clock_now();
+    context_wait(context);
+    records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, NULL, NULL,
+                            CUDA_SUCCESS);
+    const CUpti_SynchronizeData data = {.context = context};
+    callbacks_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &data);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API_0(cuCtxSynchronize)
+{
+    return context_synchronize(context_current());
+}
+
+DRIVER_API(cuCtxSynchronize_v2, (CUcontext ctx), ctx)
+{
+    return context_synchronize(p->ctx ? p->ctx : context_current());
+}
+
+DRIVER_API(cuCtxSetLimit, (CUlimit limit, size_t value), limit, value)
+{
+    NEED_CONTEXT(context);
+    NEED_VALUE((unsigned)p->limit < CU_LIMIT_MAX);
+    context->limits[p->limit] = p->value;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxGetLimit, (size_t * pvalue, CUlimit limit), pvalue, limit)
+{
+    NEED_CONTEXT(context);
+    NEED_VALUE(p->pvalue && (unsigned)p->limit < CU_LIMIT_MAX);
+    *p->pvalue = context->limits[p->limit];
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxGetCacheConfig, (CUfunc_cache * pconfig), pconfig)
+{
+    NEED_VALUE(p->pconfig);
+    *p->pconfig = CU_FUNC_CACHE_PREFER_NONE;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxSetCacheConfig, (CUfunc_cache config), config)
+{
+    return context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+DRIVER_API(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriority), leastPriority, greatestPriority)
+{
+    if (p->leastPriority)
+        *p->leastPriority = 0;
+    if (p->greatestPriority)
+        *p->greatestPriority = -5;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned Flags), peerContext, Flags)
+{
+    NEED_CONTEXT(context);
+    NEED(p->peerContext && p->peerContext->device != context->device, CUDA_ERROR_INVALID_DEVICE);
+    bool *enabled = &context->device->peers[p->peerContext->device->ordinal];
+    NEED(!*enabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    *enabled = true;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuCtxDisablePeerAccess, (CUcontext peerContext), peerContext)
+{
+    NEED_CONTEXT(context);
+    NEED(p->peerContext, CUDA_ERROR_INVALID_CONTEXT);
+    bool *enabled = &context->device->peers[p->peerContext->device->ordinal];
+    NEED(*enabled, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    *enabled = false;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,223 @@
+/* The driver API: copies. */
+#include "core/copy.h"
+#include "core/api.h"
+#include "core/array.h"
+#include "core/stream.h"
+#include "cuda/need.h"
+
+static const void *pointer(CUdeviceptr address)
+{
+    return (const void *)(uintptr_t)address;
+}
+
+static CUresult copy_now(struct op_copy copy, bool per_thread)
+{
+    return copy_submit(copy, stream_resolve(NULL, per_thread), false);
+}
+
+/* ---- one piece ---- */
+
+DRIVER_SYNC_API(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), dst, src, ByteCount)
+{
+    return copy_now(copy_linear(pointer(p->dst), pointer(p->src), p->ByteCount), per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyHtoD_v2, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount), dstDevice, srcHost,
+                ByteCount)
+{
+    return copy_now(copy_linear(pointer(p->dstDevice), p->srcHost, p->ByteCount), per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyDtoH_v2, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount), dstHost, srcDevice,
+                ByteCount)
+{
+    return copy_now(copy_linear(p->dstHost, pointer(p->srcDevice), p->ByteCount), per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyDtoD_v2, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount), dstDevice,
+                srcDevice, ByteCount)
+{
+    return copy_now(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount), per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyPeer,
+                (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,
+                 size_t ByteCount),
+                dstDevice, dstContext, srcDevice, srcContext, ByteCount)
+{
+    return copy_now(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount), per_thread);
+}
+
+DRIVER_STREAM_API(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream), dst, src,
+                  ByteCount, hStream)
+{
+    return copy_submit(copy_linear(pointer(p->dst), pointer(p->src), p->ByteCount),
+                       stream_resolve(p->hStream, per_thread), true);
+}
+
+DRIVER_STREAM_API(cuMemcpyHtoDAsync_v2,
+                  (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream), dstDevice, srcHost,
+                  ByteCount, hStream)
+{
+    return copy_submit(copy_linear(pointer(p->dstDevice), p->srcHost, p->ByteCount),
+                       stream_resolve(p->hStream, per_thread), true);
+}
+
+DRIVER_STREAM_API(cuMemcpyDtoHAsync_v2, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),
+                  dstHost, srcDevice, ByteCount, hStream)
+{
+    return copy_submit(copy_linear(p->dstHost, pointer(p->srcDevice), p->ByteCount),
+                       stream_resolve(p->hStream, per_thread), true);
+}
+
+DRIVER_STREAM_API(cuMemcpyDtoDAsync_v2,
+                  (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream), dstDevice,
+                  srcDevice, ByteCount, hStream)
+{
+    return copy_submit(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount),
+                       stream_resolve(p->hStream, per_thread), true);
+}
+
+DRIVER_STREAM_API(cuMemcpyPeerAsync,
+                  (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,
+                   size_t ByteCount, CUstream hStream),
+                  dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream)
+{
+    return copy_submit(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount),
+                       stream_resolve(p->hStream, per_thread), true);
+}
+
+/* The real one puts several small copies into one when it pays; this one never does. */
+DRIVER_STREAM_API(cuMemcpyBatchAsync_v2,
+                  (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
+                   size_t *attrsIdxs, size_t numAttrs, CUstream hStream),
+                  dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream)
+{
+    NEED_VALUE(p->dsts && p->srcs && p->sizes && p->count && p->attrs && p->attrsIdxs && p->numAttrs);
+    NEED_VALUE(p->hStream && p->hStream != CU_STREAM_LEGACY); /* not the null stream */
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < p->count && result == CUDA_SUCCESS; i++)
+        result = copy_submit(copy_linear(pointer(p->dsts[i]), pointer(p->srcs[i]), p->sizes[i]),
+                             stream_resolve(p->hStream, per_thread), true);
+    return result;
+}
+
+/* ---- arrays of one row ---- */
+
+DRIVER_SYNC_API(cuMemcpyHtoA_v2, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount), dstArray,
+                dstOffset, srcHost, ByteCount)
+{
+    NEED_HANDLE(p->dstArray);
+    return copy_now(copy_linear(copy_array_at(p->dstArray, p->dstOffset), p->srcHost, p->ByteCount), per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyAtoH_v2, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount), dstHost,
+                srcArray, srcOffset, ByteCount)
+{
+    NEED_HANDLE(p->srcArray);
+    return copy_now(copy_linear(p->dstHost, copy_array_at(p->srcArray, p->srcOffset), p->ByteCount), per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyDtoA_v2, (CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount),
+                dstArray, dstOffset, srcDevice, ByteCount)
+{
+    NEED_HANDLE(p->dstArray);
+    return copy_now(copy_linear(copy_array_at(p->dstArray, p->dstOffset), pointer(p->srcDevice), p->ByteCount),
+                    per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyAtoD_v2, (CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount),
+                dstDevice, srcArray, srcOffset, ByteCount)
+{
+    NEED_HANDLE(p->srcArray);
+    return copy_now(copy_linear(pointer(p->dstDevice), copy_array_at(p->srcArray, p->srcOffset), p->ByteCount),
+                    per_thread);
+}
+
+/* ---- planes and boxes ---- */
+
+static CUresult copy_plane_submit(const CUDA_MEMCPY2D *shape, CUstream stream, bool async)
+{
+    NEED_VALUE(shape);
+    const CUDA_MEMCPY3D box = copy_plane(shape);
+    return copy_submit(copy_box(&box), stream, async);
+}
+
+DRIVER_SYNC_API(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *pCopy), pCopy)
+{
+    return copy_plane_submit(p->pCopy, stream_resolve(NULL, per_thread), false);
+}
+
+DRIVER_SYNC_API(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *pCopy), pCopy)
+{
+    return copy_plane_submit(p->pCopy, stream_resolve(NULL, per_thread), false);
+}
+
+DRIVER_STREAM_API(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *pCopy, CUstream hStream), pCopy, hStream)
+{
+    return copy_plane_submit(p->pCopy, stream_resolve(p->hStream, per_thread), true);
+}
+
+DRIVER_SYNC_API(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *pCopy), pCopy)
+{
+    NEED_VALUE(p->pCopy);
+    return copy_now(copy_box(p->pCopy), per_thread);
+}
+
+DRIVER_STREAM_API(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), pCopy, hStream)
+{
+    NEED_VALUE(p->pCopy);
+    return copy_submit(copy_box(p->pCopy), stream_resolve(p->hStream, per_thread), true);
+}
+
+/* The fields are those of CUDA_MEMCPY3D, with a context in the place of what is reserved there. */
+_Static_assert(sizeof(CUDA_MEMCPY3D_PEER) == sizeof(CUDA_MEMCPY3D), "a copy between peers has another shape");
+
+DRIVER_SYNC_API(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *pCopy), pCopy)
+{
+    NEED_VALUE(p->pCopy);
+    return copy_now(copy_box((const CUDA_MEMCPY3D *)(const void *)p->pCopy), per_thread);
+}
+
+DRIVER_STREAM_API(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), pCopy, hStream)
+{
+    NEED_VALUE(p->pCopy);
+    return copy_submit(copy_box((const CUDA_MEMCPY3D *)(const void *)p->pCopy), stream_resolve(p->hStream, per_thread),
+                       true);
+}
+
+/* ---- the arrays themselves ---- */
+
+DRIVER_API(cuArrayCreate_v2, (CUarray * pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray), pHandle, pAllocateArray)
+{
+    NEED_VALUE(p->pHandle && p->pAllocateArray);
+    NEED_CONTEXT(context);
+    const CUDA_ARRAY3D_DESCRIPTOR shape = {.Width = p->pAllocateArray->Width,
+                                           .Height = p->pAllocateArray->Height,
+                                           .Format = p->pAllocateArray->Format,
+                                           .NumChannels = p->pAllocateArray->NumChannels};
+    return array_create(context, &shape, p->pHandle);
+}
+
+DRIVER_API(cuArray3DCreate_v2, (CUarray * pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray), pHandle,
+           pAllocateArray)
+{
+    NEED_VALUE(p->pHandle && p->pAllocateArray);
+    NEED_CONTEXT(context);
+    return array_create(context, p->pAllocateArray, p->pHandle);
+}
+
+DRIVER_API(cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR * pArrayDescriptor, CUarray hArray), pArrayDescriptor,
+           hArray)
+{
+    NEED_VALUE(p->pArrayDescriptor);
+    NEED_HANDLE(p->hArray);
+    *p->pArrayDescriptor = p->hArray->shape;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuArrayDestroy, (CUarray hArray), hArray)
+{
+    NEED_HANDLE(p->hArray);
+    return array_destroy(p->hArray);
+}

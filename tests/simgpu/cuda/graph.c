@@ -1,0 +1,181 @@
+/* The driver API: graphs. */
+#include "core/graph.h"
+#include "core/api.h"
+#include "core/stream.h"
+#include "cuda/need.h"
+
+DRIVER_API(cuGraphCreate, (CUgraph * phGraph, unsigned flags), phGraph, flags)
+{
+    NEED_VALUE(p->phGraph);
+    *p->phGraph = graph_create();
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphDestroy, (CUgraph hGraph), hGraph)
+{
+    NEED_VALUE(p->hGraph);
+    graph_destroy(p->hGraph);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphClone, (CUgraph * phGraphClone, CUgraph originalGraph), phGraphClone, originalGraph)
+{
+    NEED_VALUE(p->phGraphClone && p->originalGraph);
+    *p->phGraphClone = graph_clone(p->originalGraph);
+    return CUDA_SUCCESS;
+}
+
+/* ---- its shape ---- */
+
+/* The usual way to hand out a list: with no room only the count, else as many as fit, and NULL for the rest. */
+static CUresult hand_out(const struct list *list, CUgraphNode *nodes, size_t *count)
+{
+    NEED_VALUE(count);
+    for (size_t i = 0; nodes && i < *count; i++)
+        nodes[i] = i < list->count ? list->items[i] : NULL;
+    if (!nodes || list->count < *count)
+        *count = list->count;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphGetNodes, (CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes), hGraph, nodes, numNodes)
+{
+    NEED_VALUE(p->hGraph);
+    return hand_out(&p->hGraph->nodes, p->nodes, p->numNodes);
+}
+
+DRIVER_API(cuGraphGetRootNodes, (CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes), hGraph, rootNodes,
+           numRootNodes)
+{
+    NEED_VALUE(p->hGraph);
+    struct list roots = {0};
+    for (size_t i = 0; i < p->hGraph->nodes.count; i++) {
+        CUgraphNode node = p->hGraph->nodes.items[i];
+        if (!node->before.count)
+            list_add(&roots, node);
+    }
+    CUresult result = hand_out(&roots, p->rootNodes, p->numRootNodes);
+    list_release(&roots);
+    return result;
+}
+
+DRIVER_API(cuGraphNodeGetDependencies_v2,
+           (CUgraphNode hNode, CUgraphNode *dependencies, CUgraphEdgeData *edgeData, size_t *numDependencies), hNode,
+           dependencies, edgeData, numDependencies)
+{
+    NEED_VALUE(p->hNode);
+    return hand_out(&p->hNode->before, p->dependencies, p->numDependencies);
+}
+
+DRIVER_API(cuGraphNodeGetDependentNodes_v2,
+           (CUgraphNode hNode, CUgraphNode *dependentNodes, CUgraphEdgeData *edgeData, size_t *numDependentNodes),
+           hNode, dependentNodes, edgeData, numDependentNodes)
+{
+    NEED_VALUE(p->hNode);
+    return hand_out(&p->hNode->after, p->dependentNodes, p->numDependentNodes);
+}
+
+DRIVER_API(cuGraphGetEdges_v2,
+           (CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edgeData, size_t *numEdges), hGraph,
+           from, to, edgeData, numEdges)
+{
+    NEED_VALUE(p->hGraph && p->numEdges);
+    struct list starts = {0}, ends = {0};
+    for (size_t i = 0; i < p->hGraph->nodes.count; i++) {
+        CUgraphNode node = p->hGraph->nodes.items[i];
+        for (size_t j = 0; j < node->before.count; j++) {
+            list_add(&starts, node->before.items[j]);
+            list_add(&ends, node);
+        }
+    }
+    size_t room = *p->numEdges;
+    hand_out(&starts, p->from, p->numEdges);
+    hand_out(&ends, p->to, &room);
+    list_release(&starts);
+    list_release(&ends);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphAddDependencies_v2,
+           (CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+            size_t numDependencies),
+           hGraph, from, to, edgeData, numDependencies)
+{
+    NEED_VALUE(p->hGraph && ((p->from && p->to) || !p->numDependencies));
+    for (size_t i = 0; i < p->numDependencies; i++)
+        graph_connect(p->from[i], p->to[i]);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphRemoveDependencies_v2,
+           (CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+            size_t numDependencies),
+           hGraph, from, to, edgeData, numDependencies)
+{
+    NEED_VALUE(p->hGraph && ((p->from && p->to) || !p->numDependencies));
+    for (size_t i = 0; i < p->numDependencies; i++)
+        graph_disconnect(p->from[i], p->to[i]);
+    return CUDA_SUCCESS;
+}
+
+/* ---- making it executable, and executing it ---- */
+
+DRIVER_API(cuGraphInstantiateWithFlags, (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags),
+           phGraphExec, hGraph, flags)
+{
+    NEED_VALUE(p->phGraphExec && p->hGraph);
+    *p->phGraphExec = graph_instantiate(p->hGraph, p->flags);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_STREAM_API(cuGraphInstantiateWithParams,
+                  (CUgraphExec * phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams),
+                  phGraphExec, hGraph, instantiateParams)
+{
+    NEED_VALUE(p->phGraphExec && p->hGraph && p->instantiateParams);
+    *p->phGraphExec = graph_instantiate(p->hGraph, p->instantiateParams->flags);
+    p->instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphExecGetFlags, (CUgraphExec hGraphExec, cuuint64_t *flags), hGraphExec, flags)
+{
+    NEED_VALUE(p->hGraphExec && p->flags);
+    *p->flags = p->hGraphExec->flags;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphExecUpdate_v2,
+           (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo), hGraphExec, hGraph,
+           resultInfo)
+{
+    NEED_VALUE(p->hGraphExec && p->hGraph && p->resultInfo);
+    bool same = graph_exec_update(p->hGraphExec, p->hGraph);
+    *p->resultInfo = (CUgraphExecUpdateResultInfo){
+        .result = same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
+    return same ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+DRIVER_STREAM_API(cuGraphUpload, (CUgraphExec hGraph, CUstream hStream), hGraph, hStream)
+{
+    NEED_VALUE(p->hGraph);
+    return stream_resolve(p->hStream, per_thread) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+DRIVER_STREAM_API(cuGraphLaunch, (CUgraphExec hGraph, CUstream hStream), hGraph, hStream)
+{
+    NEED_VALUE(p->hGraph);
+    CUstream stream = stream_resolve(p->hStream, per_thread);
+    NEED(stream, CUDA_ERROR_INVALID_CONTEXT);
+    if (!stream->capture)
+        return graph_launch(p->hGraph, stream);
+    const struct op op = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = graph_clone(p->hGraph->graph)};
+    return stream_submit(stream, &op, false);
+}
+
+DRIVER_API(cuGraphExecDestroy, (CUgraphExec hGraphExec), hGraphExec)
+{
+    NEED_VALUE(p->hGraphExec);
+    graph_exec_destroy(p->hGraphExec);
+    return CUDA_SUCCESS;
+}

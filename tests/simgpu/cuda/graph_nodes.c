@@ -1,0 +1,317 @@
+/* The driver API: the nodes of graphs. */
+#include "core/api.h"
+#include "core/copy.h"
+#include "core/graph.h"
+#include "core/memory.h"
+#include "cuda/graph_params.h"
+#include "cuda/need.h"
+
+static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count, struct op op)
+{
+    NEED_VALUE(out && graph && (before || !count));
+    *out = graph_add(graph, &op, before, count);
+    return CUDA_SUCCESS;
+}
+
+/* Puts OP into NODE, which has to be of its kind. */
+static CUresult replace(CUgraphNode node, struct op op)
+{
+    NEED_VALUE(node && node->op.type == op.type);
+    node->op = op;
+    return CUDA_SUCCESS;
+}
+
+/* Puts OP into the copy of NODE in EXEC. */
+static CUresult replace_in(CUgraphExec exec, CUgraphNode node, struct op op)
+{
+    NEED_VALUE(exec && node);
+    return replace(graph_find_copy(exec->graph, node), op);
+}
+
+#define NEED_NODE(node, kind) NEED_VALUE((node) && (node)->op.type == CU_GRAPH_NODE_TYPE_##kind)
+
+/* ---- kernels ---- */
+
+DRIVER_API(cuGraphAddKernelNode_v2,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+            const CUDA_KERNEL_NODE_PARAMS *nodeParams),
+           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+{
+    NEED_VALUE(p->nodeParams && (p->nodeParams->func || p->nodeParams->kern));
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_kernel(p->nodeParams));
+}
+
+DRIVER_API(cuGraphKernelNodeGetParams_v2, (CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams), hNode, nodeParams)
+{
+    NEED_NODE(p->hNode, KERNEL);
+    *p->nodeParams = graph_params_kernel(&p->hNode->op);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphKernelNodeSetParams_v2, (CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams), hNode,
+           nodeParams)
+{
+    NEED_VALUE(p->nodeParams);
+    return replace(p->hNode, graph_op_kernel(p->nodeParams));
+}
+
+DRIVER_API(cuGraphExecKernelNodeSetParams_v2,
+           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams), hGraphExec, hNode,
+           nodeParams)
+{
+    NEED_VALUE(p->nodeParams);
+    return replace_in(p->hGraphExec, p->hNode, graph_op_kernel(p->nodeParams));
+}
+
+/* ---- copies ---- */
+
+DRIVER_API(cuGraphAddMemcpyNode,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+            const CUDA_MEMCPY3D *copyParams, CUcontext ctx),
+           phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx)
+{
+    NEED_VALUE(p->copyParams);
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_copy(p->copyParams));
+}
+
+DRIVER_API(cuGraphMemcpyNodeGetParams, (CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams), hNode, nodeParams)
+{
+    NEED_NODE(p->hNode, MEMCPY);
+    *p->nodeParams = copy_describe(&p->hNode->op.copy);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphMemcpyNodeSetParams, (CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams), hNode, nodeParams)
+{
+    NEED_VALUE(p->nodeParams);
+    return replace(p->hNode, graph_op_copy(p->nodeParams));
+}
+
+DRIVER_API(cuGraphExecMemcpyNodeSetParams,
+           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D *copyParams, CUcontext ctx), hGraphExec,
+           hNode, copyParams, ctx)
+{
+    NEED_VALUE(p->copyParams);
+    return replace_in(p->hGraphExec, p->hNode, graph_op_copy(p->copyParams));
+}
+
+/* ---- sets ---- */
+
+DRIVER_API(cuGraphAddMemsetNode,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+            const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx),
+           phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx)
+{
+    NEED_VALUE(p->memsetParams);
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_set(p->memsetParams));
+}
+
+DRIVER_API(cuGraphMemsetNodeGetParams, (CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams), hNode, nodeParams)
+{
+    NEED_NODE(p->hNode, MEMSET);
+    *p->nodeParams = graph_params_set(&p->hNode->op);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphMemsetNodeSetParams, (CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams), hNode,
+           nodeParams)
+{
+    NEED_VALUE(p->nodeParams);
+    return replace(p->hNode, graph_op_set(p->nodeParams));
+}
+
+DRIVER_API(cuGraphExecMemsetNodeSetParams,
+           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx),
+           hGraphExec, hNode, memsetParams, ctx)
+{
+    NEED_VALUE(p->memsetParams);
+    return replace_in(p->hGraphExec, p->hNode, graph_op_set(p->memsetParams));
+}
+
+/* ---- functions of the host ---- */
+
+DRIVER_API(cuGraphAddHostNode,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+            const CUDA_HOST_NODE_PARAMS *nodeParams),
+           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+{
+    NEED_VALUE(p->nodeParams && p->nodeParams->fn);
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_host(p->nodeParams));
+}
+
+DRIVER_API(cuGraphHostNodeGetParams, (CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams), hNode, nodeParams)
+{
+    NEED_NODE(p->hNode, HOST);
+    *p->nodeParams = graph_params_host(&p->hNode->op);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphHostNodeSetParams, (CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams), hNode, nodeParams)
+{
+    NEED_VALUE(p->nodeParams);
+    return replace(p->hNode, graph_op_host(p->nodeParams));
+}
+
+DRIVER_API(cuGraphExecHostNodeSetParams,
+           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams), hGraphExec, hNode,
+           nodeParams)
+{
+    NEED_VALUE(p->nodeParams);
+    return replace_in(p->hGraphExec, p->hNode, graph_op_host(p->nodeParams));
+}
+
+/* ---- graphs in graphs, nothing, events, memory ---- */
+
+DRIVER_API(cuGraphAddChildGraphNode,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+            CUgraph childGraph),
+           phGraphNode, hGraph, dependencies, numDependencies, childGraph)
+{
+    NEED_VALUE(p->childGraph);
+    const struct op op = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = graph_clone(p->childGraph)};
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
+}
+
+DRIVER_API(cuGraphChildGraphNodeGetGraph, (CUgraphNode hNode, CUgraph *phGraph), hNode, phGraph)
+{
+    NEED_NODE(p->hNode, GRAPH);
+    *p->phGraph = p->hNode->op.graph;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphAddEmptyNode,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies),
+           phGraphNode, hGraph, dependencies, numDependencies)
+{
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
+               (struct op){.type = CU_GRAPH_NODE_TYPE_EMPTY});
+}
+
+#define EVENT_NODE(verb, kind)                                                                                         \
+    DRIVER_API(cuGraphAddEvent##verb##Node,                                                                            \
+               (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,    \
+                CUevent event),                                                                                        \
+               phGraphNode, hGraph, dependencies, numDependencies, event)                                              \
+    {                                                                                                                  \
+        NEED_VALUE(p->event);                                                                                          \
+        return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,                                     \
+                   (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                                 \
+    }                                                                                                                  \
+    DRIVER_API(cuGraphEvent##verb##NodeGetEvent, (CUgraphNode hNode, CUevent * event_out), hNode, event_out)           \
+    {                                                                                                                  \
+        NEED_NODE(p->hNode, kind);                                                                                     \
+        *p->event_out = p->hNode->op.event;                                                                            \
+        return CUDA_SUCCESS;                                                                                           \
+    }                                                                                                                  \
+    DRIVER_API(cuGraphEvent##verb##NodeSetEvent, (CUgraphNode hNode, CUevent event), hNode, event)                     \
+    {                                                                                                                  \
+        NEED_VALUE(p->event);                                                                                          \
+        return replace(p->hNode, (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                   \
+    }                                                                                                                  \
+    DRIVER_API(cuGraphExecEvent##verb##NodeSetEvent, (CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event),       \
+               hGraphExec, hNode, event)                                                                               \
+    {                                                                                                                  \
+        NEED_VALUE(p->event);                                                                                          \
+        return replace_in(p->hGraphExec, p->hNode,                                                                     \
+                          (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                          \
+    }
+
+EVENT_NODE(Record, EVENT_RECORD)
+EVENT_NODE(Wait, WAIT_EVENT)
+
+DRIVER_API(cuGraphAddMemAllocNode,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+            CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams),
+           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+{
+    NEED_VALUE(p->nodeParams && p->nodeParams->bytesize);
+    NEED_CONTEXT(context);
+    void *address = NULL;
+    CUresult result = memory_allocate(context, MEMORY_ASYNC, p->nodeParams->bytesize, 0, NULL, &address);
+    NEED(result == CUDA_SUCCESS, result);
+    p->nodeParams->dptr = (uintptr_t)address;
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
+               (struct op){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .memory = p->nodeParams->dptr});
+}
+
+DRIVER_API(cuGraphAddMemFreeNode,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+            CUdeviceptr dptr),
+           phGraphNode, hGraph, dependencies, numDependencies, dptr)
+{
+    NEED_VALUE(p->dptr);
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
+               (struct op){.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .memory = p->dptr});
+}
+
+/* ---- of any kind ---- */
+
+DRIVER_API(cuGraphAddNode_v2,
+           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+            const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams),
+           phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)
+{
+    struct op op;
+    NEED_VALUE(p->nodeParams);
+    NEED(graph_op(p->nodeParams, &op), CUDA_ERROR_NOT_SUPPORTED);
+    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
+}
+
+DRIVER_API(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodeParams), hNode, nodeParams)
+{
+    struct op op;
+    NEED_VALUE(p->nodeParams);
+    NEED(graph_op(p->nodeParams, &op), CUDA_ERROR_NOT_SUPPORTED);
+    return replace(p->hNode, op);
+}
+
+DRIVER_API(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams),
+           hGraphExec, hNode, nodeParams)
+{
+    struct op op;
+    NEED_VALUE(p->nodeParams);
+    NEED(graph_op(p->nodeParams, &op), CUDA_ERROR_NOT_SUPPORTED);
+    return replace_in(p->hGraphExec, p->hNode, op);
+}
+
+DRIVER_API(cuGraphDestroyNode, (CUgraphNode hNode), hNode)
+{
+    NEED_VALUE(p->hNode);
+    graph_remove(p->hNode);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType *type), hNode, type)
+{
+    NEED_VALUE(p->hNode && p->type);
+    *p->type = p->hNode->op.type;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphNodeFindInClone, (CUgraphNode * phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph), phNode,
+           hOriginalNode, hClonedGraph)
+{
+    NEED_VALUE(p->phNode && p->hOriginalNode && p->hClonedGraph);
+    *p->phNode = graph_find_copy(p->hClonedGraph, p->hOriginalNode);
+    return *p->phNode ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+DRIVER_API(cuGraphNodeSetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned isEnabled), hGraphExec, hNode,
+           isEnabled)
+{
+    NEED_VALUE(p->hGraphExec && p->hNode);
+    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
+    NEED_VALUE(node);
+    node->disabled = !p->isEnabled;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphNodeGetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned *isEnabled), hGraphExec, hNode,
+           isEnabled)
+{
+    NEED_VALUE(p->hGraphExec && p->hNode && p->isEnabled);
+    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
+    NEED_VALUE(node);
+    *p->isEnabled = !node->disabled;
+    return CUDA_SUCCESS;
+}

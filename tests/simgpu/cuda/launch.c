@@ -1,0 +1,183 @@
+/* The driver API: launching kernels, and how many of them fit. */
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "core/api.h"
+#include "core/config.h"
+#include "core/function.h"
+#include "core/stream.h"
+#include "cuda/need.h"
+
+enum { BLOCK_MOST = 1024, SHARED_MOST = 232448, SM_THREADS = 2048, SM_BLOCKS = 32, SM_SHARED = 233472, SMS = 132 };
+
+/* Dies here when the environment says that this launch is the last. */
+static void launch_fate(void)
+{
+    static atomic_uint_least64_t launches;
+    uint64_t number = atomic_fetch_add(&launches, 1) + 1;
+    if (number == config()->crash_launch)
+        raise(SIGSEGV);
+    if (number == config()->kill_launch)
+        raise(SIGKILL);
+}
+
+static CUresult launch(const struct op_kernel *kernel, CUstream stream)
+{
+    launch_fate();
+    NEED_HANDLE(kernel->function);
+    uint64_t threads = (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2];
+    NEED_VALUE(kernel->grid[0] && kernel->grid[1] && kernel->grid[2] && threads && threads <= BLOCK_MOST);
+    NEED_VALUE(kernel->grid[1] <= 65535 && kernel->grid[2] <= 65535 && kernel->shared <= SHARED_MOST);
+    const struct op op = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *kernel};
+    return stream_submit(stream, &op, false);
+}
+
+static const char *symbol_of(CUfunction f)
+{
+    return f ? function_of(f)->name : NULL;
+}
+
+DRIVER_LAUNCH_API(cuLaunchKernel, symbol_of(f),
+                  (CUfunction f, unsigned gridDimX, unsigned gridDimY, unsigned gridDimZ, unsigned blockDimX,
+                   unsigned blockDimY, unsigned blockDimZ, unsigned sharedMemBytes, CUstream hStream,
+                   void **kernelParams, void **extra),
+                  f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+                  kernelParams, extra)
+{
+    const struct op_kernel kernel = {
+        .function = function_of(p->f),
+        .grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+        .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+        .shared = p->sharedMemBytes,
+        .arguments = p->kernelParams,
+        .extra = p->extra,
+    };
+    return launch(&kernel, stream_resolve(p->hStream, per_thread));
+}
+
+static void launch_attribute(struct op_kernel *kernel, const CUlaunchAttribute *attribute)
+{
+    if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute->value.cooperative)
+        kernel->launch_type = CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE;
+    if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        kernel->cluster[0] = attribute->value.clusterDim.x;
+        kernel->cluster[1] = attribute->value.clusterDim.y;
+        kernel->cluster[2] = attribute->value.clusterDim.z;
+    }
+}
+
+DRIVER_LAUNCH_API(cuLaunchKernelEx, symbol_of(f),
+                  (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra), config, f,
+                  kernelParams, extra)
+{
+    const CUlaunchConfig *c = p->config;
+    NEED_VALUE(c);
+    struct op_kernel kernel = {
+        .function = function_of(p->f),
+        .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+        .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+        .shared = c->sharedMemBytes,
+        .arguments = p->kernelParams,
+        .extra = p->extra,
+    };
+    for (unsigned i = 0; i < c->numAttrs; i++)
+        launch_attribute(&kernel, &c->attrs[i]);
+    return launch(&kernel, stream_resolve(c->hStream, per_thread));
+}
+
+/* How many blocks of THREADS threads and SHARED bytes one multiprocessor holds. */
+static unsigned blocks_at_once(uint64_t threads, size_t shared)
+{
+    unsigned blocks = threads ? (unsigned)(SM_THREADS / threads) : 0;
+    if (shared && SM_SHARED / shared < blocks)
+        blocks = (unsigned)(SM_SHARED / shared);
+    return blocks < SM_BLOCKS ? blocks : SM_BLOCKS;
+}
+
+DRIVER_LAUNCH_API(cuLaunchCooperativeKernel, symbol_of(f),
+                  (CUfunction f, unsigned gridDimX, unsigned gridDimY, unsigned gridDimZ, unsigned blockDimX,
+                   unsigned blockDimY, unsigned blockDimZ, unsigned sharedMemBytes, CUstream hStream,
+                   void **kernelParams),
+                  f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+                  kernelParams)
+{
+    const struct op_kernel kernel = {
+        .function = function_of(p->f),
+        .grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+        .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+        .shared = p->sharedMemBytes,
+        .launch_type = CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE,
+        .arguments = p->kernelParams,
+    };
+    uint64_t blocks = (uint64_t)p->gridDimX * p->gridDimY * p->gridDimZ;
+    uint64_t threads = (uint64_t)p->blockDimX * p->blockDimY * p->blockDimZ;
+    NEED(blocks <= (uint64_t)blocks_at_once(threads, p->sharedMemBytes) * SMS,
+         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    return launch(&kernel, stream_resolve(p->hStream, per_thread));
+}
+
+/* ---- occupancy ---- */
+
+static CUresult occupancy(int *blocks, CUfunction function, int threads, size_t shared)
+{
+    NEED_VALUE(blocks && threads > 0 && threads <= BLOCK_MOST);
+    NEED_HANDLE(function);
+    *blocks = (int)blocks_at_once((uint64_t)threads, shared + function_of(function)->static_shared);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+           (int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize), numBlocks, func, blockSize,
+           dynamicSMemSize)
+{
+    return occupancy(p->numBlocks, p->func, p->blockSize, p->dynamicSMemSize);
+}
+
+DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+           (int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned flags), numBlocks, func,
+           blockSize, dynamicSMemSize, flags)
+{
+    return occupancy(p->numBlocks, p->func, p->blockSize, p->dynamicSMemSize);
+}
+
+DRIVER_API(cuOccupancyMaxPotentialBlockSize,
+           (int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+            size_t dynamicSMemSize, int blockSizeLimit),
+           minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit)
+{
+    NEED_VALUE(p->minGridSize && p->blockSize);
+    int block = p->blockSizeLimit > 0 && p->blockSizeLimit < BLOCK_MOST ? p->blockSizeLimit : BLOCK_MOST;
+    size_t shared = p->blockSizeToDynamicSMemSize ? p->blockSizeToDynamicSMemSize(block) : p->dynamicSMemSize;
+    int blocks;
+    CUresult result = occupancy(&blocks, p->func, block, shared);
+    NEED(result == CUDA_SUCCESS, result);
+    *p->blockSize = block;
+    *p->minGridSize = blocks * SMS;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuOccupancyAvailableDynamicSMemPerBlock,
+           (size_t * dynamicSmemSize, CUfunction func, int numBlocks, int blockSize), dynamicSmemSize, func, numBlocks,
+           blockSize)
+{
+    NEED_VALUE(p->dynamicSmemSize && p->numBlocks > 0);
+    size_t share = (size_t)(SM_SHARED / p->numBlocks);
+    *p->dynamicSmemSize = share < SHARED_MOST ? share : SHARED_MOST;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuOccupancyMaxPotentialClusterSize, (int *clusterSize, CUfunction func, const CUlaunchConfig *config),
+           clusterSize, func, config)
+{
+    NEED_VALUE(p->clusterSize);
+    *p->clusterSize = 8;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuOccupancyMaxActiveClusters, (int *numClusters, CUfunction func, const CUlaunchConfig *config), numClusters,
+           func, config)
+{
+    NEED_VALUE(p->numClusters);
+    *p->numClusters = SMS / 8;
+    return CUDA_SUCCESS;
+}

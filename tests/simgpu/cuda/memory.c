@@ -1,0 +1,177 @@
+/* The driver API: memory of the device, of the host, and managed. */
+#include "core/memory.h"
+#include "core/api.h"
+#include "core/config.h"
+#include "core/records.h"
+#include "cuda/need.h"
+
+enum { PITCH = 512 };
+
+static CUresult allocate(enum memory_origin origin, size_t size, unsigned flags, void **address)
+{
+    NEED_CONTEXT(context);
+    CUresult result = memory_allocate(context, origin, size, flags, NULL, address);
+    struct memory_range range;
+    if (result == CUDA_SUCCESS && memory_find(*address, &range))
+        records_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, &range, NULL);
+    return result;
+}
+
+/* Frees after all that the device does with it, as the real one. */
+static CUresult release(void *address, unsigned origins)
+{
+    struct memory_range range;
+    NEED_VALUE(memory_find(address, &range) && range.address == address && (origins >> range.origin) & 1);
+    context_wait(range.context);
+    records_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, &range, NULL);
+    return memory_release(address, origins);
+}
+
+static void *pointer(CUdeviceptr address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+DRIVER_API(cuMemGetInfo_v2, (size_t * free, size_t *total), free, total)
+{
+    NEED_VALUE(p->free && p->total);
+    NEED_CONTEXT(context);
+    *p->free = memory_free(context->device);
+    *p->total = config()->memory;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
+{
+    NEED_VALUE(p->dptr);
+    void *address = NULL;
+    CUresult result = allocate(MEMORY_DEVICE, p->bytesize, 0, &address);
+    if (result == CUDA_SUCCESS)
+        *p->dptr = (uintptr_t)address;
+    return result;
+}
+
+DRIVER_API(cuMemAllocPitch_v2,
+           (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned ElementSizeBytes), dptr,
+           pPitch, WidthInBytes, Height, ElementSizeBytes)
+{
+    NEED_VALUE(p->dptr && p->pPitch && p->WidthInBytes && p->Height);
+    size_t pitch = (p->WidthInBytes + PITCH - 1) / PITCH * PITCH;
+    void *address = NULL;
+    CUresult result = allocate(MEMORY_DEVICE, pitch * p->Height, 0, &address);
+    if (result == CUDA_SUCCESS) {
+        *p->dptr = (uintptr_t)address;
+        *p->pPitch = pitch;
+    }
+    return result;
+}
+
+DRIVER_API(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned flags), dptr, bytesize, flags)
+{
+    NEED_VALUE(p->dptr);
+    void *address = NULL;
+    CUresult result = allocate(MEMORY_MANAGED, p->bytesize, p->flags, &address);
+    if (result == CUDA_SUCCESS)
+        *p->dptr = (uintptr_t)address;
+    return result;
+}
+
+DRIVER_API(cuMemFree_v2, (CUdeviceptr dptr), dptr)
+{
+    if (!p->dptr)
+        return CUDA_SUCCESS;
+    return release(pointer(p->dptr), 1u << MEMORY_DEVICE | 1u << MEMORY_MANAGED | 1u << MEMORY_ASYNC);
+}
+
+DRIVER_API(cuMemAllocHost_v2, (void **pp, size_t bytesize), pp, bytesize)
+{
+    return allocate(MEMORY_HOST, p->bytesize, 0, p->pp);
+}
+
+DRIVER_API(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned Flags), pp, bytesize, Flags)
+{
+    return allocate(MEMORY_HOST, p->bytesize, p->Flags, p->pp);
+}
+
+DRIVER_API(cuMemFreeHost, (void *p), p)
+{
+    return p->p ? release(p->p, 1u << MEMORY_HOST) : CUDA_SUCCESS;
+}
+
+DRIVER_API(cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned Flags), p, bytesize, Flags)
+{
+    NEED_VALUE(p->p && p->bytesize);
+    NEED_CONTEXT(context);
+    const struct memory_range range = {.address = p->p,
+                                       .size = p->bytesize,
+                                       .origin = MEMORY_REGISTERED,
+                                       .device = context->device,
+                                       .context = context,
+                                       .flags = p->Flags};
+    CUresult result = memory_enter(&range);
+    if (result == CUDA_SUCCESS)
+        records_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, &range, NULL);
+    return result;
+}
+
+DRIVER_API(cuMemHostUnregister, (void *p), p)
+{
+    struct memory_range range;
+    CUresult result = memory_remove(p->p, MEMORY_REGISTERED, &range);
+    if (result == CUDA_SUCCESS)
+        records_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, &range, NULL);
+    return result;
+}
+
+DRIVER_API(cuMemHostGetDevicePointer_v2, (CUdeviceptr * pdptr, void *p, unsigned Flags), pdptr, p, Flags)
+{
+    struct memory_range range;
+    NEED_VALUE(p->pdptr && memory_find(p->p, &range));
+    *p->pdptr = (uintptr_t)p->p;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuMemHostGetFlags, (unsigned *pFlags, void *p), pFlags, p)
+{
+    struct memory_range range;
+    NEED_VALUE(p->pFlags && memory_find(p->p, &range));
+    *p->pFlags = range.flags;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuMemGetAddressRange_v2, (CUdeviceptr * pbase, size_t *psize, CUdeviceptr dptr), pbase, psize, dptr)
+{
+    struct memory_range range;
+    NEED(memory_find(pointer(p->dptr), &range), CUDA_ERROR_NOT_FOUND);
+    if (p->pbase)
+        *p->pbase = (uintptr_t)range.address;
+    if (p->psize)
+        *p->psize = range.size;
+    return CUDA_SUCCESS;
+}
+
+/* Managed memory is everywhere at once here, so advice and prefetching change nothing. */
+DRIVER_API(cuMemAdvise_v2, (CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location), devPtr,
+           count, advice, location)
+{
+    struct memory_range range;
+    NEED_VALUE(memory_find(pointer(p->devPtr), &range));
+    return CUDA_SUCCESS;
+}
+
+DRIVER_STREAM_API(cuMemPrefetchAsync_v2,
+                  (CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned flags, CUstream hStream), devPtr,
+                  count, location, flags, hStream)
+{
+    struct memory_range range;
+    NEED_VALUE(memory_find(pointer(p->devPtr), &range));
+    return CUDA_SUCCESS;
+}
+
+DRIVER_STREAM_API(cuStreamAttachMemAsync, (CUstream hStream, CUdeviceptr dptr, size_t length, unsigned flags), hStream,
+                  dptr, length, flags)
+{
+    struct memory_range range;
+    NEED_VALUE(memory_find(pointer(p->dptr), &range));
+    return CUDA_SUCCESS;
+}

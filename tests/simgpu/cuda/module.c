@@ -1,0 +1,298 @@
+/* The driver API: modules, libraries, and the functions and variables in them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/api.h"
+#include "core/device.h"
+#include "core/function.h"
+#include "cuda/need.h"
+
+/* Handles are images and functions by other names. */
+static struct image *image_of(const void *handle)
+{
+    return (struct image *)(uintptr_t)handle;
+}
+
+/* The file's bytes with a NUL behind them. They stay: an image is looked at by tools for as long as it is loaded. */
+static void *file_read(const char *path)
+{
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    if (!file)
+        return NULL;
+    char *data = NULL;
+    size_t size = 0, got;
+    do {
+        data = realloc(data, size + (1 << 16) + 1);
+        if (!data)
+            abort();
+        got = fread(data + size, 1, 1 << 16, file);
+        size += got;
+    } while (got);
+    data[size] = '\0';
+    fclose(file);
+    return data;
+}
+
+static CUresult module_load(CUmodule *module, const void *data)
+{
+    NEED_VALUE(module);
+    NEED_CONTEXT(context);
+    struct image *image;
+    CUresult result = image_load(data, context, &image);
+    if (result == CUDA_SUCCESS)
+        *module = (CUmodule)(void *)image;
+    return result;
+}
+
+DRIVER_API(cuModuleLoad, (CUmodule * module, const char *fname), module, fname)
+{
+    void *data = file_read(p->fname);
+    return data ? module_load(p->module, data) : CUDA_ERROR_FILE_NOT_FOUND;
+}
+
+DRIVER_API(cuModuleLoadData, (CUmodule * module, const void *image), module, image)
+{
+    return module_load(p->module, p->image);
+}
+
+DRIVER_API(cuModuleLoadDataEx,
+           (CUmodule * module, const void *image, unsigned numOptions, CUjit_option *options, void **optionValues),
+           module, image, numOptions, options, optionValues)
+{
+    return module_load(p->module, p->image);
+}
+
+DRIVER_API(cuModuleLoadFatBinary, (CUmodule * module, const void *fatCubin), module, fatCubin)
+{
+    return module_load(p->module, p->fatCubin);
+}
+
+DRIVER_API(cuModuleUnload, (CUmodule hmod), hmod)
+{
+    NEED_HANDLE(p->hmod);
+    image_unload(image_of(p->hmod));
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuModuleGetLoadingMode, (CUmoduleLoadingMode * mode), mode)
+{
+    NEED_VALUE(p->mode);
+    *p->mode = CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuModuleGetFunction, (CUfunction * hfunc, CUmodule hmod, const char *name), hfunc, hmod, name)
+{
+    NEED_HANDLE(p->hmod);
+    NEED_VALUE(p->hfunc && p->name);
+    struct function *function = image_function(image_of(p->hmod), p->name);
+    NEED(function, CUDA_ERROR_NOT_FOUND);
+    *p->hfunc = (CUfunction)(void *)function;
+    return CUDA_SUCCESS;
+}
+
+static CUresult find_global(CUdeviceptr *address, size_t *bytes, struct image *image, const char *name)
+{
+    NEED_HANDLE(image);
+    NEED_VALUE(name);
+    struct global *global = image_global(image, name, 0);
+    NEED(global, CUDA_ERROR_NOT_FOUND);
+    if (address)
+        *address = (uintptr_t)global->address;
+    if (bytes)
+        *bytes = global->size;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuModuleGetGlobal_v2, (CUdeviceptr * dptr, size_t *bytes, CUmodule hmod, const char *name), dptr, bytes,
+           hmod, name)
+{
+    return find_global(p->dptr, p->bytes, image_of(p->hmod), p->name);
+}
+
+/* ---- libraries ---- */
+
+static CUresult library_load(CUlibrary *library, const void *data)
+{
+    NEED_VALUE(library);
+    struct image *image;
+    CUresult result = image_load(data, NULL, &image);
+    if (result == CUDA_SUCCESS)
+        *library = (CUlibrary)(void *)image;
+    return result;
+}
+
+DRIVER_API(cuLibraryLoadData,
+           (CUlibrary * library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues,
+            unsigned numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
+            unsigned numLibraryOptions),
+           library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
+           numLibraryOptions)
+{
+    return library_load(p->library, p->code);
+}
+
+DRIVER_API(cuLibraryLoadFromFile,
+           (CUlibrary * library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues,
+            unsigned numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
+            unsigned numLibraryOptions),
+           library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
+           numLibraryOptions)
+{
+    void *data = file_read(p->fileName);
+    return data ? library_load(p->library, data) : CUDA_ERROR_FILE_NOT_FOUND;
+}
+
+DRIVER_API(cuLibraryUnload, (CUlibrary library), library)
+{
+    NEED_HANDLE(p->library);
+    image_unload(image_of(p->library));
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLibraryGetKernel, (CUkernel * pKernel, CUlibrary library, const char *name), pKernel, library, name)
+{
+    NEED_HANDLE(p->library);
+    NEED_VALUE(p->pKernel && p->name);
+    struct function *function = image_function(image_of(p->library), p->name);
+    NEED(function, CUDA_ERROR_NOT_FOUND);
+    *p->pKernel = (CUkernel)(void *)function;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLibraryGetKernelCount, (unsigned *count, CUlibrary lib), count, lib)
+{
+    NEED_HANDLE(p->lib);
+    NEED_VALUE(p->count);
+    *p->count = (unsigned)image_of(p->lib)->functions.count;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLibraryEnumerateKernels, (CUkernel * kernels, unsigned numKernels, CUlibrary lib), kernels, numKernels,
+           lib)
+{
+    NEED_HANDLE(p->lib);
+    NEED_VALUE(p->kernels);
+    struct image *image = image_of(p->lib);
+    for (size_t i = 0; i < p->numKernels && i < image->functions.count; i++)
+        p->kernels[i] = image->functions.items[i];
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLibraryGetModule, (CUmodule * pMod, CUlibrary library), pMod, library)
+{
+    NEED_HANDLE(p->library);
+    NEED_VALUE(p->pMod);
+    *p->pMod = (CUmodule)(void *)p->library;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLibraryGetGlobal, (CUdeviceptr * dptr, size_t *bytes, CUlibrary library, const char *name), dptr, bytes,
+           library, name)
+{
+    return find_global(p->dptr, p->bytes, image_of(p->library), p->name);
+}
+
+/* ---- kernels ---- */
+
+DRIVER_API(cuKernelGetFunction, (CUfunction * pFunc, CUkernel kernel), pFunc, kernel)
+{
+    NEED_VALUE(p->pFunc);
+    NEED_HANDLE(p->kernel);
+    *p->pFunc = (CUfunction)(void *)p->kernel;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuKernelGetName, (const char **name, CUkernel hfunc), name, hfunc)
+{
+    NEED_VALUE(p->name);
+    NEED_HANDLE(p->hfunc);
+    *p->name = function_of((CUfunction)(void *)p->hfunc)->name;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuFuncGetName, (const char **name, CUfunction hfunc), name, hfunc)
+{
+    NEED_VALUE(p->name);
+    NEED_HANDLE(p->hfunc);
+    *p->name = function_of(p->hfunc)->name;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuFuncGetModule, (CUmodule * hmod, CUfunction hfunc), hmod, hfunc)
+{
+    NEED_VALUE(p->hmod);
+    NEED_HANDLE(p->hfunc);
+    *p->hmod = (CUmodule)(void *)function_of(p->hfunc)->image;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_attribute(const struct function *function, CUfunction_attribute attribute, int *value)
+{
+    NEED_VALUE(value);
+    NEED_HANDLE(function);
+    switch ((int)attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)function->static_shared; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)function->registers; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = function->max_dynamic_shared ? function->max_dynamic_shared : 49152;
+        break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; break;
+    default: *value = 0; break;
+    }
+    return attribute < CU_FUNC_ATTRIBUTE_MAX ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult set_attribute(struct function *function, CUfunction_attribute attribute, int value)
+{
+    NEED_HANDLE(function);
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+        NEED_VALUE(value >= 0 && value <= 232448);
+        function->max_dynamic_shared = value;
+    }
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuFuncGetAttribute, (int *pi, CUfunction_attribute attrib, CUfunction hfunc), pi, attrib, hfunc)
+{
+    return get_attribute(function_of(p->hfunc), p->attrib, p->pi);
+}
+
+DRIVER_API(cuFuncSetAttribute, (CUfunction hfunc, CUfunction_attribute attrib, int value), hfunc, attrib, value)
+{
+    return set_attribute(function_of(p->hfunc), p->attrib, p->value);
+}
+
+DRIVER_API(cuFuncSetCacheConfig, (CUfunction hfunc, CUfunc_cache config), hfunc, config)
+{
+    return p->hfunc ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+DRIVER_API(cuKernelGetAttribute, (int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev), pi, attrib,
+           kernel, dev)
+{
+    return get_attribute(function_of((CUfunction)(void *)p->kernel), p->attrib, p->pi);
+}
+
+DRIVER_API(cuKernelSetAttribute, (CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev), attrib, val,
+           kernel, dev)
+{
+    return set_attribute(function_of((CUfunction)(void *)p->kernel), p->attrib, p->val);
+}
+
+DRIVER_API(cuFuncLoad, (CUfunction function), function)
+{
+    return p->function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+DRIVER_API(cuFuncIsLoaded, (CUfunctionLoadingState * state, CUfunction function), state, function)
+{
+    NEED_VALUE(p->state);
+    NEED_HANDLE(p->function);
+    *p->state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return CUDA_SUCCESS;
+}

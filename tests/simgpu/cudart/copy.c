@@ -1,0 +1,282 @@
+/* The runtime API: copies and sets. */
+#include "cudart/memory_array.h"
+#include "cudart/registry.h"
+#include "cudart/runtime.h"
+#include "cudart/shape.h"
+
+static CUdeviceptr address(const void *pointer)
+{
+    return (uintptr_t)pointer;
+}
+
+static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, bool per_thread)
+{
+    NEED_CONTEXT();
+    switch (kind) {
+    case cudaMemcpyHostToDevice: return DRIVER(PICK_SYNC(cuMemcpyHtoD_v2)(address(to), from, bytes));
+    case cudaMemcpyDeviceToHost: return DRIVER(PICK_SYNC(cuMemcpyDtoH_v2)(to, address(from), bytes));
+    case cudaMemcpyDeviceToDevice: return DRIVER(PICK_SYNC(cuMemcpyDtoD_v2)(address(to), address(from), bytes));
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault: return DRIVER(PICK_SYNC(cuMemcpy)(address(to), address(from), bytes));
+    }
+    return cudaErrorInvalidMemcpyDirection;
+}
+
+static cudaError_t copy_async(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream,
+                              bool per_thread)
+{
+    NEED_CONTEXT();
+    switch (kind) {
+    case cudaMemcpyHostToDevice: return DRIVER(PICK(cuMemcpyHtoDAsync_v2)(address(to), from, bytes, stream));
+    case cudaMemcpyDeviceToHost: return DRIVER(PICK(cuMemcpyDtoHAsync_v2)(to, address(from), bytes, stream));
+    case cudaMemcpyDeviceToDevice:
+        return DRIVER(PICK(cuMemcpyDtoDAsync_v2)(address(to), address(from), bytes, stream));
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault: return DRIVER(PICK(cuMemcpyAsync)(address(to), address(from), bytes, stream));
+    }
+    return cudaErrorInvalidMemcpyDirection;
+}
+
+RUNTIME_SYNC_API(cudaMemcpy, v3020, v7000, (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind), dst,
+                 src, count, kind)
+{
+    return copy(p->dst, p->src, p->count, p->kind, per_thread);
+}
+
+RUNTIME_STREAM_API(cudaMemcpyAsync, v3020, v7000,
+                   (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream), dst, src,
+                   count, kind, stream)
+{
+    return copy_async(p->dst, p->src, p->count, p->kind, p->stream, per_thread);
+}
+
+RUNTIME_API(cudaMemcpyPeer, v4000, (void *dst, int dstDevice, const void *src, int srcDevice, size_t count), dst,
+            dstDevice, src, srcDevice, count)
+{
+    NEED_CONTEXT();
+    CUcontext to, from;
+    TRY(runtime_primary(p->dstDevice, &to));
+    TRY(runtime_primary(p->srcDevice, &from));
+    return DRIVER(cuMemcpyPeer(address(p->dst), to, address(p->src), from, p->count));
+}
+
+RUNTIME_API(cudaMemcpyPeerAsync, v4000,
+            (void *dst, int dstDevice, const void *src, int srcDevice, size_t count, cudaStream_t stream), dst,
+            dstDevice, src, srcDevice, count, stream)
+{
+    NEED_CONTEXT();
+    CUcontext to, from;
+    TRY(runtime_primary(p->dstDevice, &to));
+    TRY(runtime_primary(p->srcDevice, &from));
+    return DRIVER(cuMemcpyPeerAsync(address(p->dst), to, address(p->src), from, p->count, p->stream));
+}
+
+RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000,
+                   (void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
+                    struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, cudaStream_t stream),
+                   dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemcpyBatchAsync_v2)((CUdeviceptr *)(uintptr_t)p->dsts, (CUdeviceptr *)(uintptr_t)p->srcs,
+                                              (size_t *)(uintptr_t)p->sizes, p->count,
+                                              (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs,
+                                              p->stream));
+}
+
+/* ---- symbols ---- */
+
+/* The address OFFSET bytes into SYMBOL, of which COUNT bytes are wanted. */
+static cudaError_t symbol_at(const void *symbol, size_t offset, size_t count, void **where)
+{
+    NEED_CONTEXT();
+    CUdeviceptr start;
+    size_t size;
+    TRY(registry_variable(symbol, &start, &size));
+    NEED_VALUE(offset <= size && count <= size - offset);
+    *where = (void *)(uintptr_t)(start + offset);
+    return cudaSuccess;
+}
+
+RUNTIME_SYNC_API(cudaMemcpyToSymbol, v3020, v7000,
+                 (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind), symbol,
+                 src, count, offset, kind)
+{
+    void *to;
+    TRY(symbol_at(p->symbol, p->offset, p->count, &to));
+    return copy(to, p->src, p->count, p->kind, per_thread);
+}
+
+RUNTIME_SYNC_API(cudaMemcpyFromSymbol, v3020, v7000,
+                 (void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind), dst, symbol,
+                 count, offset, kind)
+{
+    void *from;
+    TRY(symbol_at(p->symbol, p->offset, p->count, &from));
+    return copy(p->dst, from, p->count, p->kind, per_thread);
+}
+
+RUNTIME_STREAM_API(cudaMemcpyToSymbolAsync, v3020, v7000,
+                   (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
+                    cudaStream_t stream),
+                   symbol, src, count, offset, kind, stream)
+{
+    void *to;
+    TRY(symbol_at(p->symbol, p->offset, p->count, &to));
+    return copy_async(to, p->src, p->count, p->kind, p->stream, per_thread);
+}
+
+RUNTIME_STREAM_API(cudaMemcpyFromSymbolAsync, v3020, v7000,
+                   (void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
+                    cudaStream_t stream),
+                   dst, symbol, count, offset, kind, stream)
+{
+    void *from;
+    TRY(symbol_at(p->symbol, p->offset, p->count, &from));
+    return copy_async(p->dst, from, p->count, p->kind, p->stream, per_thread);
+}
+
+/* ---- planes and boxes ---- */
+
+RUNTIME_SYNC_API(cudaMemcpy2D, v3020, v7000,
+                 (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                  enum cudaMemcpyKind kind),
+                 dst, dpitch, src, spitch, width, height, kind)
+{
+    NEED_CONTEXT();
+    const CUDA_MEMCPY2D shape = shape_plane(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height);
+    return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
+}
+
+RUNTIME_STREAM_API(cudaMemcpy2DAsync, v3020, v7000,
+                   (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                    enum cudaMemcpyKind kind, cudaStream_t stream),
+                   dst, dpitch, src, spitch, width, height, kind, stream)
+{
+    NEED_CONTEXT();
+    const CUDA_MEMCPY2D shape = shape_plane(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height);
+    return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
+}
+
+static CUDA_MEMCPY2D plane_to_array(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
+                                    size_t height)
+{
+    CUDA_MEMCPY2D shape = shape_plane(NULL, 0, from, pitch, width, height);
+    shape.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    shape.dstArray = array_to_driver(to);
+    shape.dstXInBytes = x;
+    shape.dstY = y;
+    return shape;
+}
+
+static CUDA_MEMCPY2D plane_from_array(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
+                                      size_t height)
+{
+    CUDA_MEMCPY2D shape = shape_plane(to, pitch, NULL, 0, width, height);
+    shape.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    shape.srcArray = array_to_driver(from);
+    shape.srcXInBytes = x;
+    shape.srcY = y;
+    return shape;
+}
+
+RUNTIME_SYNC_API(cudaMemcpy2DToArray, v3020, v7000,
+                 (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width,
+                  size_t height, enum cudaMemcpyKind kind),
+                 dst, wOffset, hOffset, src, spitch, width, height, kind)
+{
+    NEED_CONTEXT();
+    const CUDA_MEMCPY2D shape =
+        plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
+    return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
+}
+
+RUNTIME_SYNC_API(cudaMemcpy2DFromArray, v3020, v7000,
+                 (void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width,
+                  size_t height, enum cudaMemcpyKind kind),
+                 dst, dpitch, src, wOffset, hOffset, width, height, kind)
+{
+    NEED_CONTEXT();
+    const CUDA_MEMCPY2D shape =
+        plane_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width, p->height);
+    return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
+}
+
+RUNTIME_STREAM_API(cudaMemcpy2DToArrayAsync, v3020, v7000,
+                   (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width,
+                    size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
+                   dst, wOffset, hOffset, src, spitch, width, height, kind, stream)
+{
+    NEED_CONTEXT();
+    const CUDA_MEMCPY2D shape =
+        plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
+    return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
+}
+
+RUNTIME_STREAM_API(cudaMemcpy2DFromArrayAsync, v3020, v7000,
+                   (void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width,
+                    size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
+                   dst, dpitch, src, wOffset, hOffset, width, height, kind, stream)
+{
+    NEED_CONTEXT();
+    const CUDA_MEMCPY2D shape =
+        plane_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width, p->height);
+    return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
+}
+
+RUNTIME_SYNC_API(cudaMemcpy3D, v3020, v7000, (const struct cudaMemcpy3DParms *p), p)
+{
+    NEED_VALUE(p->p);
+    NEED_CONTEXT();
+    const CUDA_MEMCPY3D shape = shape_box(p->p);
+    return DRIVER(PICK_SYNC(cuMemcpy3D_v2)(&shape));
+}
+
+RUNTIME_STREAM_API(cudaMemcpy3DAsync, v3020, v7000, (const struct cudaMemcpy3DParms *p, cudaStream_t stream), p, stream)
+{
+    NEED_VALUE(p->p);
+    NEED_CONTEXT();
+    const CUDA_MEMCPY3D shape = shape_box(p->p);
+    return DRIVER(PICK(cuMemcpy3DAsync_v2)(&shape, p->stream));
+}
+
+/* ---- sets ---- */
+
+RUNTIME_SYNC_API(cudaMemset, v3020, v7000, (void *devPtr, int value, size_t count), devPtr, value, count)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK_SYNC(cuMemsetD8_v2)(address(p->devPtr), (unsigned char)p->value, p->count));
+}
+
+RUNTIME_STREAM_API(cudaMemsetAsync, v3020, v7000, (void *devPtr, int value, size_t count, cudaStream_t stream), devPtr,
+                   value, count, stream)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemsetD8Async)(address(p->devPtr), (unsigned char)p->value, p->count, p->stream));
+}
+
+RUNTIME_SYNC_API(cudaMemset2D, v3020, v7000, (void *devPtr, size_t pitch, int value, size_t width, size_t height),
+                 devPtr, pitch, value, width, height)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK_SYNC(cuMemsetD2D8_v2)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width,
+                                             p->height));
+}
+
+RUNTIME_STREAM_API(cudaMemset2DAsync, v3020, v7000,
+                   (void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream), devPtr,
+                   pitch, value, width, height, stream)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemsetD2D8Async)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height,
+                                          p->stream));
+}
+
+RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000,
+                 (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent), pitchedDevPtr, value,
+                 extent)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK_SYNC(cuMemsetD2D8_v2)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,
+                                             (unsigned char)p->value, p->extent.width,
+                                             p->extent.height * p->extent.depth));
+}

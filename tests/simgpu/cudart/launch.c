@@ -1,0 +1,250 @@
+/* The runtime API: launching kernels, and what is known of them. */
+#include "cudart/registry.h"
+#include "cudart/runtime.h"
+
+enum { CONFIGURATIONS = 64 };
+
+/* <<<…>>> pushes the configuration; the stub of the kernel that is called next pops it. */
+static _Thread_local struct {
+    struct {
+        dim3 grid, block;
+        size_t shared;
+        cudaStream_t stream;
+    } pushed[CONFIGURATIONS];
+    unsigned count;
+} configuration;
+
+unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem, struct CUstream_st *stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sharedMem, void *stream);
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func);
+
+API_EXPORT unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
+                                                struct CUstream_st *stream)
+{
+    if (configuration.count == CONFIGURATIONS)
+        return 1;
+    unsigned i = configuration.count++;
+    configuration.pushed[i].grid = gridDim;
+    configuration.pushed[i].block = blockDim;
+    configuration.pushed[i].shared = sharedMem;
+    configuration.pushed[i].stream = stream;
+    return 0;
+}
+
+API_EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sharedMem, void *stream)
+{
+    if (!configuration.count)
+        return cudaErrorMissingConfiguration;
+    unsigned i = --configuration.count;
+    *gridDim = configuration.pushed[i].grid;
+    *blockDim = configuration.pushed[i].block;
+    *sharedMem = configuration.pushed[i].shared;
+    *(cudaStream_t *)stream = configuration.pushed[i].stream;
+    return cudaSuccess;
+}
+
+/* The handle that launches get is the host's function still: loading waits for the first launch, as with the real one. */
+API_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func)
+{
+    *kernel = (cudaKernel_t)(uintptr_t)func;
+    return cudaSuccess;
+}
+
+RUNTIME_LAUNCH_API(cudaLaunchKernel, v7000, v7000, registry_name(func),
+                   (const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream),
+                   func, gridDim, blockDim, args, sharedMem, stream)
+{
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    CUresult result = PICK(cuLaunchKernel)(function, p->gridDim.x, p->gridDim.y, p->gridDim.z, p->blockDim.x,
+                                           p->blockDim.y, p->blockDim.z, (unsigned)p->sharedMem, p->stream, p->args,
+                                           NULL);
+    return result == CUDA_ERROR_INVALID_VALUE ? cudaErrorInvalidConfiguration : DRIVER(result);
+}
+
+/* What nvcc 13 makes of <<<…>>>. CUPTI tells it as cudaLaunchKernel. */
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
+                               cudaStream_t stream);
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
+                                    cudaStream_t stream);
+
+API_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
+                                          size_t sharedMem, cudaStream_t stream)
+{
+    return cudaLaunchKernel((const void *)kernel, gridDim, blockDim, args, sharedMem, stream);
+}
+
+API_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
+                                               size_t sharedMem, cudaStream_t stream)
+{
+    return cudaLaunchKernel_ptsz((const void *)kernel, gridDim, blockDim, args, sharedMem, stream);
+}
+
+RUNTIME_LAUNCH_API(cudaLaunchCooperativeKernel, v9000, v9000, registry_name(func),
+                   (const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream),
+                   func, gridDim, blockDim, args, sharedMem, stream)
+{
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    return DRIVER(PICK(cuLaunchCooperativeKernel)(function, p->gridDim.x, p->gridDim.y, p->gridDim.z, p->blockDim.x,
+                                                  p->blockDim.y, p->blockDim.z, (unsigned)p->sharedMem, p->stream,
+                                                  p->args));
+}
+
+RUNTIME_LAUNCH_API(cudaLaunchKernelExC, v11060, v11060, registry_name(func),
+                   (const cudaLaunchConfig_t *config, const void *func, void **args), config, func, args)
+{
+    NEED_VALUE(p->config);
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    const CUlaunchConfig driver = {
+        .gridDimX = p->config->gridDim.x,
+        .gridDimY = p->config->gridDim.y,
+        .gridDimZ = p->config->gridDim.z,
+        .blockDimX = p->config->blockDim.x,
+        .blockDimY = p->config->blockDim.y,
+        .blockDimZ = p->config->blockDim.z,
+        .sharedMemBytes = (unsigned)p->config->dynamicSmemBytes,
+        .hStream = p->config->stream,
+        .attrs = (CUlaunchAttribute *)(void *)p->config->attrs, /* one layout, two names */
+        .numAttrs = p->config->numAttrs,
+    };
+    return DRIVER(PICK(cuLaunchKernelEx)(&driver, function, p->args, NULL));
+}
+
+RUNTIME_STREAM_API(cudaLaunchHostFunc, v10000, v10000, (cudaStream_t stream, cudaHostFn_t fn, void *userData), stream,
+                   fn, userData)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuLaunchHostFunc)(p->stream, p->fn, p->userData));
+}
+
+/* ---- what is known of kernels ---- */
+
+RUNTIME_API(cudaFuncGetAttributes, v3020, (struct cudaFuncAttributes * attr, const void *func), attr, func)
+{
+    NEED_VALUE(p->attr);
+    NEED_CONTEXT();
+    CUfunction f;
+    TRY(registry_kernel(p->func, &f));
+    int shared, registers, threads, dynamic, version;
+    TRY(cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f));
+    TRY(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    TRY(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+    TRY(cuFuncGetAttribute(&dynamic, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+    TRY(cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_BINARY_VERSION, f));
+    *p->attr = (struct cudaFuncAttributes){.sharedSizeBytes = (size_t)shared,
+                                           .maxThreadsPerBlock = threads,
+                                           .numRegs = registers,
+                                           .ptxVersion = version,
+                                           .binaryVersion = version,
+                                           .maxDynamicSharedSizeBytes = dynamic,
+                                           .preferredShmemCarveout = -1};
+    return cudaSuccess;
+}
+
+RUNTIME_API(cudaFuncSetAttribute, v9000, (const void *func, enum cudaFuncAttribute attr, int value), func, attr, value)
+{
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    return DRIVER(cuFuncSetAttribute(function, (CUfunction_attribute)p->attr, p->value));
+}
+
+RUNTIME_API(cudaFuncSetCacheConfig, v3020, (const void *func, enum cudaFuncCache cacheConfig), func, cacheConfig)
+{
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    return DRIVER(cuFuncSetCacheConfig(function, (CUfunc_cache)p->cacheConfig));
+}
+
+RUNTIME_API(cudaFuncGetName, v12030, (const char **name, const void *func), name, func)
+{
+    NEED_VALUE(p->name);
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    return DRIVER(cuFuncGetName(p->name, function));
+}
+
+RUNTIME_API(cudaGetFuncBySymbol, v11000, (cudaFunction_t * functionPtr, const void *symbolPtr), functionPtr, symbolPtr)
+{
+    NEED_VALUE(p->functionPtr);
+    NEED_CONTEXT();
+    TRY(registry_kernel(p->symbolPtr, p->functionPtr));
+    registry_add_handle(*p->functionPtr);
+    return cudaSuccess;
+}
+
+RUNTIME_API(cudaGetKernel, v12000, (cudaKernel_t * kernelPtr, const void *entryFuncAddr), kernelPtr, entryFuncAddr)
+{
+    NEED_VALUE(p->kernelPtr);
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->entryFuncAddr, &function));
+    *p->kernelPtr = (cudaKernel_t)(void *)function;
+    registry_add_handle(function);
+    return cudaSuccess;
+}
+
+RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, v6050,
+            (int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize), numBlocks, func, blockSize,
+            dynamicSMemSize)
+{
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    return DRIVER(
+        cuOccupancyMaxActiveBlocksPerMultiprocessor(p->numBlocks, function, p->blockSize, p->dynamicSMemSize));
+}
+
+RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, v7000,
+            (int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned flags), numBlocks, func,
+            blockSize, dynamicSMemSize, flags)
+{
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    return DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(p->numBlocks, function, p->blockSize,
+                                                                       p->dynamicSMemSize, p->flags));
+}
+
+RUNTIME_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200,
+            (size_t * dynamicSmemSize, const void *func, int numBlocks, int blockSize), dynamicSmemSize, func,
+            numBlocks, blockSize)
+{
+    NEED_CONTEXT();
+    CUfunction function;
+    TRY(registry_kernel(p->func, &function));
+    return DRIVER(cuOccupancyAvailableDynamicSMemPerBlock(p->dynamicSmemSize, function, p->numBlocks, p->blockSize));
+}
+
+/* ---- libraries ---- */
+
+RUNTIME_API(cudaLibraryLoadData, v12060,
+            (cudaLibrary_t * library, const void *code, enum cudaJitOption *jitOptions, void **jitOptionsValues,
+             unsigned numJitOptions, enum cudaLibraryOption *libraryOptions, void **libraryOptionValues,
+             unsigned numLibraryOptions),
+            library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
+            numLibraryOptions)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuLibraryLoadData(p->library, p->code, NULL, NULL, 0, NULL, NULL, 0));
+}
+
+RUNTIME_API(cudaLibraryGetKernel, v12060, (cudaKernel_t * pKernel, cudaLibrary_t library, const char *name), pKernel,
+            library, name)
+{
+    TRY(cuLibraryGetKernel(p->pKernel, p->library, p->name));
+    registry_add_handle(*p->pKernel);
+    return cudaSuccess;
+}
+
+RUNTIME_API(cudaLibraryUnload, v12060, (cudaLibrary_t library), library)
+{
+    return DRIVER(cuLibraryUnload(p->library));
+}

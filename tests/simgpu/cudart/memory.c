@@ -1,0 +1,301 @@
+/* The runtime API: memory. */
+#include "cudart/memory_array.h"
+#include "cudart/registry.h"
+#include "cudart/runtime.h"
+
+static CUdeviceptr address(const void *pointer)
+{
+    return (uintptr_t)pointer;
+}
+
+RUNTIME_API(cudaMalloc, v3020, (void **devPtr, size_t size), devPtr, size)
+{
+    NEED_VALUE(p->devPtr);
+    NEED_CONTEXT();
+    *p->devPtr = NULL;
+    if (!p->size)
+        return cudaSuccess;
+    return DRIVER(cuMemAlloc_v2((CUdeviceptr *)p->devPtr, p->size));
+}
+
+RUNTIME_API(cudaFree, v3020, (void *devPtr), devPtr)
+{
+    NEED_CONTEXT();
+    return p->devPtr ? DRIVER(cuMemFree_v2(address(p->devPtr))) : cudaSuccess;
+}
+
+static cudaError_t malloc_pitch(void **pointer, size_t *pitch, size_t width, size_t height)
+{
+    NEED_VALUE(pointer && pitch);
+    NEED_CONTEXT();
+    return DRIVER(cuMemAllocPitch_v2((CUdeviceptr *)pointer, pitch, width, height, 4));
+}
+
+RUNTIME_API(cudaMallocPitch, v3020, (void **devPtr, size_t *pitch, size_t width, size_t height), devPtr, pitch, width,
+            height)
+{
+    return malloc_pitch(p->devPtr, p->pitch, p->width, p->height);
+}
+
+RUNTIME_API(cudaMalloc3D, v3020, (struct cudaPitchedPtr * pitchedDevPtr, struct cudaExtent extent), pitchedDevPtr,
+            extent)
+{
+    NEED_VALUE(p->pitchedDevPtr);
+    struct cudaPitchedPtr *out = p->pitchedDevPtr;
+    TRY(malloc_pitch(&out->ptr, &out->pitch, p->extent.width, p->extent.height * p->extent.depth));
+    out->xsize = p->extent.width;
+    out->ysize = p->extent.height;
+    return cudaSuccess;
+}
+
+RUNTIME_API(cudaMallocHost, v3020, (void **ptr, size_t size), ptr, size)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuMemHostAlloc(p->ptr, p->size, 0));
+}
+
+RUNTIME_API(cudaHostAlloc, v3020, (void **pHost, size_t size, unsigned flags), pHost, size, flags)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuMemHostAlloc(p->pHost, p->size, p->flags));
+}
+
+RUNTIME_API(cudaFreeHost, v3020, (void *ptr), ptr)
+{
+    NEED_CONTEXT();
+    return p->ptr ? DRIVER(cuMemFreeHost(p->ptr)) : cudaSuccess;
+}
+
+RUNTIME_API(cudaHostRegister, v4000, (void *ptr, size_t size, unsigned flags), ptr, size, flags)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuMemHostRegister_v2(p->ptr, p->size, p->flags));
+}
+
+RUNTIME_API(cudaHostUnregister, v4000, (void *ptr), ptr)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuMemHostUnregister(p->ptr));
+}
+
+RUNTIME_API(cudaHostGetDevicePointer, v3020, (void **pDevice, void *pHost, unsigned flags), pDevice, pHost, flags)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuMemHostGetDevicePointer_v2((CUdeviceptr *)p->pDevice, p->pHost, p->flags));
+}
+
+RUNTIME_API(cudaHostGetFlags, v3020, (unsigned *pFlags, void *pHost), pFlags, pHost)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuMemHostGetFlags(p->pFlags, p->pHost));
+}
+
+RUNTIME_API(cudaMallocManaged, v6000, (void **devPtr, size_t size, unsigned flags), devPtr, size, flags)
+{
+    NEED_VALUE(p->devPtr);
+    NEED_CONTEXT();
+    return DRIVER(cuMemAllocManaged((CUdeviceptr *)p->devPtr, p->size, p->flags));
+}
+
+RUNTIME_API(cudaMemGetInfo, v3020, (size_t * free, size_t *total), free, total)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuMemGetInfo_v2(p->free, p->total));
+}
+
+RUNTIME_API(cudaMemAdvise, v12020,
+            (const void *devPtr, size_t count, enum cudaMemoryAdvise advice, struct cudaMemLocation location), devPtr,
+            count, advice, location)
+{
+    NEED_CONTEXT();
+    const CUmemLocation where = {(CUmemLocationType)p->location.type, p->location.id};
+    return DRIVER(cuMemAdvise_v2(address(p->devPtr), p->count, (CUmem_advise)p->advice, where));
+}
+
+RUNTIME_STREAM_API(cudaMemPrefetchAsync, v12020, v12020,
+                   (const void *devPtr, size_t count, struct cudaMemLocation location, unsigned flags,
+                    cudaStream_t stream),
+                   devPtr, count, location, flags, stream)
+{
+    NEED_CONTEXT();
+    const CUmemLocation where = {(CUmemLocationType)p->location.type, p->location.id};
+    return DRIVER(PICK(cuMemPrefetchAsync_v2)(address(p->devPtr), p->count, where, p->flags, p->stream));
+}
+
+RUNTIME_STREAM_API(cudaStreamAttachMemAsync, v6000, v7000,
+                   (cudaStream_t stream, void *devPtr, size_t length, unsigned flags), stream, devPtr, length, flags)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuStreamAttachMemAsync)(p->stream, address(p->devPtr), p->length, p->flags));
+}
+
+/* ---- in the order of a stream ---- */
+
+RUNTIME_STREAM_API(cudaMallocAsync, v11020, v11020, (void **devPtr, size_t size, cudaStream_t hStream), devPtr, size,
+                   hStream)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemAllocAsync)((CUdeviceptr *)p->devPtr, p->size, p->hStream));
+}
+
+RUNTIME_STREAM_API(cudaMallocFromPoolAsync, v11020, v11020,
+                   (void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream), ptr, size, memPool, stream)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemAllocFromPoolAsync)((CUdeviceptr *)p->ptr, p->size, p->memPool, p->stream));
+}
+
+RUNTIME_STREAM_API(cudaFreeAsync, v11020, v11020, (void *devPtr, cudaStream_t hStream), devPtr, hStream)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemFreeAsync)(address(p->devPtr), p->hStream));
+}
+
+RUNTIME_API(cudaDeviceGetDefaultMemPool, v11020, (cudaMemPool_t * memPool, int device), memPool, device)
+{
+    return DRIVER(cuDeviceGetDefaultMemPool(p->memPool, p->device));
+}
+
+RUNTIME_API(cudaDeviceGetMemPool, v11020, (cudaMemPool_t * memPool, int device), memPool, device)
+{
+    return DRIVER(cuDeviceGetMemPool(p->memPool, p->device));
+}
+
+RUNTIME_API(cudaDeviceSetMemPool, v11020, (int device, cudaMemPool_t memPool), device, memPool)
+{
+    return DRIVER(cuDeviceSetMemPool(p->device, p->memPool));
+}
+
+RUNTIME_API(cudaMemPoolCreate, v11020, (cudaMemPool_t * memPool, const struct cudaMemPoolProps *poolProps), memPool,
+            poolProps)
+{
+    NEED_VALUE(p->poolProps);
+    const CUmemPoolProps properties = {
+        .allocType = (CUmemAllocationType)p->poolProps->allocType,
+        .handleTypes = (CUmemAllocationHandleType)p->poolProps->handleTypes,
+        .location = {(CUmemLocationType)p->poolProps->location.type, p->poolProps->location.id},
+        .maxSize = p->poolProps->maxSize,
+    };
+    return DRIVER(cuMemPoolCreate(p->memPool, &properties));
+}
+
+RUNTIME_API(cudaMemPoolDestroy, v11020, (cudaMemPool_t memPool), memPool)
+{
+    return DRIVER(cuMemPoolDestroy(p->memPool));
+}
+
+RUNTIME_API(cudaMemPoolTrimTo, v11020, (cudaMemPool_t memPool, size_t minBytesToKeep), memPool, minBytesToKeep)
+{
+    return DRIVER(cuMemPoolTrimTo(p->memPool, p->minBytesToKeep));
+}
+
+RUNTIME_API(cudaMemPoolSetAttribute, v11020, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value), memPool,
+            attr, value)
+{
+    return DRIVER(cuMemPoolSetAttribute(p->memPool, (CUmemPool_attribute)p->attr, p->value));
+}
+
+RUNTIME_API(cudaMemPoolGetAttribute, v11020, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value), memPool,
+            attr, value)
+{
+    return DRIVER(cuMemPoolGetAttribute(p->memPool, (CUmemPool_attribute)p->attr, p->value));
+}
+
+RUNTIME_API(cudaMemPoolSetAccess, v11020,
+            (cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList, size_t count), memPool, descList, count)
+{
+    return DRIVER(cuMemPoolSetAccess(p->memPool, (const CUmemAccessDesc *)(const void *)p->descList, p->count));
+}
+
+/* ---- arrays ---- */
+
+static CUarray_format array_format(const struct cudaChannelFormatDesc *desc)
+{
+    static const CUarray_format formats[3][3] = {
+        {CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_SIGNED_INT32},
+        {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32},
+        {CU_AD_FORMAT_HALF, CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT},
+    };
+    int size = desc->x <= 8 ? 0 : desc->x <= 16 ? 1 : 2;
+    return desc->f <= cudaChannelFormatKindFloat ? formats[desc->f][size] : (CUarray_format)0;
+}
+
+static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, size_t width,
+                                size_t height, size_t depth, unsigned flags)
+{
+    NEED_VALUE(array && desc);
+    NEED_CONTEXT();
+    const CUDA_ARRAY3D_DESCRIPTOR shape = {
+        .Width = width,
+        .Height = height,
+        .Depth = depth,
+        .Format = array_format(desc),
+        .NumChannels = (unsigned)((desc->x > 0) + (desc->y > 0) + (desc->z > 0) + (desc->w > 0)),
+        .Flags = flags,
+    };
+    CUarray made;
+    TRY(cuArray3DCreate_v2(&made, &shape));
+    *array = array_to_runtime(made);
+    return cudaSuccess;
+}
+
+RUNTIME_API(cudaMallocArray, v3020,
+            (cudaArray_t * array, const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
+             unsigned flags),
+            array, desc, width, height, flags)
+{
+    return malloc_array(p->array, p->desc, p->width, p->height, 0, p->flags);
+}
+
+RUNTIME_API(cudaMalloc3DArray, v3020,
+            (cudaArray_t * array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned flags),
+            array, desc, extent, flags)
+{
+    return malloc_array(p->array, p->desc, p->extent.width, p->extent.height, p->extent.depth, p->flags);
+}
+
+RUNTIME_API(cudaFreeArray, v3020, (cudaArray_t array), array)
+{
+    return p->array ? DRIVER(cuArrayDestroy(array_to_driver(p->array))) : cudaSuccess;
+}
+
+/* ---- what pointers and symbols are ---- */
+
+RUNTIME_API(cudaPointerGetAttributes, v4000, (struct cudaPointerAttributes * attributes, const void *ptr), attributes,
+            ptr)
+{
+    NEED_VALUE(p->attributes);
+    NEED_CONTEXT();
+    int type = 0, device = -2, managed = 0;
+    CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void *values[] = {&type, &device, &managed};
+    TRY(cuPointerGetAttributes(3, which, values, address(p->ptr)));
+    bool host = type == CU_MEMORYTYPE_HOST || managed, known = type != 0;
+    *p->attributes = (struct cudaPointerAttributes){
+        .type = managed                      ? cudaMemoryTypeManaged
+                : type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost
+                : known                      ? cudaMemoryTypeDevice
+                                             : cudaMemoryTypeUnregistered,
+        .device = device,
+        .devicePointer = known ? (void *)(uintptr_t)p->ptr : NULL,
+        .hostPointer = host || !known ? (void *)(uintptr_t)p->ptr : NULL,
+    };
+    return cudaSuccess;
+}
+
+RUNTIME_API(cudaGetSymbolAddress, v3020, (void **devPtr, const void *symbol), devPtr, symbol)
+{
+    NEED_VALUE(p->devPtr);
+    NEED_CONTEXT();
+    size_t size;
+    return registry_variable(p->symbol, (CUdeviceptr *)p->devPtr, &size);
+}
+
+RUNTIME_API(cudaGetSymbolSize, v3020, (size_t * size, const void *symbol), size, symbol)
+{
+    NEED_VALUE(p->size);
+    NEED_CONTEXT();
+    CUdeviceptr where;
+    return registry_variable(p->symbol, &where, p->size);
+}

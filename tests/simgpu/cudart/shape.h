@@ -1,0 +1,12 @@
+/* The runtime's descriptions of copies as the driver's. */
+#ifndef SIMGPU_CUDART_SHAPE_H
+#define SIMGPU_CUDART_SHAPE_H
+
+#include <cupti.h>
+
+CUDA_MEMCPY2D shape_plane(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height);
+CUDA_MEMCPY3D shape_line(void *to, const void *from, size_t bytes);
+/* Offsets and widths are in elements where an array is concerned. */
+CUDA_MEMCPY3D shape_box(const struct cudaMemcpy3DParms *params);
+
+#endif

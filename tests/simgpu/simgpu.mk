@@ -1,0 +1,50 @@
+# The simulated GPU: three libraries with the names of NVIDIA's, and a private one that they share.
+
+SIMGPU_ROOMS := core cuda cudart cupti
+SIMGPU_DIR := $(B)/simgpu
+SIMGPU_OBJ := $(SIMGPU_DIR)/obj
+SIMGPU_LIBS := $(addprefix $(SIMGPU_DIR)/,libsimgpu.so libcuda.so.1 libcuda.so libcudart.so.13 libcudart.so \
+                 libcupti.so.13 libcupti.so)
+SIMGPU_CFLAGS := -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(SANITIZE) -fPIC -pthread \
+                 -Itests/simgpu -I$(SIMGPU_DIR)/include $(CUDA_INCLUDES)
+simgpu_objects = $(patsubst tests/simgpu/%.c,$(SIMGPU_OBJ)/%.o,$(wildcard tests/simgpu/$(1)/*.c))
+
+simgpu: $(SIMGPU_LIBS) ## the simulated GPU: build/simgpu/libcuda.so.1, libcudart.so.13, libcupti.so.13
+
+# The names of all API calls by id, taken from the toolkit's own lists.
+$(SIMGPU_DIR)/include/%_names.inc: $(CUDA_HOME)/include/cupti_%_cbid.h
+	@mkdir -p $(@D)
+	sed -nE 's/^ *CUPTI_[A-Z]+_TRACE_CBID_([A-Za-z_][A-Za-z0-9_]*) *= *([0-9]+),?$$/[\2] = "\1",/p' $< >$@
+$(SIMGPU_OBJ)/cupti/names.o: $(SIMGPU_DIR)/include/driver_names.inc $(SIMGPU_DIR)/include/runtime_names.inc
+
+# The private library is open to the other three, which hide all but NVIDIA's names.
+SIMGPU_OUTER := $(foreach room,cuda cudart cupti,$(call simgpu_objects,$(room)))
+$(SIMGPU_OUTER): SIMGPU_CFLAGS += -fvisibility=hidden
+
+$(SIMGPU_OBJ)/%.o: tests/simgpu/%.c tests/simgpu/simgpu.mk | toolkit
+	@mkdir -p $(@D)
+	$(CC) $(SIMGPU_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(foreach room,$(SIMGPU_ROOMS),$(patsubst %.o,%.d,$(call simgpu_objects,$(room))))
+
+SIMGPU_LINK = $(CC) $(SANITIZE) -pthread -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -L$(SIMGPU_DIR)
+
+$(SIMGPU_DIR)/libsimgpu.so: $(call simgpu_objects,core)
+	$(SIMGPU_LINK) -o $@ $^ -ldl
+
+$(SIMGPU_DIR)/libcuda.so.1: $(call simgpu_objects,cuda) $(SIMGPU_DIR)/libsimgpu.so
+	$(SIMGPU_LINK) -o $@ $(filter %.o,$^) -lsimgpu -ldl
+
+$(SIMGPU_DIR)/libcudart.so.13: $(call simgpu_objects,cudart) tests/simgpu/cudart/exports.map $(SIMGPU_DIR)/libcuda.so.1
+	$(SIMGPU_LINK) -Wl,--version-script=tests/simgpu/cudart/exports.map -o $@ $(filter %.o,$^) -lsimgpu -l:libcuda.so.1
+
+$(SIMGPU_DIR)/libcupti.so.13: $(call simgpu_objects,cupti) tests/simgpu/cupti/exports.map $(SIMGPU_DIR)/libsimgpu.so
+	$(SIMGPU_LINK) -Wl,--version-script=tests/simgpu/cupti/exports.map -o $@ $(filter %.o,$^) -lsimgpu
+
+$(SIMGPU_DIR)/libcuda.so: $(SIMGPU_DIR)/libcuda.so.1
+$(SIMGPU_DIR)/libcudart.so: $(SIMGPU_DIR)/libcudart.so.13
+$(SIMGPU_DIR)/libcupti.so: $(SIMGPU_DIR)/libcupti.so.13
+$(SIMGPU_DIR)/libcuda.so $(SIMGPU_DIR)/libcudart.so $(SIMGPU_DIR)/libcupti.so:
+	ln -sf $(<F) $@
+
+.PHONY: simgpu
