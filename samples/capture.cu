@@ -119,11 +119,10 @@ int main(int argc, char **argv)
     domain = nvtxDomainCreateA("samples");
     CHECK(cudaSetDevice(0)); /* starts CUDA, and the tracer with it */
     int *device, *host;
-    CHECK(cudaMalloc((void **)&device, bytes));
-    CHECK(cudaMallocHost((void **)&host, bytes));
-    CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, nullptr));
-    CHECK(cudaDeviceSynchronize());
     state_silent(!chosen->outside);
+    CALL(cudaMalloc((void **)&device, bytes));
+    CALL(cudaMallocHost((void **)&host, bytes));
+    CALL(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, nullptr));
     did_copy("HtoD", bytes);
     part(before, "before", device, host);
     chosen->begin();
@@ -132,8 +131,8 @@ int main(int argc, char **argv)
     chosen->end();
     state_silent(!chosen->outside);
     part(after, "after", device, host);
-    CHECK(cudaFreeHost(host));
-    CHECK(cudaFree(device));
+    CALL(cudaFreeHost(host));
+    CALL(cudaFree(device));
 
     if (strcmp(chosen->name, "api") == 0)
         printf("active at the end: %d\n", gputrace_active());

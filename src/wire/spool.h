@@ -10,16 +10,16 @@
  *     0              SPOOL_HEADER_BYTES          + chunk.bytes               + chunk.bytes … up to header.formatted
  *
  * Chunks lie end to end, each SPOOL_ALIGN-aligned, and `bytes` of one leads to the next. A chunk that was handed back
- * half empty is cut: a new chunk header is written into its room first, then `bytes` is shortened (release), so a reader
- * sees either state, and both are right. Their order in the file is therefore not the order of use: `sequence` is.
+ * half empty is cut: a new chunk header is written into its room first, then `bytes` is shortened (release), so a
+ * reader sees either state, and both are right. Their order in the file is therefore not the order of use: `sequence`
+ * is.
  *
  * A chunk has one writer and holds one of two things:
- *   SPOOL_CUPTI    CUPTI's activity records exactly as CUPTI laid them out. While in use, CUPTI owns it: `used` is 0, and
- *                  the records are found by walking kind after kind with the sizes in header.record_bytes until kind 0
- *                  or an unknown one. A kind with the top bit set (SPOOL_IN_FLIGHT) is a record whose GPU times CUPTI had
- *                  not collected. When done, `used` bytes are valid.
- *   SPOOL_RECORDS  our own records (struct spool_record …), by one thread; `used` (stored with release after the record
- *                  is whole) is valid at any time.
+ *   SPOOL_CUPTI    CUPTI's activity records exactly as CUPTI laid them out. While in use, CUPTI owns it: `used` is 0,
+ * and the records are found by walking kind after kind with the sizes in header.record_bytes until kind 0 or an unknown
+ * one. A kind with the top bit set (SPOOL_IN_FLIGHT) is a record whose GPU times CUPTI had not collected. When done,
+ * `used` bytes are valid. SPOOL_RECORDS  our own records (struct spool_record …), by one thread; `used` (stored with
+ * release after the record is whole) is valid at any time.
  *
  * A reader takes nothing here on trust: sizes, types, alignments and counts are checked against the file's length.
  */
@@ -41,10 +41,10 @@
 
 /* What the writer knows to be missing. Each is a counter in the header.
  *      field             words for the user */
-#define SPOOL_LOSSES(X)                                                                              \
-    X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                                  \
-    X(no_room, "records dropped because the spool could not grow")                                    \
-    X(nested, "records dropped because a signal handler interrupted a record of the same thread")      \
+#define SPOOL_LOSSES(X)                                                                           \
+    X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                             \
+    X(no_room, "records dropped because the spool could not grow")                                \
+    X(nested, "records dropped because a signal handler interrupted a record of the same thread") \
     X(no_thread_room, "records dropped because a thread could not be set up")
 
 struct spool_losses {
@@ -64,19 +64,19 @@ struct spool_header {
     uint32_t header_bytes; /* offset of the first chunk */
     uint32_t pid;
     uint32_t parent_pid;
-    uint32_t state;         /* enum spool_state */
-    uint32_t cupti_version; /* as cuptiGetVersion tells, 0: CUPTI was not used */
-    int32_t driver_version;  /* as cuDriverGetVersion tells, 0: not known */
-    int32_t runtime_version; /* as cudaRuntimeGetVersion tells, 0: not known */
-    uint64_t started;         /* CLOCK_REALTIME, ns, when the file was made */
+    uint32_t state;             /* enum spool_state */
+    uint32_t cupti_version;     /* as cuptiGetVersion tells, 0: CUPTI was not used */
+    int32_t driver_version;     /* as cuDriverGetVersion tells, 0: not known */
+    int32_t runtime_version;    /* as cudaRuntimeGetVersion tells, 0: not known */
+    uint64_t started;           /* CLOCK_REALTIME, ns, when the file was made */
     uint64_t started_monotonic; /* CLOCK_MONOTONIC at the same moment, ns */
-    uint64_t finished;        /* CLOCK_REALTIME when our exit handler ran, 0: it did not */
-    uint64_t formatted;       /* bytes of the file that hold the header and whole chunks (release) */
-    uint64_t trace_bits;      /* what is recorded: enum trace_bits */
+    uint64_t finished;          /* CLOCK_REALTIME when our exit handler ran, 0: it did not */
+    uint64_t formatted;         /* bytes of the file that hold the header and whole chunks (release) */
+    uint64_t trace_bits;        /* what is recorded: enum trace_bits */
     struct spool_losses losses;
     uint16_t record_bytes[SPOOL_CUPTI_KINDS]; /* size of each CUPTI kind's records, 0: not seen */
-    char program[256];        /* /proc/self/comm or exe's name, NUL-terminated */
-    char command[2048];       /* the command line, arguments separated by blanks, NUL-terminated, cut when longer */
+    char program[256];                        /* /proc/self/comm or exe's name, NUL-terminated */
+    char command[2048]; /* the command line, arguments separated by blanks, NUL-terminated, cut when longer */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its page");
 
@@ -116,18 +116,18 @@ struct spool_record {
 };
 
 /*      type            struct */
-#define SPOOL_RECORD_TYPES(X)                              \
-    X(POINTER_NAME, spool_pointer_name)                     \
-    X(THREAD_NAME, spool_thread_name)                       \
-    X(CAPTURE, spool_capture)                               \
-    X(NOTE, spool_note)                                     \
-    X(CONTEXT, spool_context)                               \
-    X(STREAM, spool_stream)                                 \
-    X(MEMORY, spool_memory)                                 \
-    X(NVTX_DOMAIN, spool_nvtx_domain)                       \
-    X(NVTX_STRING, spool_nvtx_string)                       \
-    X(NVTX_CATEGORY, spool_nvtx_category)                   \
-    X(NVTX_NAME, spool_nvtx_name)                           \
+#define SPOOL_RECORD_TYPES(X)             \
+    X(POINTER_NAME, spool_pointer_name)   \
+    X(THREAD_NAME, spool_thread_name)     \
+    X(CAPTURE, spool_capture)             \
+    X(NOTE, spool_note)                   \
+    X(CONTEXT, spool_context)             \
+    X(STREAM, spool_stream)               \
+    X(MEMORY, spool_memory)               \
+    X(NVTX_DOMAIN, spool_nvtx_domain)     \
+    X(NVTX_STRING, spool_nvtx_string)     \
+    X(NVTX_CATEGORY, spool_nvtx_category) \
+    X(NVTX_NAME, spool_nvtx_name)         \
     X(NVTX_EVENT, spool_nvtx_event)
 
 enum spool_record_type {
@@ -135,7 +135,7 @@ enum spool_record_type {
 #define TYPE(name, structure) SPOOL_RECORD_##name,
     SPOOL_RECORD_TYPES(TYPE)
 #undef TYPE
-    SPOOL_RECORD_TYPE_COUNT
+        SPOOL_RECORD_TYPE_COUNT
 };
 
 /* Texts are the last field of their record: LENGTH bytes, no NUL, UTF-8 as the program gave it (not checked). */
@@ -183,9 +183,9 @@ struct spool_context {
 
 struct spool_stream {
     struct spool_record head;
-    uint64_t handle;  /* CUstream */
-    uint32_t context; /* CUPTI's context id */
-    uint32_t stream;  /* CUPTI's stream id, as in its records */
+    uint64_t handle;       /* CUstream */
+    uint32_t context;      /* CUPTI's context id */
+    uint32_t stream;       /* CUPTI's stream id, as in its records */
     uint32_t stream_flags; /* CU_STREAM_NON_BLOCKING … */
     int32_t priority;
 };
@@ -196,20 +196,20 @@ enum spool_memory_operation {
     SPOOL_MEMORY_RELEASE = 2,
 };
 /*      kind           name in the trace ("Memory in use: NAME") */
-#define SPOOL_MEMORY_KINDS(X)              \
-    X(DEVICE, "Device")                     \
-    X(PINNED, "Pinned")                     \
-    X(MANAGED, "Managed")                   \
-    X(REGISTERED, "Registered")             \
-    X(ARRAY, "Array")                       \
-    X(POOL, "Pool")                         \
+#define SPOOL_MEMORY_KINDS(X)   \
+    X(DEVICE, "Device")         \
+    X(PINNED, "Pinned")         \
+    X(MANAGED, "Managed")       \
+    X(REGISTERED, "Registered") \
+    X(ARRAY, "Array")           \
+    X(POOL, "Pool")             \
     X(VIRTUAL, "Virtual")
 enum spool_memory_kind {
     SPOOL_MEMORY_UNKNOWN = 0, /* of a release whose call does not tell: the allocation's kind counts */
 #define KIND(name, text) SPOOL_MEMORY_##name,
     SPOOL_MEMORY_KINDS(KIND)
 #undef KIND
-    SPOOL_MEMORY_KIND_COUNT
+        SPOOL_MEMORY_KIND_COUNT
 };
 struct spool_memory {
     struct spool_record head; /* time: when the call returned */
@@ -282,13 +282,13 @@ struct spool_nvtx_event {
     uint64_t range;           /* START and END: the id given to the program, unique in the process; else 0 */
     uint64_t payload;         /* bits of the value, as payload_type tells */
     uint32_t domain;
-    uint32_t category;        /* 0: none */
-    uint32_t color;           /* ARGB when color_type is 1 */
-    uint16_t color_type;      /* nvtxColorType_t: 0 none, 1 ARGB */
-    uint16_t payload_type;    /* nvtxPayloadType_t: 0 none, 1 u64, 2 i64, 3 double, 4 u32, 5 i32, 6 float */
-    uint32_t string;          /* registered message, 0: the text below, if any */
+    uint32_t category;     /* 0: none */
+    uint32_t color;        /* ARGB when color_type is 1 */
+    uint16_t color_type;   /* nvtxColorType_t: 0 none, 1 ARGB */
+    uint16_t payload_type; /* nvtxPayloadType_t: 0 none, 1 u64, 2 i64, 3 double, 4 u32, 5 i32, 6 float */
+    uint32_t string;       /* registered message, 0: the text below, if any */
     uint32_t length;
-    char text[8];             /* may be of length 0; the record then ends with these 8 bytes */
+    char text[8]; /* may be of length 0; the record then ends with these 8 bytes */
 };
 
 /* Every record is a whole number of 8-byte words, and its text starts where the reader expects it. */

@@ -21,6 +21,7 @@ static struct capture {
     unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
     bool in_window; /* of time */
     bool on;        /* what is recorded now */
+    bool told;      /* the spool knows it */
     bool cupti_ready;
     bool cupti_on; /* kinds are enabled */
     uint64_t off_since;
@@ -34,8 +35,9 @@ static void apply(const char *reason)
         cupti_activity_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, true);
         capture.cupti_on = true;
     }
-    if (wanted == capture.on)
+    if (wanted == capture.on && capture.told)
         return;
+    capture.told = true;
     capture.on = wanted;
     capture.off_since = clock_now();
     recorder_switch(wanted, reason);
@@ -191,7 +193,7 @@ int capture_init_last(void)
 void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.on = capture.cupti_ready = capture.cupti_on = false;
+    capture.on = capture.told = capture.cupti_ready = capture.cupti_on = false;
 }
 
 void capture_restart(void)
@@ -214,7 +216,7 @@ uint64_t capture_follow_clock(uint64_t now)
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
     pthread_mutex_lock(&capture.lock);
     capture.in_window = now >= start && (stop == 0 || now < stop);
-    apply(capture.in_window ? "start" : "end of --duration");
+    apply(now < start ? "--delay" : capture.in_window ? "start" : "--duration");
     pthread_mutex_unlock(&capture.lock);
     if (now < start)
         return start;

@@ -60,6 +60,7 @@ static int prepare(struct run *run)
     return 0;
 }
 
+/* Before the fork: the child has a copy of the settings from then on. */
 static void set_times(struct run *run)
 {
     struct run_options *options = &run->options;
@@ -77,7 +78,6 @@ static enum launch_way before(void *context, pid_t pid)
     if (output_name_expand(run->options.output, &facts, run->output, sizeof(run->output)) < 0 ||
         output_name_writable(run->output) < 0)
         return LAUNCH_CANCELLED;
-    set_times(run);
     struct session session = {.command = run->launch.argv, .output = run->output, .settings = &run->options.settings};
     run->traced = session_write(run->directory.path, &session) == 0;
     if (!run->traced)
@@ -94,29 +94,28 @@ static int inside(void *context)
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 
+static int finish(struct run *run)
+{
+    struct run_result result = {
+        .options = &run->options, .launch = &run->launch, .directory = &run->directory, .output = run->output};
+    return run_finish(&result);
+}
+
 /* Runs the program and makes its trace. Gives the exit status, or does not return when a signal ended the program. */
 static int carry_out(struct run *run)
 {
     run->traced = prepare(run) == 0;
     if (!run->traced)
         warning("the program runs without being traced");
+    set_times(run);
     int ours = launch_run(&run->launch);
-    if (ours != 0) {
-        if (*run->directory.path)
-            run_directory_remove(&run->directory);
-        return ours;
-    }
-    if (run->traced) {
-        struct run_result result = {
-            .options = &run->options,
-            .launch = &run->launch,
-            .directory = &run->directory,
-            .output = run->output,
-        };
-        ours = run_finish(&result);
-    } else if (*run->directory.path) {
+    bool ran = ours == 0;
+    if (ran && run->traced)
+        ours = finish(run);
+    else if (*run->directory.path)
         run_directory_remove(&run->directory);
-    }
+    if (!ran)
+        return ours;
     int theirs = ending_pass_on(run->launch.status);
     return theirs ? theirs : ours;
 }

@@ -1,12 +1,11 @@
 /*
  * What is known while spools become a trace. Three walks over each spool:
  *
- *   survey   own records first (names, threads, NVTX, allocations), then CUPTI's: which call started which work, which
- *            rows there are and whether they need lanes, the first and last time. Everything in flight or without times
- *            is counted here.
- *   match    CUPTI's again, now that all calls are known: arrows that will lack an end, works before their launch, NVTX
- *            ranges on the GPU, lanes. Then rows and arrows get their numbers.
- *   emit     writes each event and forgets it.
+ *   survey   own records first (when recording was on, names, threads, NVTX, allocations), then CUPTI's: which call
+ * started which work, which rows there are and whether they need lanes, the first and last time. Everything in flight
+ * or without times is counted here. match    CUPTI's again, now that all calls are known: arrows that will lack an end,
+ * works before their launch, NVTX ranges on the GPU, lanes. Then rows and arrows get their numbers. emit     writes
+ * each event and forgets it.
  *
  * So the metadata can stand first in the file with all counts, and memory grows only with small indexes: 32 bytes for a
  * correlation id, 40 for an NVTX range, 32 for an allocation, 24 for a slice of a row that needs lanes.
@@ -29,6 +28,7 @@
 #include "tool/model/nvtx.h"
 #include "tool/model/projections.h"
 #include "tool/model/tracks.h"
+#include "tool/model/windows.h"
 #include "tool/spool/spool_file.h"
 #include "tool/write/writer.h"
 
@@ -58,6 +58,7 @@ struct process {
     bool cuda, nvtx_seen;
     struct convert_losses losses;
 
+    struct windows windows;
     struct pointer_names symbols;
     struct launches launches;
     struct tracks tracks;
@@ -115,6 +116,10 @@ typedef int (*event_function)(struct conversion *conversion, struct process *pro
 /* Call SEE for each event until one gives non-zero, and give that. UNDECODED (or NULL) counts what cannot be read. */
 int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
 int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
+
+/* Whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on. The calls of
+ * the process must be known. */
+bool process_shows(struct process *process, const struct event *event);
 
 /* Whether TIME can belong to this process; 0 cannot. */
 bool process_knows_time(const struct process *process, uint64_t time);

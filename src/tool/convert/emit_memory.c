@@ -87,9 +87,10 @@ static int emit_step(struct conversion *conversion, struct process *process, con
         struct allocation about;
         if (memory_apply(&process->memory, &event, &about) != 0)
             return -1;
-        emit_operation(conversion, process, &event, &about);
+        if (windows_hold(&process->windows, event.start))
+            emit_operation(conversion, process, &event, &about);
     }
-    if (process_knows_time(process, event.start))
+    if (process_knows_time(process, event.start) && windows_hold(&process->windows, event.start))
         emit_levels(conversion, process, event.start);
     return 0;
 }

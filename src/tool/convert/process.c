@@ -5,6 +5,7 @@
 #include "tool/decode/cupti.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
+#include "wire/settings.h"
 
 /*
  * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
@@ -30,6 +31,7 @@ int process_open(struct process *process, const char *path)
 
 void process_close(struct process *process)
 {
+    windows_release(&process->windows);
     pointer_names_release(&process->symbols);
     launches_release(&process->launches);
     tracks_release(&process->tracks);
@@ -87,7 +89,7 @@ static int walk_cupti_part(struct conversion *conversion, struct process *proces
         cupti_decode(&event, &walk);
         if (event.type == EVENT_NONE)
             unreadable++;
-        else
+        else if (process_shows(process, &event))
             result = see(conversion, process, &event);
     }
     spool_part_rest(part);
@@ -103,6 +105,20 @@ int process_walk_cupti(struct conversion *conversion, struct process *process, e
         if (process->file.parts.items[i].type == SPOOL_CUPTI)
             result = walk_cupti_part(conversion, process, &process->file.parts.items[i], see, undecoded);
     return result;
+}
+
+bool process_shows(struct process *process, const struct event *event)
+{
+    if (!process->windows.limited)
+        return true;
+    if (!event_is_gpu_work(event->type) && event->type != EVENT_CUDA_EVENT)
+        return event->type == EVENT_DEVICE || event->type == EVENT_CONTEXT ||
+               windows_hold(&process->windows, event->start);
+    const struct launch *launch = launches_get(&process->launches, event->correlation);
+    bool calls_recorded = process->file.header.trace_bits & (TRACE_RUNTIME | TRACE_DRIVER);
+    if (calls_recorded)
+        return launch && launch->from != LAUNCH_UNKNOWN;
+    return windows_hold(&process->windows, event->start);
 }
 
 bool process_knows_time(const struct process *process, uint64_t time)

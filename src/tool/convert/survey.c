@@ -92,7 +92,7 @@ static int see_nvtx(struct process *process, const struct event *event)
         return -1;
     if (event->nvtx.what == SPOOL_NVTX_PUSH)
         lanes_must_collect(&thread->lanes);
-    return nvtx_see(&process->nvtx, event);
+    return nvtx_see(&process->nvtx, &process->windows, event);
 }
 
 /* Records that stand at a point of the time line. */
@@ -122,7 +122,7 @@ static int see_own(struct conversion *conversion, struct process *process, const
     case EVENT_NVTX:
     case EVENT_MEMORY:
     case EVENT_CAPTURE: return see_timed(conversion, process, event);
-    default: return nvtx_see(&process->nvtx, event);
+    default: return nvtx_see(&process->nvtx, &process->windows, event);
     }
 }
 
@@ -247,17 +247,39 @@ static int see_cupti(struct conversion *conversion, struct process *process, con
     }
 }
 
+static int see_capture(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return event->type == EVENT_CAPTURE ? windows_mark(&process->windows, event) : 0;
+}
+
+/* Where recording was off at times, GPU work is shown by its call: all calls come before all work. */
+static int see_call(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    bool call = event->type == EVENT_API && event->correlation && process_knows_span(process, event);
+    return call ? launches_call(&process->launches, event) : 0;
+}
+
+static int find_windows(struct conversion *conversion, struct process *process)
+{
+    if (process_walk_own(conversion, process, see_capture, NULL) != 0)
+        return -1;
+    windows_close(&process->windows);
+    return process->windows.limited ? process_walk_cupti(conversion, process, see_call, NULL) : 0;
+}
+
 int survey_process(struct conversion *conversion, struct process *process)
 {
     uint64_t *undecoded = &process->losses.undecoded;
-    if (process_walk_own(conversion, process, see_own, undecoded) != 0 ||
+    if (find_windows(conversion, process) != 0 || process_walk_own(conversion, process, see_own, undecoded) != 0 ||
         process_walk_own(conversion, process, see_late, NULL) != 0 ||
         process_walk_cupti(conversion, process, see_cupti, undecoded) != 0)
         return -1;
     uint64_t finished = process->file.header.finished;
     if (process->last_time != 0 && process_knows_time(process, finished) && finished > process->last_time)
         process->last_time = finished;
-    nvtx_close(&process->nvtx, process->last_time);
+    nvtx_close(&process->nvtx, &process->windows, process->last_time);
     process->losses.unmatched_ranges = process->nvtx.unmatched;
     return 0;
 }

@@ -32,13 +32,14 @@ struct launch {
     /* In the child, just before exec: sets its environment. Gives 0, or -1: it starts all the same. */
     int (*inside)(void *context);
 
-    struct signals signals; /* held from the start until launch_end() */
+    struct signals signals; /* held from the start on, see launch_run() */
     int status;             /* how the program ended, as waitpid(2) tells */
 };
 
 /*
  * Starts the program, passes signals on and waits for its end. Gives 0 and sets `status`; or, after error(), an exit
- * status of ours: the program did not run. Signals stay held, so that what comes now interrupts nothing.
+ * status of ours: the program did not run. Signals stay held until signals_end_with(), so that what comes meanwhile
+ * interrupts nothing.
  */
 int launch_run(struct launch *launch);
 

@@ -28,7 +28,7 @@ void signals_restore(const struct signals *signals);
 /* Waits for CHILD's end and passes signals on; stops and continues with it. Gives its status as waitpid(2) does. */
 int signals_wait(const struct signals *signals, pid_t child);
 
-/* From now on a signal that asks us to end prints MESSAGE (a whole line, kept by pointer) and ends us by that signal.
+/* Lets signals through again; one that asks us to end prints MESSAGE (a whole line, kept by pointer) and does end us.
  */
 void signals_end_with(const struct signals *signals, const char *message);
 

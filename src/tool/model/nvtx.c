@@ -67,11 +67,26 @@ static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
     return *index ? &nvtx->tracks.items[*index - 1] : add_track(nvtx, index, event->thread);
 }
 
-static int push(struct nvtx *nvtx, const struct event *event)
+/* Ends the ranges of a track whose window was over before TIME. */
+static void end_with_window(struct nvtx *nvtx, struct nvtx_track *track, const struct windows *windows, uint64_t time)
+{
+    while (windows->limited && track->innermost != 0) {
+        struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
+        uint64_t end = windows_end(windows, range->start);
+        if (end >= time)
+            return;
+        range->end = end;
+        range->open_at_end = true;
+        track->innermost = range->parent;
+    }
+}
+
+static int push(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
 {
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
+    end_with_window(nvtx, track, windows, event->start);
     struct nvtx_range *range = array_push(&nvtx->ranges);
     uint32_t *listed = array_push(&track->ranges);
     if (!range || !listed)
@@ -91,13 +106,14 @@ static uint64_t not_before(uint64_t time, uint64_t start)
     return time < start ? start : time;
 }
 
-static int pop(struct nvtx *nvtx, const struct event *event)
+static int pop(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
 {
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
+    end_with_window(nvtx, track, windows, event->start);
     if (track->innermost == 0) {
-        nvtx->unmatched++;
+        nvtx->unmatched += !windows->limited; /* else its push came while recording was off */
         return 0;
     }
     struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
@@ -154,11 +170,11 @@ static int end(struct nvtx *nvtx, const struct event *event)
     return 0;
 }
 
-static int see_event(struct nvtx *nvtx, const struct event *event)
+static int see_event(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
 {
     switch (event->nvtx.what) {
-    case SPOOL_NVTX_PUSH: return push(nvtx, event);
-    case SPOOL_NVTX_POP: return pop(nvtx, event);
+    case SPOOL_NVTX_PUSH: return push(nvtx, windows, event);
+    case SPOOL_NVTX_POP: return pop(nvtx, windows, event);
     case SPOOL_NVTX_START: return start(nvtx, event);
     case SPOOL_NVTX_END: return end(nvtx, event);
     case SPOOL_NVTX_MARK: nvtx->marks++; return 0;
@@ -166,11 +182,11 @@ static int see_event(struct nvtx *nvtx, const struct event *event)
     }
 }
 
-int nvtx_see(struct nvtx *nvtx, const struct event *event)
+int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
 {
     uint64_t key = pair(event->nvtx_text.domain, event->nvtx_text.number);
     switch (event->type) {
-    case EVENT_NVTX: return see_event(nvtx, event);
+    case EVENT_NVTX: return see_event(nvtx, windows, event);
     case EVENT_NVTX_DOMAIN: return put_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
     case EVENT_NVTX_STRING: return put_text(nvtx, &nvtx->strings, key, event);
     case EVENT_NVTX_CATEGORY: return put_text(nvtx, &nvtx->categories, key, event);
@@ -178,22 +194,23 @@ int nvtx_see(struct nvtx *nvtx, const struct event *event)
     }
 }
 
-static void close_range(struct nvtx_range *range, uint64_t time)
+static void close_range(struct nvtx_range *range, const struct windows *windows, uint64_t time)
 {
     if (range->end != 0)
         return;
-    range->end = not_before(time, range->start);
+    uint64_t window_end = windows_end(windows, range->start);
+    range->end = not_before(time < window_end ? time : window_end, range->start);
     range->end_thread = range->thread;
     range->open_at_end = true;
 }
 
-void nvtx_close(struct nvtx *nvtx, uint64_t time)
+void nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
 {
-    nvtx->unmatched += nvtx->early_ends.count;
+    nvtx->unmatched += windows->limited ? 0 : nvtx->early_ends.count;
     for (size_t i = 0; i < nvtx->ranges.count; i++)
-        close_range(&nvtx->ranges.items[i], time);
+        close_range(&nvtx->ranges.items[i], windows, time);
     for (size_t i = 0; i < nvtx->started.count; i++)
-        close_range(&nvtx->started.items[i], time);
+        close_range(&nvtx->started.items[i], windows, time);
 }
 
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)

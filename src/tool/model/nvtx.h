@@ -1,7 +1,8 @@
 /*
  * NVTX of one process: which push belongs to which pop, what started and ended, and the names that were registered.
  *
- * Ranges of push and pop are matched for each thread and domain. Events of one thread come in order.
+ * Ranges of push and pop are matched for each thread and domain. Events of one thread come in order. A range that was
+ * open when recording went off ends there, for its end was not recorded.
  */
 #ifndef GPUTRACE_TOOL_MODEL_NVTX_H
 #define GPUTRACE_TOOL_MODEL_NVTX_H
@@ -12,6 +13,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
+#include "tool/model/windows.h"
 
 struct nvtx_range {
     const void *record;  /* of the push or start */
@@ -58,10 +60,10 @@ struct nvtx {
 void nvtx_release(struct nvtx *nvtx);
 
 /* An EVENT_NVTX or one of the names. Gives 0, or -1 after error(). */
-int nvtx_see(struct nvtx *nvtx, const struct event *event);
+int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event);
 
 /* Ends what is still open. */
-void nvtx_close(struct nvtx *nvtx, uint64_t time);
+void nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time);
 
 /* The message of an EVENT_NVTX; of length 0 when it has none or its string is not known. */
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event);

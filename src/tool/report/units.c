@@ -69,15 +69,16 @@ static struct unit unit_together(const struct range *range)
 
 static struct unit time_unit(const struct table *table, size_t column)
 {
-    struct range range = {0};
-    if (table->columns[column].flags & COLUMN_APART) {
-        widen(&range, table, column);
-        return unit_apart(range.most);
-    }
+    struct range range = {0}, apart = {0};
     for (size_t i = 0; i < table->column_count; i++)
         if (table->columns[i].type == TYPE_NS && !(table->columns[i].flags & COLUMN_APART))
             widen(&range, table, i);
     struct unit unit = unit_together(&range);
+    if (table->columns[column].flags & COLUMN_APART) {
+        widen(&apart, table, column);
+        struct unit own = unit_apart(apart.most);
+        return own.size < unit.size ? unit : own; /* a total in a smaller unit than its parts would mislead */
+    }
     if (range.real && unit.decimals == 0)
         unit.decimals = 1; /* averages of nanoseconds */
     return unit;

@@ -1,4 +1,5 @@
-/* How long the record of each kind is. CUPTI appends fields from version to version, so an older record is the newest one cut short. */
+/* How long the record of each kind is. CUPTI appends fields from version to version, so an older record is the newest
+ * one cut short. */
 #include "core/activity.h"
 #include "core/config.h"
 

@@ -97,8 +97,8 @@ void api_enter(struct api_call *call)
     if (thread.hidden)
         return;
     /* Ids enabled one by one are of calls that the program makes itself; the whole kind is of all calls. */
-    call->recorded = activity_wanted(api_kind(call), 0) ||
-                     (!call->outer && atomic_load(&api.recorded[call->domain][call->cbid]));
+    call->recorded =
+        activity_wanted(api_kind(call), 0) || (!call->outer && atomic_load(&api.recorded[call->domain][call->cbid]));
     call->told = callbacks_enabled(call->domain, call->cbid);
     if (call->told)
         api_tell(call, CUPTI_API_ENTER, NULL);

@@ -1,15 +1,17 @@
 /*
- * What happens around every call of the driver and runtime API, so that the entry points hold only what they do themselves:
- * CUPTI's callbacks at entry and exit, the correlation id (a driver call inside a runtime call has that call's), and the
- * activity record at the end.
+ * What happens around every call of the driver and runtime API, so that the entry points hold only what they do
+ * themselves: CUPTI's callbacks at entry and exit, the correlation id (a driver call inside a runtime call has that
+ * call's), and the activity record at the end.
  *
  *     DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
  *     {
- *         return ...;                  the arguments are in the parameter struct of CUPTI's headers: p->dptr, p->bytesize
+ *         return ...;                  the arguments are in the parameter struct of CUPTI's headers: p->dptr,
+ * p->bytesize
  *     }
  *
- * DRIVER_STREAM_API also makes NAME_ptsz, for programs whose default stream is one per thread: `per_thread` says which was
- * called. DRIVER_API_0 is for calls without parameters. RUNTIME_API and its like name the version in CUPTI's ids as well.
+ * DRIVER_STREAM_API also makes NAME_ptsz, for programs whose default stream is one per thread: `per_thread` says which
+ * was called. DRIVER_API_0 is for calls without parameters. RUNTIME_API and its like name the version in CUPTI's ids as
+ * well.
  */
 #ifndef SIMGPU_CORE_API_H
 #define SIMGPU_CORE_API_H
@@ -61,12 +63,11 @@ bool api_pop_external(CUpti_ExternalCorrelationKind kind, uint64_t *id);
 #define API_EXPORT __attribute__((visibility("default")))
 #define API_UNUSED __attribute__((unused))
 
-#define API_RUN(result_type, domain_, cbid_, name_, params_, symbol_, body)                                            \
-    struct api_call call = {                                                                                           \
-        .domain = domain_, .cbid = cbid_, .name = name_, .params = params_, .symbol = symbol_};                        \
-    api_enter(&call);                                                                                                  \
-    result_type result = body;                                                                                         \
-    api_leave(&call, &result);                                                                                         \
+#define API_RUN(result_type, domain_, cbid_, name_, params_, symbol_, body)                                         \
+    struct api_call call = {.domain = domain_, .cbid = cbid_, .name = name_, .params = params_, .symbol = symbol_}; \
+    api_enter(&call);                                                                                               \
+    result_type result = body;                                                                                      \
+    api_leave(&call, &result);                                                                                      \
     return result
 
 /* Nothing can be called before cuInit; the file with the few exceptions defines this as true before it includes us. */
@@ -74,41 +75,41 @@ bool api_pop_external(CUpti_ExternalCorrelationKind kind, uint64_t *id);
 #define DRIVER_CALLABLE driver_ready()
 #endif
 
-#define DRIVER_RUN(name, params, symbol, body)                                                                         \
-    API_RUN(CUresult, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, params, symbol,               \
+#define DRIVER_RUN(name, params, symbol, body)                                                           \
+    API_RUN(CUresult, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, params, symbol, \
             DRIVER_CALLABLE ? body : CUDA_ERROR_NOT_INITIALIZED)
 
-#define DRIVER_API(name, arguments, ...)                                                                               \
-    API_EXPORT CUresult CUDAAPI name arguments;                                                                        \
-    static CUresult name##_body(const name##_params *p);                                                               \
-    API_EXPORT CUresult CUDAAPI name arguments                                                                         \
-    {                                                                                                                  \
-        const name##_params params = {__VA_ARGS__};                                                                    \
-        DRIVER_RUN(name, &params, NULL, name##_body(&params));                                                         \
-    }                                                                                                                  \
+#define DRIVER_API(name, arguments, ...)                       \
+    API_EXPORT CUresult CUDAAPI name arguments;                \
+    static CUresult name##_body(const name##_params *p);       \
+    API_EXPORT CUresult CUDAAPI name arguments                 \
+    {                                                          \
+        const name##_params params = {__VA_ARGS__};            \
+        DRIVER_RUN(name, &params, NULL, name##_body(&params)); \
+    }                                                          \
     static CUresult name##_body(API_UNUSED const name##_params *p)
 
-#define DRIVER_API_0(name)                                                                                             \
-    API_EXPORT CUresult CUDAAPI name(void);                                                                            \
-    static CUresult name##_body(void);                                                                                 \
-    API_EXPORT CUresult CUDAAPI name(void)                                                                             \
-    {                                                                                                                  \
-        DRIVER_RUN(name, NULL, NULL, name##_body());                                                                   \
-    }                                                                                                                  \
+#define DRIVER_API_0(name)                           \
+    API_EXPORT CUresult CUDAAPI name(void);          \
+    static CUresult name##_body(void);               \
+    API_EXPORT CUresult CUDAAPI name(void)           \
+    {                                                \
+        DRIVER_RUN(name, NULL, NULL, name##_body()); \
+    }                                                \
     static CUresult name##_body(void)
 
 /* SYMBOL: an expression of `params`, the kernel's name, for launches. SUFFIX: _ptsz or _ptds. */
-#define DRIVER_ONE_OF_TWO(name, stem, is_per_thread, symbol, arguments, ...)                                           \
-    API_EXPORT CUresult CUDAAPI name arguments;                                                                        \
-    API_EXPORT CUresult CUDAAPI name arguments                                                                         \
-    {                                                                                                                  \
-        const stem##_params params = {__VA_ARGS__};                                                                    \
-        DRIVER_RUN(name, &params, symbol, stem##_body(&params, is_per_thread));                                        \
+#define DRIVER_ONE_OF_TWO(name, stem, is_per_thread, symbol, arguments, ...)    \
+    API_EXPORT CUresult CUDAAPI name arguments;                                 \
+    API_EXPORT CUresult CUDAAPI name arguments                                  \
+    {                                                                           \
+        const stem##_params params = {__VA_ARGS__};                             \
+        DRIVER_RUN(name, &params, symbol, stem##_body(&params, is_per_thread)); \
     }
-#define DRIVER_TWO(name, suffix, symbol, arguments, ...)                                                               \
-    static CUresult name##_body(const name##_params *p, bool per_thread);                                              \
-    DRIVER_ONE_OF_TWO(name, name, false, symbol, arguments, __VA_ARGS__)                                               \
-    DRIVER_ONE_OF_TWO(name##suffix, name, true, symbol, arguments, __VA_ARGS__)                                        \
+#define DRIVER_TWO(name, suffix, symbol, arguments, ...)                        \
+    static CUresult name##_body(const name##_params *p, bool per_thread);       \
+    DRIVER_ONE_OF_TWO(name, name, false, symbol, arguments, __VA_ARGS__)        \
+    DRIVER_ONE_OF_TWO(name##suffix, name, true, symbol, arguments, __VA_ARGS__) \
     static CUresult name##_body(API_UNUSED const name##_params *p, API_UNUSED bool per_thread)
 #define DRIVER_STREAM_API(name, arguments, ...) DRIVER_TWO(name, _ptsz, NULL, arguments, __VA_ARGS__)
 #define DRIVER_SYNC_API(name, arguments, ...) DRIVER_TWO(name, _ptds, NULL, arguments, __VA_ARGS__)

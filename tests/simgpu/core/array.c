@@ -35,8 +35,8 @@ CUresult array_create(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *shape, C
     array->height = shape->Height ? shape->Height : 1;
     array->depth = shape->Depth ? shape->Depth : 1;
     void *address = NULL;
-    CUresult result = memory_allocate(context, MEMORY_ARRAY, array->pitch * array->height * array->depth, 0, NULL,
-                                      &address);
+    CUresult result =
+        memory_allocate(context, MEMORY_ARRAY, array->pitch * array->height * array->depth, 0, NULL, &address);
     struct memory_range range;
     if (result == CUDA_SUCCESS && memory_find(address, &range))
         records_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, &range, NULL);

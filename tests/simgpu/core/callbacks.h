@@ -1,6 +1,7 @@
 /*
- * CUPTI's callbacks: who has subscribed, what is enabled, and telling it. The questions are cheap and may be asked by any
- * thread. A callback runs on the thread it is about, with no lock held; what that thread does inside it is not told again.
+ * CUPTI's callbacks: who has subscribed, what is enabled, and telling it. The questions are cheap and may be asked by
+ * any thread. A callback runs on the thread it is about, with no lock held; what that thread does inside it is not told
+ * again.
  */
 #ifndef SIMGPU_CORE_CALLBACKS_H
 #define SIMGPU_CORE_CALLBACKS_H
@@ -13,7 +14,8 @@
 enum { CALLBACKS_CBIDS = 1024 }; /* more than any domain of CUDA 13 has */
 
 /* The subscriber, of which a process has one. False when there is one already; its name is then put into OLD_NAME. */
-bool callbacks_subscribe(CUpti_CallbackFunc function, void *userdata, const char *name, char *old_name, size_t old_size);
+bool callbacks_subscribe(CUpti_CallbackFunc function, void *userdata, const char *name, char *old_name,
+                         size_t old_size);
 /* False when nobody has subscribed. Nothing is told any more. */
 bool callbacks_unsubscribe(void);
 bool callbacks_subscribed(void);

@@ -14,7 +14,8 @@ static inline uint64_t clock_now(void)
 
 static inline struct timespec clock_timespec(uint64_t ns)
 {
-    return (struct timespec){.tv_sec = (time_t)(ns / UINT64_C(1000000000)), .tv_nsec = (long)(ns % UINT64_C(1000000000))};
+    return (struct timespec){.tv_sec = (time_t)(ns / UINT64_C(1000000000)),
+                             .tv_nsec = (long)(ns % UINT64_C(1000000000))};
 }
 
 #endif

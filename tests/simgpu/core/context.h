@@ -1,4 +1,5 @@
-/* Contexts, and which one each thread works in. Contexts are freed only with the process: a stale handle stays readable. */
+/* Contexts, and which one each thread works in. Contexts are freed only with the process: a stale handle stays
+ * readable. */
 #ifndef SIMGPU_CORE_CONTEXT_H
 #define SIMGPU_CORE_CONTEXT_H
 

@@ -43,8 +43,7 @@ struct op_copy copy_box(const CUDA_MEMCPY3D *s)
 {
     const size_t from[3] = {s->srcXInBytes, s->srcY, s->srcZ}, to[3] = {s->dstXInBytes, s->dstY, s->dstZ};
     return (struct op_copy){
-        .from =
-            copy_end(s->srcMemoryType, s->srcHost, s->srcDevice, s->srcArray, s->srcPitch, s->srcHeight, from, s),
+        .from = copy_end(s->srcMemoryType, s->srcHost, s->srcDevice, s->srcArray, s->srcPitch, s->srcHeight, from, s),
         .to = copy_end(s->dstMemoryType, s->dstHost, s->dstDevice, s->dstArray, s->dstPitch, s->dstHeight, to, s),
         .width = s->WidthInBytes,
         .height = s->Height,

@@ -1,4 +1,5 @@
-/* Whether the driver is initialised, and what its initialisation does: it loads the tool that CUDA_INJECTION64_PATH names. */
+/* Whether the driver is initialised, and what its initialisation does: it loads the tool that CUDA_INJECTION64_PATH
+ * names. */
 #ifndef SIMGPU_CORE_DRIVER_H
 #define SIMGPU_CORE_DRIVER_H
 

@@ -15,10 +15,10 @@ struct CUevent_st {
     CUcontext context;
     uint32_t id; /* as CUPTI counts them, from 1 */
     unsigned flags;
-    struct work *work;    /* the last recording, or NULL: under the simulator's lock */
-    uint64_t sync_id;     /* of that recording, unique in the process */
-    uint32_t stream_id;   /* where it was */
-    CUgraph capture;      /* recorded in a capture: the graph, and the nodes before it */
+    struct work *work;  /* the last recording, or NULL: under the simulator's lock */
+    uint64_t sync_id;   /* of that recording, unique in the process */
+    uint32_t stream_id; /* where it was */
+    CUgraph capture;    /* recorded in a capture: the graph, and the nodes before it */
     struct list captured;
 };
 

@@ -1,6 +1,6 @@
 /*
- * Kernels and the images they come from. A module, a library, a function and a kernel of CUDA are two things here: an image
- * and a function of it. Kernels are known by name; what they would compute is never looked at.
+ * Kernels and the images they come from. A module, a library, a function and a kernel of CUDA are two things here: an
+ * image and a function of it. Kernels are known by name; what they would compute is never looked at.
  */
 #ifndef SIMGPU_CORE_FUNCTION_H
 #define SIMGPU_CORE_FUNCTION_H

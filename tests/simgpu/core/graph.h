@@ -1,6 +1,6 @@
 /*
- * Graphs: ops with an order between them. A graph that is instantiated is a copy with ids of its own; launching it makes one
- * piece of work of each node, and one more that ends with the last.
+ * Graphs: ops with an order between them. A graph that is instantiated is a copy with ids of its own; launching it
+ * makes one piece of work of each node, and one more that ends with the last.
  */
 #ifndef SIMGPU_CORE_GRAPH_H
 #define SIMGPU_CORE_GRAPH_H

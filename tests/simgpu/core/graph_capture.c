@@ -1,4 +1,5 @@
-/* Capturing streams into graphs. A capture is used by one thread at a time, as CUDA demands; so nothing is locked here. */
+/* Capturing streams into graphs. A capture is used by one thread at a time, as CUDA demands; so nothing is locked here.
+ */
 #include <stdatomic.h>
 
 #include "core/event.h"

@@ -1,6 +1,6 @@
 /*
- * Launching a graph. Its nodes, and those of the graphs in it, become steps in an order in which each comes after what it
- * depends on; then records are begun without the lock, and then all work is made with it, at once.
+ * Launching a graph. Its nodes, and those of the graphs in it, become steps in an order in which each comes after what
+ * it depends on; then records are begun without the lock, and then all work is made with it, at once.
  */
 #include <stdlib.h>
 
@@ -83,8 +83,7 @@ static struct step *steps_of_graph(struct list *steps, CUgraph graph, struct ste
 
 static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream stream)
 {
-    struct record_origin origin = {
-        .stream = stream, .correlation = api_correlation(), .graph_id = exec->graph->id};
+    struct record_origin origin = {.stream = stream, .correlation = api_correlation(), .graph_id = exec->graph->id};
     if (records_graphs_whole(stream->context)) {
         ((struct step *)steps->items[steps->count - 1])->slot = records_begin_graph(&origin);
         return;

@@ -31,7 +31,8 @@ static const char *ptx_name(const char *text, char name[NAME_MOST])
     return text;
 }
 
-/* The next DIRECTIVE that is a word of its own, or NULL. Comments and strings are not told apart: compilers write none there. */
+/* The next DIRECTIVE that is a word of its own, or NULL. Comments and strings are not told apart: compilers write none
+ * there. */
 static const char *ptx_find(const char *text, const char *directive)
 {
     size_t length = strlen(directive);
@@ -104,7 +105,8 @@ static void elf_read_function(struct image *image, const uint8_t *elf, const Elf
             function->static_shared = (unsigned)sections[i].sh_size;
 }
 
-static void elf_read_symbols(struct image *image, const uint8_t *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings)
+static void elf_read_symbols(struct image *image, const uint8_t *elf, const Elf64_Shdr *table,
+                             const Elf64_Shdr *strings)
 {
     const Elf64_Sym *symbols = (const void *)(elf + table->sh_offset);
     const char *names = (const char *)elf + strings->sh_offset;

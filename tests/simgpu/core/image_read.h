@@ -1,4 +1,5 @@
-/* What is in an image of device code: PTX text and cubins are read; of fat binaries, which are compressed, nothing is known. */
+/* What is in an image of device code: PTX text and cubins are read; of fat binaries, which are compressed, nothing is
+ * known. */
 #ifndef SIMGPU_CORE_IMAGE_READ_H
 #define SIMGPU_CORE_IMAGE_READ_H
 

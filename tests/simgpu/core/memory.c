@@ -11,7 +11,10 @@
 #include "core/records.h"
 #include "core/sim.h"
 
-enum { ALIGNMENT = 512, MAPPED_FROM = 1 << 20 }; /* larger ones get pages of their own, so that they cost nothing untouched */
+enum {
+    ALIGNMENT = 512,
+    MAPPED_FROM = 1 << 20
+}; /* larger ones get pages of their own, so that they cost nothing untouched */
 
 static struct {
     void *ranges;  /* tree of struct memory_range, by address */

@@ -1,6 +1,6 @@
 /*
- * What a device can be asked to do: a kernel, a copy, a set, a function of the host … The same description serves a stream,
- * which does it once, and a graph's node, which keeps it.
+ * What a device can be asked to do: a kernel, a copy, a set, a function of the host … The same description serves a
+ * stream, which does it once, and a graph's node, which keeps it.
  */
 #ifndef SIMGPU_CORE_OP_H
 #define SIMGPU_CORE_OP_H
@@ -59,8 +59,8 @@ struct op {
         struct op_copy copy;
         struct op_set set;
         struct op_host host;
-        CUevent event;     /* EVENT_RECORD, WAIT_EVENT */
-        CUgraph graph;     /* GRAPH */
+        CUevent event;      /* EVENT_RECORD, WAIT_EVENT */
+        CUgraph graph;      /* GRAPH */
         CUdeviceptr memory; /* MEM_ALLOC, MEM_FREE */
     };
 };

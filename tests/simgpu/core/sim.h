@@ -1,4 +1,5 @@
-/* The lock of everything simulated: contexts, streams, work, graphs, memory. Held shortly; nobody outside is called with it. */
+/* The lock of everything simulated: contexts, streams, work, graphs, memory. Held shortly; nobody outside is called
+ * with it. */
 #ifndef SIMGPU_CORE_SIM_H
 #define SIMGPU_CORE_SIM_H
 

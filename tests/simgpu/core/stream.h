@@ -1,6 +1,7 @@
 /*
- * Streams: work in order. What is put into a stream starts after all that was put there before; the legacy default stream
- * and the blocking streams of its context wait for each other. A stream that is being captured puts nodes into a graph.
+ * Streams: work in order. What is put into a stream starts after all that was put there before; the legacy default
+ * stream and the blocking streams of its context wait for each other. A stream that is being captured puts nodes into a
+ * graph.
  */
 #ifndef SIMGPU_CORE_STREAM_H
 #define SIMGPU_CORE_STREAM_H

@@ -1,8 +1,8 @@
 /*
- * Work in time. A piece of work is an op, what it waits for, and when it starts and ends. Its start follows from the end of
- * all it waits for and the call that made it, so times do not depend on how fast this simulator is; it counts as done
- * when the clock has passed its end and its bytes have been moved. One thread does that for all devices, in order of ends;
- * another calls functions of the host, whose duration nobody can know before.
+ * Work in time. A piece of work is an op, what it waits for, and when it starts and ends. Its start follows from the
+ * end of all it waits for and the call that made it, so times do not depend on how fast this simulator is; it counts as
+ * done when the clock has passed its end and its bytes have been moved. One thread does that for all devices, in order
+ * of ends; another calls functions of the host, whose duration nobody can know before.
  *
  * All functions want the simulator's lock held.
  */
@@ -24,7 +24,7 @@ struct work {
     bool hangs;                /* never ends */
     bool timeless;             /* its record gets no times */
     struct activity_slot slot; /* its record */
-    struct work *span;         /* the work whose start is that of the first with this span: a graph's last, of its nodes */
+    struct work *span; /* the work whose start is that of the first with this span: a graph's last, of its nodes */
     unsigned references, waiting;
     struct list dependents;
 };

@@ -34,8 +34,8 @@ DRIVER_SYNC_API(cuMemcpyDtoH_v2, (void *dstHost, CUdeviceptr srcDevice, size_t B
     return copy_now(copy_linear(p->dstHost, pointer(p->srcDevice), p->ByteCount), per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyDtoD_v2, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount), dstDevice,
-                srcDevice, ByteCount)
+DRIVER_SYNC_API(cuMemcpyDtoD_v2, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount), dstDevice, srcDevice,
+                ByteCount)
 {
     return copy_now(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount), per_thread);
 }

@@ -118,6 +118,50 @@ DRIVER_API(cuGraphRemoveDependencies_v2,
     return CUDA_SUCCESS;
 }
 
+/* ---- its nodes ---- */
+
+DRIVER_API(cuGraphDestroyNode, (CUgraphNode hNode), hNode)
+{
+    NEED_VALUE(p->hNode);
+    graph_remove(p->hNode);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType *type), hNode, type)
+{
+    NEED_VALUE(p->hNode && p->type);
+    *p->type = p->hNode->op.type;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphNodeFindInClone, (CUgraphNode * phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph), phNode,
+           hOriginalNode, hClonedGraph)
+{
+    NEED_VALUE(p->phNode && p->hOriginalNode && p->hClonedGraph);
+    *p->phNode = graph_find_copy(p->hClonedGraph, p->hOriginalNode);
+    return *p->phNode ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+DRIVER_API(cuGraphNodeSetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned isEnabled), hGraphExec, hNode,
+           isEnabled)
+{
+    NEED_VALUE(p->hGraphExec && p->hNode);
+    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
+    NEED_VALUE(node);
+    node->disabled = !p->isEnabled;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphNodeGetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned *isEnabled), hGraphExec, hNode,
+           isEnabled)
+{
+    NEED_VALUE(p->hGraphExec && p->hNode && p->isEnabled);
+    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
+    NEED_VALUE(node);
+    *p->isEnabled = !node->disabled;
+    return CUDA_SUCCESS;
+}
+
 /* ---- making it executable, and executing it ---- */
 
 DRIVER_API(cuGraphInstantiateWithFlags, (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags),
@@ -145,14 +189,13 @@ DRIVER_API(cuGraphExecGetFlags, (CUgraphExec hGraphExec, cuuint64_t *flags), hGr
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphExecUpdate_v2,
-           (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo), hGraphExec, hGraph,
-           resultInfo)
+DRIVER_API(cuGraphExecUpdate_v2, (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo),
+           hGraphExec, hGraph, resultInfo)
 {
     NEED_VALUE(p->hGraphExec && p->hGraph && p->resultInfo);
     bool same = graph_exec_update(p->hGraphExec, p->hGraph);
-    *p->resultInfo = (CUgraphExecUpdateResultInfo){
-        .result = same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
+    *p->resultInfo = (CUgraphExecUpdateResultInfo){.result = same ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+                                                                  : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
     return same ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 

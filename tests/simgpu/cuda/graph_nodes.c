@@ -212,8 +212,7 @@ DRIVER_API(cuGraphAddEmptyNode,
                hGraphExec, hNode, event)                                                                               \
     {                                                                                                                  \
         NEED_VALUE(p->event);                                                                                          \
-        return replace_in(p->hGraphExec, p->hNode,                                                                     \
-                          (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                          \
+        return replace_in(p->hGraphExec, p->hNode, (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event}); \
     }
 
 EVENT_NODE(Record, EVENT_RECORD)
@@ -272,46 +271,4 @@ DRIVER_API(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode,
     NEED_VALUE(p->nodeParams);
     NEED(graph_op(p->nodeParams, &op), CUDA_ERROR_NOT_SUPPORTED);
     return replace_in(p->hGraphExec, p->hNode, op);
-}
-
-DRIVER_API(cuGraphDestroyNode, (CUgraphNode hNode), hNode)
-{
-    NEED_VALUE(p->hNode);
-    graph_remove(p->hNode);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType *type), hNode, type)
-{
-    NEED_VALUE(p->hNode && p->type);
-    *p->type = p->hNode->op.type;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuGraphNodeFindInClone, (CUgraphNode * phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph), phNode,
-           hOriginalNode, hClonedGraph)
-{
-    NEED_VALUE(p->phNode && p->hOriginalNode && p->hClonedGraph);
-    *p->phNode = graph_find_copy(p->hClonedGraph, p->hOriginalNode);
-    return *p->phNode ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-DRIVER_API(cuGraphNodeSetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned isEnabled), hGraphExec, hNode,
-           isEnabled)
-{
-    NEED_VALUE(p->hGraphExec && p->hNode);
-    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
-    NEED_VALUE(node);
-    node->disabled = !p->isEnabled;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuGraphNodeGetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned *isEnabled), hGraphExec, hNode,
-           isEnabled)
-{
-    NEED_VALUE(p->hGraphExec && p->hNode && p->isEnabled);
-    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
-    NEED_VALUE(node);
-    *p->isEnabled = !node->disabled;
-    return CUDA_SUCCESS;
 }

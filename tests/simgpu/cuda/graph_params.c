@@ -89,9 +89,9 @@ bool graph_op(const CUgraphNodeParams *params, struct op *op)
     switch ((int)params->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: {
         const CUDA_KERNEL_NODE_PARAMS_v3 *k = &params->kernel;
-        const CUDA_KERNEL_NODE_PARAMS kernel = {
-            k->func,      k->gridDimX,       k->gridDimY,     k->gridDimZ, k->blockDimX, k->blockDimY,
-            k->blockDimZ, k->sharedMemBytes, k->kernelParams, k->extra,    k->kern,      k->ctx};
+        const CUDA_KERNEL_NODE_PARAMS kernel = {k->func,         k->gridDimX,  k->gridDimY,  k->gridDimZ,
+                                                k->blockDimX,    k->blockDimY, k->blockDimZ, k->sharedMemBytes,
+                                                k->kernelParams, k->extra,     k->kern,      k->ctx};
         *op = graph_op_kernel(&kernel);
         return true;
     }

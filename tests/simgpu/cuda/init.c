@@ -35,48 +35,48 @@ DRIVER_API_0(cuProfilerStop)
 }
 
 /* X(what, said about it) */
-#define ERRORS(X)                                                                                                      \
-    X(CUDA_SUCCESS, "no error")                                                                                        \
-    X(CUDA_ERROR_INVALID_VALUE, "invalid argument")                                                                    \
-    X(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")                                                                       \
-    X(CUDA_ERROR_NOT_INITIALIZED, "initialization error")                                                              \
-    X(CUDA_ERROR_DEINITIALIZED, "driver shutting down")                                                                \
-    X(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected")                                                      \
-    X(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal")                                                             \
-    X(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid")                                                      \
-    X(CUDA_ERROR_INVALID_CONTEXT, "invalid device context")                                                            \
-    X(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device")                        \
-    X(CUDA_ERROR_CONTEXT_ALREADY_IN_USE, "exclusive-thread device already in use by a different thread")               \
-    X(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices")                    \
-    X(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed")                                                          \
-    X(CUDA_ERROR_FILE_NOT_FOUND, "file not found")                                                                     \
-    X(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                                                            \
-    X(CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state")                              \
-    X(CUDA_ERROR_NOT_FOUND, "named symbol not found")                                                                  \
-    X(CUDA_ERROR_NOT_READY, "device not ready")                                                                        \
-    X(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")                                          \
-    X(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled")                                        \
-    X(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled")                                          \
-    X(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "cannot set while device is active in this process")                          \
-    X(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed")                                                         \
-    X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped")        \
-    X(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered memory region")              \
-    X(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks in cooperative launch")                                \
-    X(CUDA_ERROR_NOT_PERMITTED, "operation not permitted")                                                             \
-    X(CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                                                             \
-    X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing")                       \
-    X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture")                \
-    X(CUDA_ERROR_STREAM_CAPTURE_MERGE, "operation would result in a merge of separate capture sequences")              \
-    X(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not ended in the same stream as it began")                     \
-    X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work")                                        \
-    X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graph update was not performed because it included changes")          \
+#define ERRORS(X)                                                                                               \
+    X(CUDA_SUCCESS, "no error")                                                                                 \
+    X(CUDA_ERROR_INVALID_VALUE, "invalid argument")                                                             \
+    X(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")                                                                \
+    X(CUDA_ERROR_NOT_INITIALIZED, "initialization error")                                                       \
+    X(CUDA_ERROR_DEINITIALIZED, "driver shutting down")                                                         \
+    X(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected")                                               \
+    X(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal")                                                      \
+    X(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid")                                               \
+    X(CUDA_ERROR_INVALID_CONTEXT, "invalid device context")                                                     \
+    X(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device")                 \
+    X(CUDA_ERROR_CONTEXT_ALREADY_IN_USE, "exclusive-thread device already in use by a different thread")        \
+    X(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices")             \
+    X(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed")                                                   \
+    X(CUDA_ERROR_FILE_NOT_FOUND, "file not found")                                                              \
+    X(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                                                     \
+    X(CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state")                       \
+    X(CUDA_ERROR_NOT_FOUND, "named symbol not found")                                                           \
+    X(CUDA_ERROR_NOT_READY, "device not ready")                                                                 \
+    X(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")                                   \
+    X(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled")                                 \
+    X(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled")                                   \
+    X(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "cannot set while device is active in this process")                   \
+    X(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed")                                                  \
+    X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped") \
+    X(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered memory region")       \
+    X(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks in cooperative launch")                         \
+    X(CUDA_ERROR_NOT_PERMITTED, "operation not permitted")                                                      \
+    X(CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                                                      \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing")                \
+    X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture")         \
+    X(CUDA_ERROR_STREAM_CAPTURE_MERGE, "operation would result in a merge of separate capture sequences")       \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not ended in the same stream as it began")              \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work")                                 \
+    X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graph update was not performed because it included changes")   \
     X(CUDA_ERROR_UNKNOWN, "unknown error")
 
 DRIVER_API(cuGetErrorString, (CUresult error, const char **pStr), error, pStr)
 {
     NEED_VALUE(p->pStr);
     switch ((int)p->error) {
-#define X(what, said)                                                                                                  \
+#define X(what, said) \
     case what: *p->pStr = said; return CUDA_SUCCESS;
         ERRORS(X)
 #undef X
@@ -88,7 +88,7 @@ DRIVER_API(cuGetErrorName, (CUresult error, const char **pStr), error, pStr)
 {
     NEED_VALUE(p->pStr);
     switch ((int)p->error) {
-#define X(what, said)                                                                                                  \
+#define X(what, said) \
     case what: *p->pStr = #what; return CUDA_SUCCESS;
         ERRORS(X)
 #undef X

@@ -111,8 +111,7 @@ DRIVER_LAUNCH_API(cuLaunchCooperativeKernel, symbol_of(f),
     };
     uint64_t blocks = (uint64_t)p->gridDimX * p->gridDimY * p->gridDimZ;
     uint64_t threads = (uint64_t)p->blockDimX * p->blockDimY * p->blockDimZ;
-    NEED(blocks <= (uint64_t)blocks_at_once(threads, p->sharedMemBytes) * SMS,
-         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    NEED(blocks <= (uint64_t)blocks_at_once(threads, p->sharedMemBytes) * SMS, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     return launch(&kernel, stream_resolve(p->hStream, per_thread));
 }
 

@@ -1,6 +1,6 @@
 /*
- * The driver API: addresses and memory apart. An address range is a mapping without access; memory is a file without a name,
- * which can be mapped at several addresses; giving access sets the protection of the pages.
+ * The driver API: addresses and memory apart. An address range is a mapping without access; memory is a file without a
+ * name, which can be mapped at several addresses; giving access sets the protection of the pages.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -39,8 +39,8 @@ static void physical_drop(struct physical *physical)
 }
 
 DRIVER_API(cuMemGetAllocationGranularity,
-           (size_t * granularity, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags option), granularity,
-           prop, option)
+           (size_t * granularity, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags option),
+           granularity, prop, option)
 {
     NEED_VALUE(p->granularity && p->prop);
     *p->granularity = GRANULARITY;
@@ -53,8 +53,7 @@ DRIVER_API(cuMemAddressReserve,
 {
     NEED_VALUE(p->ptr && p->size && p->size % GRANULARITY == 0);
     size_t alignment = p->alignment > GRANULARITY ? p->alignment : GRANULARITY;
-    uint8_t *pages =
-        mmap(NULL, p->size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *pages = mmap(NULL, p->size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     NEED(pages != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     size_t before = (alignment - (uintptr_t)pages % alignment) % alignment;
     if (before)

@@ -13,10 +13,10 @@ static CUmemorytype memory_type(const struct memory_range *range)
 }
 
 /* Puts a value of its own type where DATA points. */
-#define ANSWER(type, value)                                                                                            \
-    do {                                                                                                               \
-        *(type *)data = (value);                                                                                       \
-        return CUDA_SUCCESS;                                                                                           \
+#define ANSWER(type, value)      \
+    do {                         \
+        *(type *)data = (value); \
+        return CUDA_SUCCESS;     \
     } while (0)
 
 static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, const struct memory_range *range,
@@ -47,8 +47,9 @@ DRIVER_API(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CU
 }
 
 /* Unlike the one above it answers for strange pointers too: with zeros. */
-DRIVER_API(cuPointerGetAttributes, (unsigned numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr),
-           numAttributes, attributes, data, ptr)
+DRIVER_API(cuPointerGetAttributes,
+           (unsigned numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr), numAttributes,
+           attributes, data, ptr)
 {
     NEED_VALUE(p->attributes && p->data);
     struct memory_range range;

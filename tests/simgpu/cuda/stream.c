@@ -9,8 +9,8 @@
 #include "cuda/need.h"
 
 /* Declares STREAM as what HANDLE means. */
-#define NEED_STREAM(stream, handle)                                                                                    \
-    CUstream stream = stream_resolve(handle, per_thread);                                                              \
+#define NEED_STREAM(stream, handle)                       \
+    CUstream stream = stream_resolve(handle, per_thread); \
     NEED(stream, CUDA_ERROR_INVALID_CONTEXT)
 
 DRIVER_API(cuStreamCreate, (CUstream * phStream, unsigned Flags), phStream, Flags)

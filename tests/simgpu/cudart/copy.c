@@ -29,8 +29,7 @@ static cudaError_t copy_async(void *to, const void *from, size_t bytes, enum cud
     switch (kind) {
     case cudaMemcpyHostToDevice: return DRIVER(PICK(cuMemcpyHtoDAsync_v2)(address(to), from, bytes, stream));
     case cudaMemcpyDeviceToHost: return DRIVER(PICK(cuMemcpyDtoHAsync_v2)(to, address(from), bytes, stream));
-    case cudaMemcpyDeviceToDevice:
-        return DRIVER(PICK(cuMemcpyDtoDAsync_v2)(address(to), address(from), bytes, stream));
+    case cudaMemcpyDeviceToDevice: return DRIVER(PICK(cuMemcpyDtoDAsync_v2)(address(to), address(from), bytes, stream));
     case cudaMemcpyHostToHost:
     case cudaMemcpyDefault: return DRIVER(PICK(cuMemcpyAsync)(address(to), address(from), bytes, stream));
     }
@@ -77,10 +76,9 @@ RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000,
                    dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream)
 {
     NEED_CONTEXT();
-    return DRIVER(PICK(cuMemcpyBatchAsync_v2)((CUdeviceptr *)(uintptr_t)p->dsts, (CUdeviceptr *)(uintptr_t)p->srcs,
-                                              (size_t *)(uintptr_t)p->sizes, p->count,
-                                              (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs,
-                                              p->stream));
+    return DRIVER(PICK(cuMemcpyBatchAsync_v2)(
+        (CUdeviceptr *)(uintptr_t)p->dsts, (CUdeviceptr *)(uintptr_t)p->srcs, (size_t *)(uintptr_t)p->sizes, p->count,
+        (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs, p->stream));
 }
 
 /* ---- symbols ---- */
@@ -185,8 +183,7 @@ RUNTIME_SYNC_API(cudaMemcpy2DToArray, v3020, v7000,
                  dst, wOffset, hOffset, src, spitch, width, height, kind)
 {
     NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape =
-        plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
+    const CUDA_MEMCPY2D shape = plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
     return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
 }
 
@@ -207,8 +204,7 @@ RUNTIME_STREAM_API(cudaMemcpy2DToArrayAsync, v3020, v7000,
                    dst, wOffset, hOffset, src, spitch, width, height, kind, stream)
 {
     NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape =
-        plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
+    const CUDA_MEMCPY2D shape = plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
     return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
 }
 
@@ -258,8 +254,8 @@ RUNTIME_SYNC_API(cudaMemset2D, v3020, v7000, (void *devPtr, size_t pitch, int va
                  devPtr, pitch, value, width, height)
 {
     NEED_CONTEXT();
-    return DRIVER(PICK_SYNC(cuMemsetD2D8_v2)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width,
-                                             p->height));
+    return DRIVER(
+        PICK_SYNC(cuMemsetD2D8_v2)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height));
 }
 
 RUNTIME_STREAM_API(cudaMemset2DAsync, v3020, v7000,
@@ -267,13 +263,12 @@ RUNTIME_STREAM_API(cudaMemset2DAsync, v3020, v7000,
                    pitch, value, width, height, stream)
 {
     NEED_CONTEXT();
-    return DRIVER(PICK(cuMemsetD2D8Async)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height,
-                                          p->stream));
+    return DRIVER(
+        PICK(cuMemsetD2D8Async)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height, p->stream));
 }
 
-RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000,
-                 (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent), pitchedDevPtr, value,
-                 extent)
+RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000, (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent),
+                 pitchedDevPtr, value, extent)
 {
     NEED_CONTEXT();
     return DRIVER(PICK_SYNC(cuMemsetD2D8_v2)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,

@@ -55,57 +55,57 @@ RUNTIME_API(cudaDeviceGetAttribute, v5000, (int *value, enum cudaDeviceAttr attr
 }
 
 /* X(field, attribute): what cudaDeviceProp has of the driver's attributes */
-#define PROPERTIES(X)                                                                                                  \
-    X(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK)                                                                  \
-    X(regsPerBlock, MAX_REGISTERS_PER_BLOCK)                                                                           \
-    X(warpSize, WARP_SIZE)                                                                                             \
-    X(memPitch, MAX_PITCH)                                                                                             \
-    X(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK)                                                                       \
-    X(maxThreadsDim[0], MAX_BLOCK_DIM_X)                                                                               \
-    X(maxThreadsDim[1], MAX_BLOCK_DIM_Y)                                                                               \
-    X(maxThreadsDim[2], MAX_BLOCK_DIM_Z)                                                                               \
-    X(maxGridSize[0], MAX_GRID_DIM_X)                                                                                  \
-    X(maxGridSize[1], MAX_GRID_DIM_Y)                                                                                  \
-    X(maxGridSize[2], MAX_GRID_DIM_Z)                                                                                  \
-    X(totalConstMem, TOTAL_CONSTANT_MEMORY)                                                                            \
-    X(major, COMPUTE_CAPABILITY_MAJOR)                                                                                 \
-    X(minor, COMPUTE_CAPABILITY_MINOR)                                                                                 \
-    X(textureAlignment, TEXTURE_ALIGNMENT)                                                                             \
-    X(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT)                                                                  \
-    X(multiProcessorCount, MULTIPROCESSOR_COUNT)                                                                       \
-    X(integrated, INTEGRATED)                                                                                          \
-    X(canMapHostMemory, CAN_MAP_HOST_MEMORY)                                                                           \
-    X(surfaceAlignment, SURFACE_ALIGNMENT)                                                                             \
-    X(concurrentKernels, CONCURRENT_KERNELS)                                                                           \
-    X(ECCEnabled, ECC_ENABLED)                                                                                         \
-    X(pciBusID, PCI_BUS_ID)                                                                                            \
-    X(pciDeviceID, PCI_DEVICE_ID)                                                                                      \
-    X(pciDomainID, PCI_DOMAIN_ID)                                                                                      \
-    X(tccDriver, TCC_DRIVER)                                                                                           \
-    X(asyncEngineCount, ASYNC_ENGINE_COUNT)                                                                            \
-    X(unifiedAddressing, UNIFIED_ADDRESSING)                                                                           \
-    X(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH)                                                                         \
-    X(l2CacheSize, L2_CACHE_SIZE)                                                                                      \
-    X(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE)                                                          \
-    X(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR)                                                     \
-    X(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED)                                                          \
-    X(globalL1CacheSupported, GLOBAL_L1_CACHE_SUPPORTED)                                                               \
-    X(localL1CacheSupported, LOCAL_L1_CACHE_SUPPORTED)                                                                 \
-    X(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)                                                \
-    X(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR)                                                         \
-    X(managedMemory, MANAGED_MEMORY)                                                                                   \
-    X(isMultiGpuBoard, MULTI_GPU_BOARD)                                                                                \
-    X(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS)                                                                    \
-    X(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS)                                                              \
-    X(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED)                                                        \
-    X(canUseHostPointerForRegisteredMem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM)                                      \
-    X(cooperativeLaunch, COOPERATIVE_LAUNCH)                                                                           \
-    X(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                                                       \
-    X(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR)                                                       \
-    X(accessPolicyMaxWindowSize, MAX_ACCESS_POLICY_WINDOW_SIZE)                                                        \
-    X(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK)                                                     \
-    X(hostRegisterSupported, HOST_REGISTER_SUPPORTED)                                                                  \
-    X(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED)                                                                    \
+#define PROPERTIES(X)                                                             \
+    X(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK)                             \
+    X(regsPerBlock, MAX_REGISTERS_PER_BLOCK)                                      \
+    X(warpSize, WARP_SIZE)                                                        \
+    X(memPitch, MAX_PITCH)                                                        \
+    X(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK)                                  \
+    X(maxThreadsDim[0], MAX_BLOCK_DIM_X)                                          \
+    X(maxThreadsDim[1], MAX_BLOCK_DIM_Y)                                          \
+    X(maxThreadsDim[2], MAX_BLOCK_DIM_Z)                                          \
+    X(maxGridSize[0], MAX_GRID_DIM_X)                                             \
+    X(maxGridSize[1], MAX_GRID_DIM_Y)                                             \
+    X(maxGridSize[2], MAX_GRID_DIM_Z)                                             \
+    X(totalConstMem, TOTAL_CONSTANT_MEMORY)                                       \
+    X(major, COMPUTE_CAPABILITY_MAJOR)                                            \
+    X(minor, COMPUTE_CAPABILITY_MINOR)                                            \
+    X(textureAlignment, TEXTURE_ALIGNMENT)                                        \
+    X(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT)                             \
+    X(multiProcessorCount, MULTIPROCESSOR_COUNT)                                  \
+    X(integrated, INTEGRATED)                                                     \
+    X(canMapHostMemory, CAN_MAP_HOST_MEMORY)                                      \
+    X(surfaceAlignment, SURFACE_ALIGNMENT)                                        \
+    X(concurrentKernels, CONCURRENT_KERNELS)                                      \
+    X(ECCEnabled, ECC_ENABLED)                                                    \
+    X(pciBusID, PCI_BUS_ID)                                                       \
+    X(pciDeviceID, PCI_DEVICE_ID)                                                 \
+    X(pciDomainID, PCI_DOMAIN_ID)                                                 \
+    X(tccDriver, TCC_DRIVER)                                                      \
+    X(asyncEngineCount, ASYNC_ENGINE_COUNT)                                       \
+    X(unifiedAddressing, UNIFIED_ADDRESSING)                                      \
+    X(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH)                                    \
+    X(l2CacheSize, L2_CACHE_SIZE)                                                 \
+    X(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE)                     \
+    X(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR)                \
+    X(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED)                     \
+    X(globalL1CacheSupported, GLOBAL_L1_CACHE_SUPPORTED)                          \
+    X(localL1CacheSupported, LOCAL_L1_CACHE_SUPPORTED)                            \
+    X(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)           \
+    X(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR)                    \
+    X(managedMemory, MANAGED_MEMORY)                                              \
+    X(isMultiGpuBoard, MULTI_GPU_BOARD)                                           \
+    X(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS)                               \
+    X(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS)                         \
+    X(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED)                   \
+    X(canUseHostPointerForRegisteredMem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) \
+    X(cooperativeLaunch, COOPERATIVE_LAUNCH)                                      \
+    X(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                  \
+    X(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR)                  \
+    X(accessPolicyMaxWindowSize, MAX_ACCESS_POLICY_WINDOW_SIZE)                   \
+    X(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK)                \
+    X(hostRegisterSupported, HOST_REGISTER_SUPPORTED)                             \
+    X(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED)                               \
     X(clusterLaunch, CLUSTER_LAUNCH)
 
 RUNTIME_API(cudaGetDeviceProperties, v12000, (struct cudaDeviceProp * prop, int device), prop, device)
@@ -117,8 +117,8 @@ RUNTIME_API(cudaGetDeviceProperties, v12000, (struct cudaDeviceProp * prop, int 
     TRY(cuDeviceTotalMem_v2(&prop->totalGlobalMem, p->device));
     TRY(cuDeviceGetUuid_v2(&prop->uuid, p->device));
     int value;
-#define X(field, attribute)                                                                                            \
-    TRY(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, p->device));                                     \
+#define X(field, attribute)                                                        \
+    TRY(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, p->device)); \
     prop->field = (__typeof__(prop->field))value;
     PROPERTIES(X)
 #undef X
@@ -198,8 +198,8 @@ RUNTIME_API(cudaDeviceCanAccessPeer, v4000, (int *canAccessPeer, int device, int
     return DRIVER(cuDeviceCanAccessPeer(p->canAccessPeer, p->device, p->peerDevice));
 }
 
-RUNTIME_API(cudaDeviceGetP2PAttribute, v8000,
-            (int *value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice), value, attr, srcDevice, dstDevice)
+RUNTIME_API(cudaDeviceGetP2PAttribute, v8000, (int *value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice),
+            value, attr, srcDevice, dstDevice)
 {
     return DRIVER(cuDeviceGetP2PAttribute(p->value, (CUdevice_P2PAttribute)p->attr, p->srcDevice, p->dstDevice));
 }

@@ -43,7 +43,8 @@ API_EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
     return cudaSuccess;
 }
 
-/* The handle that launches get is the host's function still: loading waits for the first launch, as with the real one. */
+/* The handle that launches get is the host's function still: loading waits for the first launch, as with the real one.
+ */
 API_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func)
 {
     *kernel = (cudaKernel_t)(uintptr_t)func;
@@ -57,9 +58,9 @@ RUNTIME_LAUNCH_API(cudaLaunchKernel, v7000, v7000, registry_name(func),
     NEED_CONTEXT();
     CUfunction function;
     TRY(registry_kernel(p->func, &function));
-    CUresult result = PICK(cuLaunchKernel)(function, p->gridDim.x, p->gridDim.y, p->gridDim.z, p->blockDim.x,
-                                           p->blockDim.y, p->blockDim.z, (unsigned)p->sharedMem, p->stream, p->args,
-                                           NULL);
+    CUresult result =
+        PICK(cuLaunchKernel)(function, p->gridDim.x, p->gridDim.y, p->gridDim.z, p->blockDim.x, p->blockDim.y,
+                             p->blockDim.z, (unsigned)p->sharedMem, p->stream, p->args, NULL);
     return result == CUDA_ERROR_INVALID_VALUE ? cudaErrorInvalidConfiguration : DRIVER(result);
 }
 

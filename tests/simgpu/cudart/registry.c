@@ -10,7 +10,7 @@
 
 struct fat_binary {
     const void *data;
-    CUlibrary library; /* NULL until it is needed */
+    CUlibrary library;   /* NULL until it is needed */
     struct list managed; /* struct symbol */
 };
 

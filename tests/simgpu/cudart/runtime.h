@@ -1,6 +1,6 @@
 /*
- * The runtime over the driver: as the real one, it has a device for each thread, takes that device's primary context when
- * it first needs one, and does everything else by calling the driver. Errors have the same numbers in both.
+ * The runtime over the driver: as the real one, it has a device for each thread, takes that device's primary context
+ * when it first needs one, and does everything else by calling the driver. Errors have the same numbers in both.
  *
  *     RUNTIME_API(cudaMalloc, v3020, (void **devPtr, size_t size), devPtr, size)
  *     {
@@ -9,7 +9,8 @@
  *     }
  *
  * The second argument is the version in CUPTI's name of the call. RUNTIME_STREAM_API also makes NAME_ptsz and
- * RUNTIME_SYNC_API NAME_ptds, with the version after it; PICK(cuX) is then cuX or the like of it for per-thread streams.
+ * RUNTIME_SYNC_API NAME_ptds, with the version after it; PICK(cuX) is then cuX or the like of it for per-thread
+ * streams.
  */
 #ifndef SIMGPU_CUDART_RUNTIME_H
 #define SIMGPU_CUDART_RUNTIME_H
@@ -33,71 +34,71 @@ cudaError_t runtime_primary(int device, CUcontext *context);
 /* Forgets the primary context of the device, which is about to be reset. */
 void runtime_forget(int device);
 
-#define NEED(condition, otherwise)                                                                                     \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            return otherwise;                                                                                          \
+#define NEED(condition, otherwise) \
+    do {                           \
+        if (!(condition))          \
+            return otherwise;      \
     } while (0)
 #define NEED_VALUE(condition) NEED(condition, cudaErrorInvalidValue)
-#define NEED_CONTEXT()                                                                                                 \
-    do {                                                                                                               \
-        cudaError_t context_result = runtime_need_context();                                                           \
-        NEED(context_result == cudaSuccess, context_result);                                                           \
+#define NEED_CONTEXT()                                       \
+    do {                                                     \
+        cudaError_t context_result = runtime_need_context(); \
+        NEED(context_result == cudaSuccess, context_result); \
     } while (0)
 /* Returns what is not success. */
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        cudaError_t try_result = (cudaError_t)(call);                                                                  \
-        NEED(try_result == cudaSuccess, try_result);                                                                   \
+#define TRY(call)                                     \
+    do {                                              \
+        cudaError_t try_result = (cudaError_t)(call); \
+        NEED(try_result == cudaSuccess, try_result);  \
     } while (0)
 #define DRIVER(call) ((cudaError_t)(call))
 #define PICK(name) (per_thread ? name##_ptsz : name)
 #define PICK_SYNC(name) (per_thread ? name##_ptds : name)
 
-#define RUNTIME_RUN(id, name, params, symbol, end, body)                                                               \
-    cudaError_t begun = runtime_begin();                                                                               \
-    API_RUN(cudaError_t, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##id, name, params, symbol,             \
+#define RUNTIME_RUN(id, name, params, symbol, end, body)                                                   \
+    cudaError_t begun = runtime_begin();                                                                   \
+    API_RUN(cudaError_t, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##id, name, params, symbol, \
             end(begun == cudaSuccess ? body : begun))
 
-#define RUNTIME_API_(end, name, version, arguments, ...)                                                               \
-    API_EXPORT cudaError_t CUDARTAPI name arguments;                                                                   \
-    static cudaError_t name##_body(const name##_##version##_params *p);                                                \
-    API_EXPORT cudaError_t CUDARTAPI name arguments                                                                    \
-    {                                                                                                                  \
-        const name##_##version##_params params = {__VA_ARGS__};                                                        \
-        RUNTIME_RUN(name##_##version, #name, &params, NULL, end, name##_body(&params));                                \
-    }                                                                                                                  \
+#define RUNTIME_API_(end, name, version, arguments, ...)                                \
+    API_EXPORT cudaError_t CUDARTAPI name arguments;                                    \
+    static cudaError_t name##_body(const name##_##version##_params *p);                 \
+    API_EXPORT cudaError_t CUDARTAPI name arguments                                     \
+    {                                                                                   \
+        const name##_##version##_params params = {__VA_ARGS__};                         \
+        RUNTIME_RUN(name##_##version, #name, &params, NULL, end, name##_body(&params)); \
+    }                                                                                   \
     static cudaError_t name##_body(API_UNUSED const name##_##version##_params *p)
 #define RUNTIME_API(name, version, arguments, ...) RUNTIME_API_(runtime_end, name, version, arguments, __VA_ARGS__)
 
 /* END: runtime_end, or nothing when the result is not an error of this call. */
-#define RUNTIME_API_0(end, name, version)                                                                              \
-    API_EXPORT cudaError_t CUDARTAPI name(void);                                                                       \
-    static cudaError_t name##_body(void);                                                                              \
-    API_EXPORT cudaError_t CUDARTAPI name(void)                                                                        \
-    {                                                                                                                  \
-        RUNTIME_RUN(name##_##version, #name, NULL, NULL, end, name##_body());                                          \
-    }                                                                                                                  \
+#define RUNTIME_API_0(end, name, version)                                     \
+    API_EXPORT cudaError_t CUDARTAPI name(void);                              \
+    static cudaError_t name##_body(void);                                     \
+    API_EXPORT cudaError_t CUDARTAPI name(void)                               \
+    {                                                                         \
+        RUNTIME_RUN(name##_##version, #name, NULL, NULL, end, name##_body()); \
+    }                                                                         \
     static cudaError_t name##_body(void)
 
-#define RUNTIME_ONE_OF_TWO(symbol_name, id, stem, version, is_per_thread, symbol, arguments, ...)                      \
-    API_EXPORT cudaError_t CUDARTAPI symbol_name arguments;                                                            \
-    API_EXPORT cudaError_t CUDARTAPI symbol_name arguments                                                             \
-    {                                                                                                                  \
-        const stem##_##version##_params params = {__VA_ARGS__};                                                        \
-        RUNTIME_RUN(id, #symbol_name, &params, symbol, runtime_end, stem##_body(&params, is_per_thread));              \
+#define RUNTIME_ONE_OF_TWO(symbol_name, id, stem, version, is_per_thread, symbol, arguments, ...)         \
+    API_EXPORT cudaError_t CUDARTAPI symbol_name arguments;                                               \
+    API_EXPORT cudaError_t CUDARTAPI symbol_name arguments                                                \
+    {                                                                                                     \
+        const stem##_##version##_params params = {__VA_ARGS__};                                           \
+        RUNTIME_RUN(id, #symbol_name, &params, symbol, runtime_end, stem##_body(&params, is_per_thread)); \
     }
-#define RUNTIME_TWO(suffix, name, version, thread_version, symbol, arguments, ...)                                     \
-    static cudaError_t name##_body(const name##_##version##_params *p, bool per_thread);                               \
-    RUNTIME_ONE_OF_TWO(name, name##_##version, name, version, false, symbol, arguments, __VA_ARGS__)                   \
-    RUNTIME_ONE_OF_TWO(name##suffix, name##suffix##_##thread_version, name, version, true, symbol, arguments,          \
-                       __VA_ARGS__)                                                                                    \
+#define RUNTIME_TWO(suffix, name, version, thread_version, symbol, arguments, ...)                            \
+    static cudaError_t name##_body(const name##_##version##_params *p, bool per_thread);                      \
+    RUNTIME_ONE_OF_TWO(name, name##_##version, name, version, false, symbol, arguments, __VA_ARGS__)          \
+    RUNTIME_ONE_OF_TWO(name##suffix, name##suffix##_##thread_version, name, version, true, symbol, arguments, \
+                       __VA_ARGS__)                                                                           \
     static cudaError_t name##_body(API_UNUSED const name##_##version##_params *p, API_UNUSED bool per_thread)
-#define RUNTIME_STREAM_API(name, version, thread_version, arguments, ...)                                              \
+#define RUNTIME_STREAM_API(name, version, thread_version, arguments, ...) \
     RUNTIME_TWO(_ptsz, name, version, thread_version, NULL, arguments, __VA_ARGS__)
-#define RUNTIME_SYNC_API(name, version, thread_version, arguments, ...)                                                \
+#define RUNTIME_SYNC_API(name, version, thread_version, arguments, ...) \
     RUNTIME_TWO(_ptds, name, version, thread_version, NULL, arguments, __VA_ARGS__)
-#define RUNTIME_LAUNCH_API(name, version, thread_version, symbol, arguments, ...)                                      \
+#define RUNTIME_LAUNCH_API(name, version, thread_version, symbol, arguments, ...) \
     RUNTIME_TWO(_ptsz, name, version, thread_version, symbol, arguments, __VA_ARGS__)
 
 #endif

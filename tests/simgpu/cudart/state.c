@@ -1,4 +1,5 @@
-/* What the runtime keeps: each thread's device and last error, and the primary contexts. And the calls that are only that. */
+/* What the runtime keeps: each thread's device and last error, and the primary contexts. And the calls that are only
+ * that. */
 #include <pthread.h>
 
 #include "core/device.h"
@@ -94,44 +95,44 @@ const char *cudaGetErrorString(cudaError_t error);
 const char *cudaGetErrorName(cudaError_t error);
 
 /* Errors that only the runtime has. X(what, said about it) */
-#define RUNTIME_ERRORS(X)                                                                                              \
-    X(cudaErrorInvalidConfiguration, "invalid configuration argument")                                                 \
-    X(cudaErrorInvalidSymbol, "invalid device symbol")                                                                 \
-    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                                            \
-    X(cudaErrorInvalidDeviceFunction, "invalid device function")                                                       \
+#define RUNTIME_ERRORS(X)                                                   \
+    X(cudaErrorInvalidConfiguration, "invalid configuration argument")      \
+    X(cudaErrorInvalidSymbol, "invalid device symbol")                      \
+    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy") \
+    X(cudaErrorInvalidDeviceFunction, "invalid device function")            \
     X(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version")
 
 /* The runtime's own names of errors that it shares with the driver. */
-#define SHARED_ERRORS(X)                                                                                               \
-    X(cudaSuccess)                                                                                                     \
-    X(cudaErrorInvalidValue)                                                                                           \
-    X(cudaErrorMemoryAllocation)                                                                                       \
-    X(cudaErrorInitializationError)                                                                                    \
-    X(cudaErrorNoDevice)                                                                                               \
-    X(cudaErrorInvalidDevice)                                                                                          \
-    X(cudaErrorInvalidKernelImage)                                                                                     \
-    X(cudaErrorDeviceUninitialized)                                                                                    \
-    X(cudaErrorInvalidResourceHandle)                                                                                  \
-    X(cudaErrorIllegalState)                                                                                           \
-    X(cudaErrorSymbolNotFound)                                                                                         \
-    X(cudaErrorNotReady)                                                                                               \
-    X(cudaErrorPeerAccessAlreadyEnabled)                                                                               \
-    X(cudaErrorPeerAccessNotEnabled)                                                                                   \
-    X(cudaErrorHostMemoryAlreadyRegistered)                                                                            \
-    X(cudaErrorHostMemoryNotRegistered)                                                                                \
-    X(cudaErrorCooperativeLaunchTooLarge)                                                                              \
-    X(cudaErrorNotSupported)                                                                                           \
-    X(cudaErrorStreamCaptureUnsupported)                                                                               \
-    X(cudaErrorStreamCaptureMerge)                                                                                     \
-    X(cudaErrorStreamCaptureUnmatched)                                                                                 \
-    X(cudaErrorStreamCaptureUnjoined)                                                                                  \
-    X(cudaErrorGraphExecUpdateFailure)                                                                                 \
+#define SHARED_ERRORS(X)                    \
+    X(cudaSuccess)                          \
+    X(cudaErrorInvalidValue)                \
+    X(cudaErrorMemoryAllocation)            \
+    X(cudaErrorInitializationError)         \
+    X(cudaErrorNoDevice)                    \
+    X(cudaErrorInvalidDevice)               \
+    X(cudaErrorInvalidKernelImage)          \
+    X(cudaErrorDeviceUninitialized)         \
+    X(cudaErrorInvalidResourceHandle)       \
+    X(cudaErrorIllegalState)                \
+    X(cudaErrorSymbolNotFound)              \
+    X(cudaErrorNotReady)                    \
+    X(cudaErrorPeerAccessAlreadyEnabled)    \
+    X(cudaErrorPeerAccessNotEnabled)        \
+    X(cudaErrorHostMemoryAlreadyRegistered) \
+    X(cudaErrorHostMemoryNotRegistered)     \
+    X(cudaErrorCooperativeLaunchTooLarge)   \
+    X(cudaErrorNotSupported)                \
+    X(cudaErrorStreamCaptureUnsupported)    \
+    X(cudaErrorStreamCaptureMerge)          \
+    X(cudaErrorStreamCaptureUnmatched)      \
+    X(cudaErrorStreamCaptureUnjoined)       \
+    X(cudaErrorGraphExecUpdateFailure)      \
     X(cudaErrorUnknown)
 
 API_EXPORT const char *cudaGetErrorString(cudaError_t error)
 {
     switch ((int)error) {
-#define X(what, said)                                                                                                  \
+#define X(what, said) \
     case what: return said;
         RUNTIME_ERRORS(X)
 #undef X
@@ -147,7 +148,7 @@ API_EXPORT const char *cudaGetErrorString(cudaError_t error)
 API_EXPORT const char *cudaGetErrorName(cudaError_t error)
 {
     switch ((int)error) {
-#define X(what, ...)                                                                                                   \
+#define X(what, ...) \
     case what: return #what;
         RUNTIME_ERRORS(X)
         SHARED_ERRORS(X)

@@ -51,8 +51,8 @@ RUNTIME_STREAM_API(cudaStreamAddCallback, v5000, v7000,
                    callback, userData, flags)
 {
     NEED_CONTEXT();
-    return DRIVER(PICK(cuStreamAddCallback)(p->stream, (CUstreamCallback)(void *)(uintptr_t)p->callback, p->userData,
-                                            p->flags));
+    return DRIVER(
+        PICK(cuStreamAddCallback)(p->stream, (CUstreamCallback)(void *)(uintptr_t)p->callback, p->userData, p->flags));
 }
 
 RUNTIME_STREAM_API(cudaStreamGetPriority, v5050, v7000, (cudaStream_t hStream, int *priority), hStream, priority)
@@ -131,9 +131,9 @@ RUNTIME_STREAM_API(cudaStreamUpdateCaptureDependencies, v12030, v12030,
                    stream, dependencies, dependencyData, numDependencies, flags)
 {
     NEED_CONTEXT();
-    return DRIVER(PICK(cuStreamUpdateCaptureDependencies_v2)(
-        p->stream, p->dependencies, (const CUgraphEdgeData *)(const void *)p->dependencyData, p->numDependencies,
-        p->flags));
+    return DRIVER(PICK(cuStreamUpdateCaptureDependencies_v2)(p->stream, p->dependencies,
+                                                             (const CUgraphEdgeData *)(const void *)p->dependencyData,
+                                                             p->numDependencies, p->flags));
 }
 
 RUNTIME_API(cudaThreadExchangeStreamCaptureMode, v10010, (enum cudaStreamCaptureMode * mode), mode)

@@ -44,27 +44,27 @@ const char *names_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 }
 
 /* X(result, said about it): those that can come from here */
-#define RESULTS(X)                                                                                                     \
-    X(CUPTI_SUCCESS, "no error")                                                                                       \
-    X(CUPTI_ERROR_INVALID_PARAMETER, "one or more of the parameters is invalid")                                       \
-    X(CUPTI_ERROR_INVALID_DEVICE, "the device is not a CUDA device")                                                   \
-    X(CUPTI_ERROR_INVALID_CONTEXT, "the context is NULL or invalid")                                                   \
-    X(CUPTI_ERROR_INVALID_OPERATION, "not possible here or now")                                                       \
-    X(CUPTI_ERROR_OUT_OF_MEMORY, "not enough memory")                                                                  \
-    X(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT, "the output buffer is too small")                                     \
-    X(CUPTI_ERROR_MAX_LIMIT_REACHED, "no more records")                                                                \
-    X(CUPTI_ERROR_NOT_COMPATIBLE, "not compatible with what is enabled already")                                       \
-    X(CUPTI_ERROR_NOT_INITIALIZED, "CUPTI could not be initialised")                                                   \
-    X(CUPTI_ERROR_QUEUE_EMPTY, "the queue is empty")                                                                   \
-    X(CUPTI_ERROR_INVALID_KIND, "no such kind of record")                                                              \
-    X(CUPTI_ERROR_NOT_SUPPORTED, "not supported")                                                                      \
-    X(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "somebody else has subscribed")                                  \
+#define RESULTS(X)                                                                    \
+    X(CUPTI_SUCCESS, "no error")                                                      \
+    X(CUPTI_ERROR_INVALID_PARAMETER, "one or more of the parameters is invalid")      \
+    X(CUPTI_ERROR_INVALID_DEVICE, "the device is not a CUDA device")                  \
+    X(CUPTI_ERROR_INVALID_CONTEXT, "the context is NULL or invalid")                  \
+    X(CUPTI_ERROR_INVALID_OPERATION, "not possible here or now")                      \
+    X(CUPTI_ERROR_OUT_OF_MEMORY, "not enough memory")                                 \
+    X(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT, "the output buffer is too small")    \
+    X(CUPTI_ERROR_MAX_LIMIT_REACHED, "no more records")                               \
+    X(CUPTI_ERROR_NOT_COMPATIBLE, "not compatible with what is enabled already")      \
+    X(CUPTI_ERROR_NOT_INITIALIZED, "CUPTI could not be initialised")                  \
+    X(CUPTI_ERROR_QUEUE_EMPTY, "the queue is empty")                                  \
+    X(CUPTI_ERROR_INVALID_KIND, "no such kind of record")                             \
+    X(CUPTI_ERROR_NOT_SUPPORTED, "not supported")                                     \
+    X(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "somebody else has subscribed") \
     X(CUPTI_ERROR_UNKNOWN, "unknown error")
 
 const char *names_result(CUptiResult result)
 {
     switch ((int)result) {
-#define X(what, said)                                                                                                  \
+#define X(what, said) \
     case what: return #what;
         RESULTS(X)
 #undef X
@@ -75,7 +75,7 @@ const char *names_result(CUptiResult result)
 const char *names_result_message(CUptiResult result)
 {
     switch ((int)result) {
-#define X(what, said)                                                                                                  \
+#define X(what, said) \
     case what: return said;
         RESULTS(X)
 #undef X

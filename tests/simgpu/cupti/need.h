@@ -6,10 +6,10 @@
 
 #define CUPTI_EXPORT __attribute__((visibility("default")))
 
-#define NEED(condition, otherwise)                                                                                     \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            return otherwise;                                                                                          \
+#define NEED(condition, otherwise) \
+    do {                           \
+        if (!(condition))          \
+            return otherwise;      \
     } while (0)
 #define NEED_PARAMETER(condition) NEED(condition, CUPTI_ERROR_INVALID_PARAMETER)
 

@@ -79,9 +79,24 @@ static void a_trace_cut_anywhere_is_refused(void **state)
 static void strange_values_do_no_harm(void **state)
 {
     (void)state;
-    static const char *const values[] = {
-        "-1",        "1e999", "-1e999", "9223372036854775807", "1e18",        "null",       "{}", "[]", "\"\"", "true",
-        "0.0000001", "\"x\"", "1e-999", "4294967295",          "\"\\u0000\"", "\"\\ud800\""};
+    static const char *const values[] = {"-1",
+                                         "1e999",
+                                         "-4611686018427387",
+                                         "4611686018427387",
+                                         "-1e999",
+                                         "9223372036854775807",
+                                         "1e18",
+                                         "null",
+                                         "{}",
+                                         "[]",
+                                         "\"\"",
+                                         "true",
+                                         "0.0000001",
+                                         "\"x\"",
+                                         "1e-999",
+                                         "4294967295",
+                                         "\"\\u0000\"",
+                                         "\"\\ud800\""};
     struct report_options options = {.by_grid = true, .names = REPORT_NAMES_SHORT};
     unsigned seed = 3;
     for (int round = 0; round < 1500; round++) {

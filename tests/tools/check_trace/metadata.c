@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum needed { ALWAYS, WITH_CUDA, NOT_IN_KINETO, MAY };
+enum needed { ALWAYS, WITH_CUDA, WITH_RUNTIME, NOT_IN_KINETO, MAY };
 
 static const struct {
     const char *key;
@@ -15,7 +15,7 @@ static const struct {
 } known[] = {{"schemaVersion", JSON_NUMBER, ALWAYS},
              {"deviceProperties", JSON_ARRAY, ALWAYS},
              {"cupti_version", JSON_NUMBER, WITH_CUDA},
-             {"cuda_runtime_version", JSON_NUMBER, WITH_CUDA},
+             {"cuda_runtime_version", JSON_NUMBER, WITH_RUNTIME},
              {"cuda_driver_version", JSON_NUMBER, WITH_CUDA},
              {"distributedInfo", JSON_OBJECT, MAY}, /* of a program that has a rank */
              {"displayTimeUnit", JSON_STRING, ALWAYS},
@@ -87,6 +87,7 @@ static bool is_needed(const struct trace *trace, enum needed needed)
     switch (needed) {
     case ALWAYS: return true;
     case WITH_CUDA: return trace->used_streams.count > 0;
+    case WITH_RUNTIME: return tally_of(trace, "X events of category cuda_runtime")->events > 0;
     case NOT_IN_KINETO: return !trace->kineto;
     default: return false;
     }

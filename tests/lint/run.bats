@@ -1,0 +1,81 @@
+# tests/run, the runner of the tests: whatever goes wrong in a suite is counted, and nothing is counted twice.
+
+load ../cli/common
+
+# A tree with nothing but the runner; suites are shell scripts that look like unit tests.
+unit() { # NAME LINE...
+    mkdir -p tree/tests tree/build/tests
+    cp "$root/tests/run" tree/tests
+    : >"tree/tests/$1_test.c"
+    printf '%s\n' '#!/bin/sh' "${@:2}" >"tree/build/tests/$1_test"
+    chmod +x "tree/build/tests/$1_test"
+}
+
+@test "what passes, fails and is skipped is counted, and failures are shown with what they printed" {
+    unit good 'echo 1..2' 'echo "ok 1 - one"' 'echo "ok 2 - two # SKIP no GPU"'
+    unit bad 'echo 1..2' 'echo "not ok 1 - three"' 'echo "# because"' 'echo "ok 2 - four"' 'echo words >&2' 'exit 1'
+    run -1 tree/tests/run
+    assert_line 'skipped build/tests/good_test: two: no GPU'
+    assert_line 'FAILED  build/tests/bad_test: three'
+    assert_line '        # because'
+    assert_line '        | words'
+    assert_line --index -1 '2 passed, 1 failed, 1 skipped'
+}
+
+@test "nothing but passes gives 0" {
+    unit good 'echo 1..1' 'echo "ok 1 - one"'
+    run -0 tree/tests/run
+    assert_output '1 passed, 0 failed, 0 skipped'
+}
+
+@test "a suite that crashes has failed" {
+    unit crash 'echo 1..2' 'echo "ok 1 - one"' 'kill -SEGV $$'
+    run -1 tree/tests/run
+    assert_line 'FAILED  build/tests/crash_test: the suite died by signal 11'
+    assert_line --index -1 '1 passed, 1 failed, 0 skipped'
+}
+
+@test "a suite that takes too long is ended and has failed" {
+    unit slow 'echo 1..1' 'exec sleep 60'
+    run -1 tree/tests/run -t 1
+    assert_line 'FAILED  build/tests/slow_test: the suite took longer than 1 s'
+}
+
+@test "a suite that leaves tests out has failed" {
+    unit short 'echo 1..3' 'echo "ok 1 - one"'
+    run -1 tree/tests/run
+    assert_line 'FAILED  build/tests/short_test: the suite gave 1 results of 3 planned (exit status 0)'
+}
+
+@test "a suite that is not there, or says nothing, has failed" {
+    unit silent 'exit 0'
+    unit gone
+    rm tree/build/tests/gone_test
+    run -1 tree/tests/run
+    assert_line --partial 'build/tests/silent_test: the suite gave no result'
+    assert_line --partial 'build/tests/gone_test: the suite gave no result'
+    assert_line --index -1 '0 passed, 2 failed, 0 skipped'
+}
+
+@test "a suite that fails after its last test has failed" {
+    unit late 'echo 1..1' 'echo "ok 1 - one"' 'exit 1'
+    run -1 tree/tests/run
+    assert_line 'FAILED  build/tests/late_test: the suite failed as a whole (exit status 1)'
+}
+
+@test "a pattern chooses suites; one that matches nothing is an error" {
+    unit one 'echo 1..1' 'echo "ok 1 - one"'
+    unit two 'echo 1..1' 'echo "not ok 1 - two"' 'exit 1'
+    run -0 tree/tests/run one
+    assert_output '1 passed, 0 failed, 0 skipped'
+    run -2 tree/tests/run three
+}
+
+@test "Bats files are run too" {
+    unit good 'echo 1..1' 'echo "ok 1 - one"'
+    printf '@test "fine" { true; }\n@test "not fine" { false; }\n@test "left out" { skip "no reason"; }\n' >tree/tests/a.bats
+    run -1 tree/tests/run a.bats
+    assert_line 'FAILED  tests/a.bats: not fine'
+    assert_line 'skipped tests/a.bats: left out: no reason'
+    assert_line --index -1 '1 passed, 1 failed, 1 skipped'
+}
