@@ -37,7 +37,7 @@ TOOL_LIBS := -lcjson -lz -lstdc++ -lm
 
 all: $(B)/gputrace $(B)/libgputrace.so ## build/gputrace and build/libgputrace.so, which run from there
 
--include samples/samples.mk tests/simgpu/simgpu.mk src/tool/decode/cbid.mk tests/tests.mk
+include samples/samples.mk tests/simgpu/simgpu.mk src/tool/decode/cbid.mk tests/tests.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(BASE_OBJ)
 	$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
@@ -61,20 +61,23 @@ setup: build/.setup ## installs what building and testing need, with apt-get
 build/.setup: .ci/setup
 	@.ci/setup $@
 
+# What is called from here builds with all processors, unless -j says otherwise.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 demo: setup ## traces a sample, prints its report, says how to look at it
-	@$(MAKE) --no-print-directory all samples simgpu
+	@+$(SUBMAKE) all samples simgpu
 	@samples/demo $(B)
 
 test: setup ## builds and tests everything; SAN=address,undefined or SAN=thread with sanitizers
-	@$(MAKE) --no-print-directory all samples simgpu tests check_trace
+	@+$(SUBMAKE) all samples simgpu tests check_trace
 	@tests/run -b $(B)
 
 check-samples: setup ## traces every sample, on the GPU where there is one, and compares with what it did
-	@$(MAKE) --no-print-directory all samples simgpu check_trace
+	@+$(SUBMAKE) all samples simgpu check_trace
 	@tests/run -b $(B) tests/samples/
 
 bench: setup ## measures: time to convert, and on a GPU what tracing costs the program
-	@$(MAKE) --no-print-directory all samples simgpu tests
+	@+$(SUBMAKE) all samples simgpu tests
 	@tests/bench/run $(B)
 
 lint: all ## layers, headers, exported symbols, what the library may not call, format, scripts
