@@ -2,7 +2,7 @@
 # Those of the library link with the library's objects, all others with the tool's (but its main). Other C files beside
 # them are helpers that any test of the same side may call.
 
-UNIT_SRC := $(sort $(shell find tests -name '*_test.c'))
+UNIT_SRC := $(filter-out tests/simgpu/%,$(sort $(shell find tests -name '*_test.c')))
 UNIT_TESTS := $(patsubst %_test.c,$(B)/%_test,$(UNIT_SRC))
 INJECTED_TESTS := $(filter $(B)/tests/injected/%,$(UNIT_TESTS))
 TOOL_TESTS := $(filter-out $(INJECTED_TESTS),$(UNIT_TESTS))

@@ -47,4 +47,17 @@ $(SIMGPU_DIR)/libcupti.so: $(SIMGPU_DIR)/libcupti.so.13
 $(SIMGPU_DIR)/libcuda.so $(SIMGPU_DIR)/libcudart.so $(SIMGPU_DIR)/libcupti.so:
 	ln -sf $(<F) $@
 
+# Its own tests: programs for CUDA like others, with a look at CUPTI.
+SIMGPU_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/simgpu/*_test.c))
+SIMGPU_TEST_OBJ := $(patsubst tests/simgpu/%.c,$(SIMGPU_OBJ)/%.o,$(wildcard tests/simgpu/*.c))
+$(SIMGPU_TEST_OBJ): SIMGPU_CFLAGS += -I.
+-include $(SIMGPU_TEST_OBJ:.o=.d)
+
+$(SIMGPU_TESTS): $(B)/tests/simgpu/%: $(SIMGPU_OBJ)/%.o $(SIMGPU_OBJ)/recording.o $(SIMGPU_LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -pthread -Wl,-rpath,'$$ORIGIN/../../simgpu' -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) \
+	    -lcupti -lcudart -lcuda -lsimgpu -lcmocka
+
+tests: $(SIMGPU_TESTS)
+
 .PHONY: simgpu

@@ -23,8 +23,6 @@ static const struct {
     {TRACE_SYNC, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
     {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT}, /* since 12.9 waits are resolved only with it */
     {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
-    {~UINT64_C(0), CUPTI_ACTIVITY_KIND_DEVICE},
-    {~UINT64_C(0), CUPTI_ACTIVITY_KIND_CONTEXT},
 };
 
 /* Driver calls that CUDA's runtime makes of its own accord around the program's calls, at every launch or by the
@@ -93,7 +91,27 @@ static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer
     count_dropped(context, stream);
 }
 
-int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, char *why, size_t size)
+/* Driver calls by cbid, so that calls nested in runtime calls are left out. CUPTI heeds this only before the first
+ * context (13.0), so it is done once, and the reader leaves out what was called while recording was off. */
+static void enable_driver_calls(const struct cupti *cupti)
+{
+    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
+        cupti->cuptiActivityEnableDriverApi(cbid, 1);
+    for (size_t i = 0; i < sizeof(runtimes_own) / sizeof(runtimes_own[0]); i++)
+        cupti->cuptiActivityEnableDriverApi(runtimes_own[i], 0);
+}
+
+/* What is told once, at the start or when a context is made, and needed whenever recording begins. */
+static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
+{
+    cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE);
+    cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
+    if ((trace_bits & TRACE_DRIVER) && cupti->cuptiActivityEnableDriverApi)
+        enable_driver_calls(cupti);
+}
+
+int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
+                        size_t size)
 {
     activity.cupti = cupti;
     activity.store = store;
@@ -103,10 +121,12 @@ int cupti_activity_init(const struct cupti *cupti, const struct activity_store *
     cupti->cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &zeroed_size, &zeroed);
     cupti->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
     CUptiResult result = cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
-    if (result == CUPTI_SUCCESS)
-        return 0;
-    snprintf(why, size, "CUPTI takes no buffers: %s", cupti_words(cupti, result));
-    return -1;
+    if (result != CUPTI_SUCCESS) {
+        snprintf(why, size, "CUPTI takes no buffers: %s", cupti_words(cupti, result));
+        return -1;
+    }
+    enable_lasting(cupti, trace_bits);
+    return 0;
 }
 
 static void switch_kind(CUpti_ActivityKind kind, bool on)
@@ -115,20 +135,6 @@ static void switch_kind(CUpti_ActivityKind kind, bool on)
         activity.cupti->cuptiActivityEnable(kind);
     else
         activity.cupti->cuptiActivityDisable(kind);
-}
-
-/* By cbid, so that calls nested in runtime calls are left out; an older CUPTI can only do all or none. */
-static void switch_driver_calls(bool on)
-{
-    const struct cupti *cupti = activity.cupti;
-    if (!cupti->cuptiActivityEnableDriverApi) {
-        switch_kind(CUPTI_ACTIVITY_KIND_DRIVER, on);
-        return;
-    }
-    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
-        cupti->cuptiActivityEnableDriverApi(cbid, on);
-    for (size_t i = 0; i < sizeof(runtimes_own) / sizeof(runtimes_own[0]); i++)
-        cupti->cuptiActivityEnableDriverApi(runtimes_own[i], 0);
 }
 
 void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
@@ -141,8 +147,8 @@ void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
             switch_kind(kinds[i].kind, on);
     if ((trace_bits & TRACE_GRAPH) && !graph_nodes)
         switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
-    if (trace_bits & TRACE_DRIVER)
-        switch_driver_calls(on);
+    if ((trace_bits & TRACE_DRIVER) && !cupti->cuptiActivityEnableDriverApi) /* an older CUPTI: all of them or none */
+        switch_kind(CUPTI_ACTIVITY_KIND_DRIVER, on);
     if ((trace_bits & TRACE_EVENT) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
         cupti->cuptiActivityEnableCudaEventDeviceTimestamps(on);
 }

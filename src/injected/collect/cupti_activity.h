@@ -23,8 +23,10 @@ struct activity_store {
     void (*done)(void *room, size_t used);
 };
 
-/* Gives CUPTI its buffers. Before any kind is switched on, once per process. Gives 0, or -1 with WHY filled. */
-int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, char *why, size_t size);
+/* Gives CUPTI its buffers, and switches on what must be on from the start. Once per process, before the first context.
+ * Gives 0, or -1 with WHY filled. */
+int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
+                        size_t size);
 
 /* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
 void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on);

@@ -163,7 +163,7 @@ static int start_cupti(char *why, size_t size)
     cuda_versions_read(&spool_file_header()->driver_version, &spool_file_header()->runtime_version);
     if (cupti_callbacks_init(cupti, why, size) != 0)
         return -1;
-    return cupti_activity_init(cupti, &store, why, size);
+    return cupti_activity_init(cupti, &store, (uint64_t)library.settings.trace, why, size);
 }
 
 void library_start_cuda(void)

@@ -32,10 +32,12 @@ static void activity_hand_over(struct activity_buffer *buffer)
     buffer->handed = true;
     list_remove(&activity.buffers, buffer);
     activity.handing++;
+    buffer->incomplete++; /* keeps it while the lock is let go */
     CUpti_BuffersCallbackCompleteFunc complete = activity.complete;
     pthread_mutex_unlock(&activity.lock);
     complete(NULL, 0, buffer->data, buffer->size, buffer->used);
     pthread_mutex_lock(&activity.lock);
+    buffer->incomplete--;
     if (!--activity.handing)
         pthread_cond_broadcast(&activity.changed);
     activity_free(buffer);

@@ -51,7 +51,8 @@ CUstream stream_create(CUcontext context, unsigned flags, int priority)
 
 void stream_destroy(CUstream stream)
 {
-    callbacks_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream, NULL);
+    if (stream != stream->context->null_stream && !stream->owner) /* the program's own only */
+        callbacks_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream, NULL);
     sim_lock();
     list_remove(&stream->context->streams, stream);
     work_drop(stream->tail);

@@ -1,0 +1,178 @@
+/* CUPTI's callbacks: which calls are told, in which order, with what. */
+#include "tests/unit.h"
+
+#include "recording.h"
+
+static int start(void **state)
+{
+    (void)state;
+    recording_start(1 << 16);
+    cudaFree(NULL);
+    recording_kernel();
+    return cudaDeviceSynchronize();
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    recording_clear();
+    return 0;
+}
+
+static void a_runtime_call_has_its_driver_call_inside(void **state)
+{
+    (void)state;
+    recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
+    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
+    void *memory;
+    CUDA_OK(cudaMalloc(&memory, 1000));
+    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2);
+    CUDA_OK(cudaFree(memory));
+
+    const CUpti_CallbackId expected[8][3] = {
+        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, CUPTI_API_ENTER},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, CUPTI_API_ENTER},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, CUPTI_API_EXIT},
+        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, CUPTI_API_EXIT},
+        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020, CUPTI_API_ENTER},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, CUPTI_API_ENTER},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, CUPTI_API_EXIT},
+        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020, CUPTI_API_EXIT},
+    };
+    assert_int_equal(recording_calls(), 8);
+    for (size_t i = 0; i < 8; i++) {
+        const struct recorded_call *call = recording_call(i);
+        assert_int_equal(call->domain, expected[i][0]);
+        assert_int_equal(call->cbid, expected[i][1]);
+        assert_int_equal(call->site, expected[i][2]);
+        assert_int_equal(call->correlation, recording_call(i / 4 * 4)->correlation);
+        assert_int_equal(call->context_uid, 1);
+    }
+    assert_int_not_equal(recording_call(0)->correlation, recording_call(4)->correlation);
+    assert_string_equal(recording_call(0)->name, "cudaMalloc");
+    assert_string_equal(recording_call(1)->name, "cuMemAlloc_v2");
+    assert_int_equal(recording_call(4)->first_word, (uintptr_t)memory);
+    assert_int_equal(recording_call(5)->first_word, (uintptr_t)memory);
+}
+
+static void correlation_data_goes_from_entry_to_exit(void **state)
+{
+    (void)state;
+    recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
+    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    CUDA_OK(cudaDeviceSynchronize());
+    assert_int_equal(recording_calls(), 4);
+    assert_int_equal(recording_call(3)->data, recording_call(0)->data);
+    assert_int_equal(recording_call(2)->data, recording_call(1)->data);
+    assert_int_equal(recording_call(0)->data, 1000 + recording_call(0)->correlation);
+    assert_int_equal(recording_call(1)->cbid, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2);
+}
+
+static void an_exit_tells_the_result(void **state)
+{
+    (void)state;
+    recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
+    void *memory;
+    assert_int_equal(cudaMalloc(&memory, (size_t)1 << 60), cudaErrorMemoryAllocation);
+    assert_false(recording_call(0)->has_result);
+    assert_true(recording_call(1)->has_result);
+    assert_int_equal(recording_call(1)->result, cudaErrorMemoryAllocation);
+    assert_int_equal(cudaGetLastError(), cudaErrorMemoryAllocation);
+    assert_int_equal(cudaGetLastError(), cudaSuccess);
+}
+
+static void a_launch_tells_the_kernels_name_in_both_domains(void **state)
+{
+    (void)state;
+    recording_tell_one(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+    recording_kernel();
+    assert_int_equal(recording_calls(), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(recording_call(i)->symbol, "_Z16recording_kernelv");
+}
+
+static void resources_are_told(void **state)
+{
+    (void)state;
+    recording_tell(CUPTI_CB_DOMAIN_RESOURCE);
+    cudaStream_t stream;
+    CUDA_OK(cudaStreamCreate(&stream));
+    CUDA_OK(cudaStreamDestroy(stream));
+    CUmodule module;
+    CUDA_OK(cuModuleLoadData(&module, recording_ptx));
+    CUDA_OK(cuModuleUnload(module));
+    CUcontext context;
+    CUDA_OK(cuCtxCreate_v4(&context, NULL, 0, 0));
+    CUDA_OK(cuCtxDestroy(context));
+    static const CUpti_CallbackId expected[] = {
+        CUPTI_CBID_RESOURCE_STREAM_CREATED,  CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+        CUPTI_CBID_RESOURCE_MODULE_LOADED,   CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+        CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+    };
+    assert_int_equal(recording_calls(), 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(recording_call(i)->cbid, expected[i]);
+}
+
+static void synchronisation_is_told(void **state)
+{
+    (void)state;
+    recording_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE);
+    CUDA_OK(cudaStreamSynchronize(NULL));
+    CUDA_OK(cudaDeviceSynchronize());
+    assert_int_equal(recording_calls(), 2);
+    assert_int_equal(recording_call(0)->cbid, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED);
+    assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED);
+}
+
+static void nothing_is_told_that_is_not_enabled(void **state)
+{
+    (void)state;
+    recording_kernel();
+    CUDA_OK(cudaDeviceSynchronize());
+    assert_int_equal(recording_calls(), 0);
+}
+
+static void a_process_has_one_subscriber(void **state)
+{
+    (void)state;
+    CUpti_SubscriberHandle second;
+    char name[64] = "";
+    CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+                                     .subscriberName = "second",
+                                     .oldSubscriberName = name,
+                                     .oldSubscriberSize = sizeof(name)};
+    assert_int_equal(cuptiSubscribe(&second, NULL, NULL), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    assert_int_equal(cuptiSubscribe_v2(&second, NULL, NULL, &params), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    assert_string_equal(name, "CUPTI for unnamed");
+}
+
+static void callbacks_have_the_names_of_the_headers(void **state)
+{
+    (void)state;
+    const char *name;
+    CUDA_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &name));
+    assert_string_equal(name, "cuMemAlloc_v2");
+    CUDA_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, &name));
+    assert_string_equal(name, "cudaMalloc_v3020");
+    CUDA_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, 505, &name));
+    assert_string_equal(name, "__cudaLaunchKernel_v13000");
+    assert_int_equal(cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, 100000, &name), CUPTI_ERROR_INVALID_PARAMETER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_runtime_call_has_its_driver_call_inside, clear),
+        cmocka_unit_test_teardown(correlation_data_goes_from_entry_to_exit, clear),
+        cmocka_unit_test_teardown(an_exit_tells_the_result, clear),
+        cmocka_unit_test_teardown(a_launch_tells_the_kernels_name_in_both_domains, clear),
+        cmocka_unit_test_teardown(resources_are_told, clear),
+        cmocka_unit_test_teardown(synchronisation_is_told, clear),
+        cmocka_unit_test_teardown(nothing_is_told_that_is_not_enabled, clear),
+        cmocka_unit_test_teardown(a_process_has_one_subscriber, clear),
+        cmocka_unit_test_teardown(callbacks_have_the_names_of_the_headers, clear),
+    };
+    return cmocka_run_group_tests(tests, start, NULL);
+}

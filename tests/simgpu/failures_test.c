@@ -1,0 +1,333 @@
+/* What the environment asks for: each in a process of its own, since it is read once. */
+#include "tests/unit.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "recording.h"
+
+/* In children: the line that did not hold is the exit status. */
+#define HOLDS(condition)                 \
+    do {                                 \
+        if (!(condition))                \
+            return (__LINE__ % 200) + 1; \
+    } while (0)
+
+#define EXITS(function, variable, value) assert_int_equal(recording_in_child(function, variable, value), 0)
+
+static const CUpti_ActivityKind kernels[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_INVALID};
+
+static int finds_no_device(void)
+{
+    int count = 7;
+    void *memory;
+    HOLDS(cuInit(0) == CUDA_ERROR_NO_DEVICE);
+    HOLDS(cudaGetDeviceCount(&count) == cudaErrorNoDevice);
+    HOLDS(count == 0);
+    HOLDS(cudaMalloc(&memory, 1) == cudaErrorNoDevice);
+    HOLDS(strcmp(cudaGetErrorString(cudaErrorNoDevice), "no CUDA-capable device is detected") == 0);
+    return 0;
+}
+
+static void no_device(void **state)
+{
+    (void)state;
+    EXITS(finds_no_device, "SIMGPU_NO_DEVICE", "1");
+}
+
+static int finds_three_devices(void)
+{
+    int count;
+    HOLDS(cudaGetDeviceCount(&count) == cudaSuccess && count == 3);
+    struct cudaDeviceProp properties;
+    HOLDS(cudaGetDeviceProperties(&properties, 2) == cudaSuccess);
+    HOLDS(strcmp(properties.name, "Simulated GPU") == 0 && properties.major == 9 && properties.warpSize == 32);
+    HOLDS(cudaSetDevice(2) == cudaSuccess);
+    HOLDS(cudaSetDevice(3) == cudaErrorInvalidDevice);
+    HOLDS(cudaGetDevice(&count) == cudaSuccess && count == 2);
+    return 0;
+}
+
+static void several_devices(void **state)
+{
+    (void)state;
+    EXITS(finds_three_devices, "SIMGPU_DEVICES", "3");
+}
+
+static int cannot_subscribe(void)
+{
+    CUpti_SubscriberHandle subscriber;
+    HOLDS(cuptiSubscribe(&subscriber, NULL, NULL) == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    return 0;
+}
+
+static void cupti_is_taken(void **state)
+{
+    (void)state;
+    EXITS(cannot_subscribe, "SIMGPU_CUPTI_TAKEN", "1");
+}
+
+static int runs_out_of_memory(void)
+{
+    void *memory;
+    for (int i = 0; i < 10; i++) {
+        HOLDS(cudaMalloc(&memory, 1000) == cudaSuccess);
+        HOLDS(cudaFree(memory) == cudaSuccess);
+    }
+    HOLDS(cudaMalloc(&memory, 1) == cudaErrorMemoryAllocation);
+    return 0;
+}
+
+static void memory_ends_after_so_many_bytes(void **state)
+{
+    (void)state;
+    EXITS(runs_out_of_memory, "SIMGPU_OOM_AFTER", "10000");
+}
+
+static int has_little_memory(void)
+{
+    void *memory;
+    HOLDS(cudaMalloc(&memory, 5001) == cudaErrorMemoryAllocation);
+    HOLDS(cudaMalloc(&memory, 5000) == cudaSuccess);
+    HOLDS(cudaFree(memory) == cudaSuccess);
+    HOLDS(cudaMalloc(&memory, 5000) == cudaSuccess);
+    return 0;
+}
+
+static void devices_with_little_memory(void **state)
+{
+    (void)state;
+    EXITS(has_little_memory, "SIMGPU_MEMORY", "5000");
+}
+
+static int launches_and_dies(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(SIGSEGV, &action, NULL); /* a sanitizer would have its own */
+    for (int i = 0; i < 10; i++)
+        recording_kernel();
+    return 0;
+}
+
+static void a_launch_that_crashes_and_one_that_kills(void **state)
+{
+    (void)state;
+    int status = recording_in_child(launches_and_dies, "SIMGPU_CRASH_LAUNCH", "10");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSEGV);
+    status = recording_in_child(launches_and_dies, "SIMGPU_KILL_LAUNCH", "3");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    EXITS(launches_and_dies, "SIMGPU_CRASH_LAUNCH", "11");
+}
+
+static int launches_what_never_ends(void)
+{
+    recording_start(1 << 16);
+    recording_enable(kernels);
+    for (int i = 0; i < 4; i++)
+        recording_kernel();
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    HOLDS(cudaStreamQuery(NULL) == cudaErrorNotReady);
+    recording_flush(true);
+    HOLDS(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 4);
+    const CUpti_ActivityKernel10 *last = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1);
+    const CUpti_ActivityKernel10 *hung = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 2);
+    HOLDS(last->end != 0 && hung->end == 0);
+    return 0;
+}
+
+static void a_kernel_that_never_ends_and_a_program_that_does(void **state)
+{
+    (void)state;
+    EXITS(launches_what_never_ends, "SIMGPU_HANG_KERNEL", "3");
+}
+
+static int launches_without_times(void)
+{
+    recording_start(1 << 16);
+    recording_enable(kernels);
+    for (int i = 0; i < 10; i++)
+        recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess);
+    recording_flush(false);
+    HOLDS(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 10);
+    for (size_t i = 0; i < 10; i++) {
+        const CUpti_ActivityKernel10 *kernel = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, i);
+        HOLDS((kernel->start == 0 && kernel->end == 0) == ((i + 1) % 4 == 0));
+    }
+    return 0;
+}
+
+static void kernels_without_times(void **state)
+{
+    (void)state;
+    EXITS(launches_without_times, "SIMGPU_ZERO_KERNELS", "4");
+}
+
+static int loses_records(void)
+{
+    recording_start(1 << 16);
+    recording_enable(kernels);
+    for (int i = 0; i < 100; i++)
+        recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess);
+    recording_flush(false);
+    size_t dropped = 0;
+    HOLDS(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 90);
+    HOLDS(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS && dropped == 10);
+    HOLDS(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS && dropped == 0);
+    return 0;
+}
+
+static void records_are_dropped_and_counted(void **state)
+{
+    (void)state;
+    EXITS(loses_records, "SIMGPU_DROP_RECORDS", "10");
+}
+
+static int gets_no_buffers(void)
+{
+    recording_start(0);
+    recording_enable(kernels);
+    for (int i = 0; i < 5; i++)
+        recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess);
+    size_t dropped = 0;
+    HOLDS(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS && dropped == 5);
+    return 0;
+}
+
+static void records_without_a_buffer_are_dropped_and_counted(void **state)
+{
+    (void)state;
+    EXITS(gets_no_buffers, NULL, NULL);
+}
+
+static int sees_records_of_11_8(void)
+{
+    uint32_t version;
+    HOLDS(cuptiGetVersion(&version) == CUPTI_SUCCESS && version == 18);
+    recording_start(1 << 16);
+    recording_enable(kernels);
+    recording_kernel();
+    recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess);
+    const uint8_t *buffer = recording_open_buffer();
+    HOLDS(buffer != NULL);
+    HOLDS(((const CUpti_ActivityKernel10 *)(const void *)buffer)->correlationId + 1 ==
+          ((const CUpti_ActivityKernel10 *)(const void *)(buffer + 200))->correlationId);
+    recording_flush(false);
+    HOLDS(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 2);
+    return 0;
+}
+
+static void an_older_cupti_has_shorter_records(void **state)
+{
+    (void)state;
+    EXITS(sees_records_of_11_8, "SIMGPU_CUPTI_VERSION", "18");
+}
+
+static int takes_the_time_given(void)
+{
+    recording_start(1 << 16);
+    recording_enable(kernels);
+    recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess);
+    recording_flush(false);
+    const CUpti_ActivityKernel10 *kernel = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
+    HOLDS(kernel->end - kernel->start == 1234567);
+    return 0;
+}
+
+static void kernels_take_the_time_given(void **state)
+{
+    (void)state;
+    EXITS(takes_the_time_given, "SIMGPU_KERNEL_NS", "1234567");
+}
+
+static int has_no_driver_in_a_fork(void)
+{
+    recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess);
+    pid_t child = fork();
+    if (!child) {
+        void *memory;
+        _exit(cudaMalloc(&memory, 100) == cudaErrorInitializationError ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    HOLDS(status == 0);
+    recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess); /* here all goes on */
+    return 0;
+}
+
+static void a_forked_child_has_no_driver(void **state)
+{
+    (void)state;
+    EXITS(has_no_driver_in_a_fork, NULL, NULL);
+}
+
+static int cannot_call_before_init(void)
+{
+    int count;
+    HOLDS(cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED);
+    HOLDS(cuInit(0) == CUDA_SUCCESS);
+    CUdeviceptr memory;
+    HOLDS(cuMemAlloc(&memory, 1) == CUDA_ERROR_INVALID_CONTEXT);
+    HOLDS(cuInit(1) == CUDA_ERROR_INVALID_VALUE);
+    return 0;
+}
+
+static void the_driver_wants_to_be_initialised(void **state)
+{
+    (void)state;
+    EXITS(cannot_call_before_init, NULL, NULL);
+}
+
+static int finds_entry_points(void)
+{
+    CUresult (*allocate)(CUdeviceptr *, size_t) = NULL;
+    CUdriverProcAddressQueryResult found;
+    HOLDS(cuInit(0) == CUDA_SUCCESS);
+    HOLDS(cuGetProcAddress("cuMemAlloc", (void **)&allocate, 13000, 0, &found) == CUDA_SUCCESS);
+    HOLDS(allocate == cuMemAlloc_v2 && found == CU_GET_PROC_ADDRESS_SUCCESS);
+    void *function = NULL;
+    HOLDS(cuGetProcAddress("cuCtxCreate", &function, 12000, 0, NULL) == CUDA_SUCCESS);
+    void *newer = NULL;
+    HOLDS(cuGetProcAddress("cuCtxCreate", &newer, 13000, 0, NULL) == CUDA_SUCCESS);
+    HOLDS(function && newer && function != newer);
+    HOLDS(cuGetProcAddress("cuNothing", &function, 13000, 0, &found) == CUDA_ERROR_NOT_FOUND);
+    HOLDS(function == NULL && found == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    return 0;
+}
+
+static void entry_points_are_found_by_name_and_version(void **state)
+{
+    (void)state;
+    EXITS(finds_entry_points, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_device),
+        cmocka_unit_test(several_devices),
+        cmocka_unit_test(cupti_is_taken),
+        cmocka_unit_test(memory_ends_after_so_many_bytes),
+        cmocka_unit_test(devices_with_little_memory),
+        cmocka_unit_test(a_launch_that_crashes_and_one_that_kills),
+        cmocka_unit_test(a_kernel_that_never_ends_and_a_program_that_does),
+        cmocka_unit_test(kernels_without_times),
+        cmocka_unit_test(records_are_dropped_and_counted),
+        cmocka_unit_test(records_without_a_buffer_are_dropped_and_counted),
+        cmocka_unit_test(an_older_cupti_has_shorter_records),
+        cmocka_unit_test(kernels_take_the_time_given),
+        cmocka_unit_test(a_forked_child_has_no_driver),
+        cmocka_unit_test(the_driver_wants_to_be_initialised),
+        cmocka_unit_test(entry_points_are_found_by_name_and_version),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

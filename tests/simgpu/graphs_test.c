@@ -1,0 +1,257 @@
+/* Graphs: captured and built by hand, launched, updated, and recorded by node or as a whole. */
+#include "tests/unit.h"
+
+#include "recording.h"
+
+enum { BYTES = 4096 };
+
+static uint8_t *pinned;
+static void *device;
+static cudaStream_t stream, side;
+
+static int start(void **state)
+{
+    (void)state;
+    recording_start(1 << 16);
+    return cudaMallocHost((void **)&pinned, BYTES) || cudaMalloc(&device, BYTES) || cudaStreamCreate(&stream) ||
+           cudaStreamCreate(&side);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    cudaDeviceSynchronize();
+    recording_clear();
+    return 0;
+}
+
+static void launch(cudaStream_t where)
+{
+    CUDA_OK(cudaLaunchKernel((const void *)recording_kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, where));
+}
+
+#define KINDS(...) recording_enable((const CUpti_ActivityKind[]){__VA_ARGS__, (CUpti_ActivityKind)0})
+
+/* set → kernel → copy; instantiated; the graph itself is gone. */
+static cudaGraphExec_t capture_chain(void)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CUDA_OK(cudaMemsetAsync(device, 9, BYTES, stream));
+    launch(stream);
+    CUDA_OK(cudaMemcpyAsync(pinned, device, BYTES, cudaMemcpyDeviceToHost, stream));
+    CUDA_OK(cudaStreamEndCapture(stream, &graph));
+    CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA_OK(cudaGraphDestroy(graph));
+    return exec;
+}
+
+static void capturing_does_nothing_and_launching_does_it(void **state)
+{
+    (void)state;
+    KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET);
+    memset(pinned, 0, BYTES);
+    cudaGraphExec_t exec = capture_chain();
+    CUDA_OK(cudaDeviceSynchronize());
+    recording_flush(false);
+    assert_int_equal(pinned[0], 0);
+    assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0);
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    recording_flush(false);
+    assert_int_equal(pinned[BYTES - 1], 9);
+    const CUpti_ActivityMemset4 *set = recording_get(CUPTI_ACTIVITY_KIND_MEMSET, 0);
+    const CUpti_ActivityKernel10 *kernel = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
+    const CUpti_ActivityMemcpy6 *copy = recording_get(CUPTI_ACTIVITY_KIND_MEMCPY, 0);
+    assert_non_null(set);
+    assert_non_null(kernel);
+    assert_non_null(copy);
+    assert_true(set->end <= kernel->start);
+    assert_true(kernel->end <= copy->start);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+}
+
+static void nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node(void **state)
+{
+    (void)state;
+    cudaGraphExec_t exec = capture_chain();
+    KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME);
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    recording_flush(false);
+    const CUpti_ActivityMemset4 *set = recording_get(CUPTI_ACTIVITY_KIND_MEMSET, 0);
+    const CUpti_ActivityKernel10 *kernel = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
+    const CUpti_ActivityAPI *launched =
+        recording_api(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
+    uint32_t id;
+    CUDA_OK(cuptiGetGraphExecId(exec, &id));
+    assert_int_equal(kernel->correlationId, launched->correlationId);
+    assert_int_equal(set->correlationId, launched->correlationId);
+    assert_int_equal(kernel->graphId, id);
+    assert_int_equal(set->graphId, id);
+    assert_int_not_equal(kernel->graphNodeId, 0);
+    assert_int_not_equal(kernel->graphNodeId, set->graphNodeId);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+}
+
+static void a_graph_recorded_as_a_whole_has_no_nodes(void **state)
+{
+    (void)state;
+    cudaGraphExec_t exec = capture_chain();
+    KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    for (int i = 0; i < 3; i++)
+        CUDA_OK(cudaGraphLaunch(exec, stream));
+    launch(stream);
+    CUDA_OK(cudaStreamSynchronize(stream));
+    recording_flush(false);
+    assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 3);
+    assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_MEMSET), 0);
+    assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1); /* the one outside */
+    const CUpti_ActivityGraphTrace2 *first = recording_get(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0);
+    const CUpti_ActivityGraphTrace2 *second = recording_get(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 1);
+    assert_true(first->start < first->end);
+    assert_true(first->end <= second->start);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+}
+
+static void branches_run_beside_each_other(void **state)
+{
+    (void)state;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaEvent_t fork, join;
+    CUDA_OK(cudaEventCreate(&fork));
+    CUDA_OK(cudaEventCreate(&join));
+    CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    launch(stream);
+    CUDA_OK(cudaEventRecord(fork, stream));
+    CUDA_OK(cudaStreamWaitEvent(side, fork, 0));
+    launch(stream);
+    launch(side);
+    CUDA_OK(cudaEventRecord(join, side));
+    CUDA_OK(cudaStreamWaitEvent(stream, join, 0));
+    launch(stream);
+    CUDA_OK(cudaStreamEndCapture(stream, &graph));
+    size_t nodes = 0, edges = 0;
+    CUDA_OK(cudaGraphGetNodes(graph, NULL, &nodes));
+    CUDA_OK(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+    assert_int_equal(nodes, 4);
+    assert_int_equal(edges, 4);
+    CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+    KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    recording_flush(false);
+    const CUpti_ActivityKernel10 *kernels[4];
+    for (size_t i = 0; i < 4; i++)
+        assert_non_null(kernels[i] = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, i));
+    assert_true(kernels[0]->end <= kernels[1]->start);
+    assert_int_equal(kernels[1]->start, kernels[2]->start);
+    assert_true(kernels[3]->start >= kernels[1]->end && kernels[3]->start >= kernels[2]->end);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    CUDA_OK(cudaGraphDestroy(graph));
+    CUDA_OK(cudaEventDestroy(fork));
+    CUDA_OK(cudaEventDestroy(join));
+}
+
+static void a_capture_whose_streams_do_not_come_back_fails(void **state)
+{
+    (void)state;
+    cudaGraph_t graph;
+    cudaEvent_t fork;
+    CUDA_OK(cudaEventCreate(&fork));
+    CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    launch(stream);
+    CUDA_OK(cudaEventRecord(fork, stream));
+    CUDA_OK(cudaStreamWaitEvent(side, fork, 0));
+    launch(side);
+    assert_int_equal(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
+    assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureUnjoined);
+    enum cudaStreamCaptureStatus status;
+    CUDA_OK(cudaStreamIsCapturing(side, &status));
+    assert_int_equal(status, cudaStreamCaptureStatusNone);
+    CUDA_OK(cudaEventDestroy(fork));
+}
+
+static void add_one(void *count)
+{
+    ++*(int *)count;
+}
+
+static void graphs_are_built_by_hand_in_graphs(void **state)
+{
+    (void)state;
+    int calls = 0;
+    cudaGraph_t inner, outer;
+    cudaGraphNode_t set, host, child, copy, empty;
+    cudaGraphExec_t exec;
+    const struct cudaMemsetParams fill = {
+        .dst = device, .value = 3, .elementSize = 1, .width = BYTES, .height = 1, .pitch = BYTES};
+    const struct cudaHostNodeParams call = {.fn = add_one, .userData = &calls};
+    CUDA_OK(cudaGraphCreate(&inner, 0));
+    CUDA_OK(cudaGraphAddMemsetNode(&set, inner, NULL, 0, &fill));
+    CUDA_OK(cudaGraphAddHostNode(&host, inner, &set, 1, &call));
+    CUDA_OK(cudaGraphCreate(&outer, 0));
+    CUDA_OK(cudaGraphAddEmptyNode(&empty, outer, NULL, 0));
+    CUDA_OK(cudaGraphAddChildGraphNode(&child, outer, &empty, 1, inner));
+    CUDA_OK(cudaGraphAddMemcpyNode1D(&copy, outer, &child, 1, pinned, device, BYTES, cudaMemcpyDeviceToHost));
+    CUDA_OK(cudaGraphInstantiate(&exec, outer, 0));
+    memset(pinned, 0, BYTES);
+    for (int i = 0; i < 3; i++)
+        CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    assert_int_equal(calls, 3);
+    assert_int_equal(pinned[BYTES - 1], 3);
+
+    CUDA_OK(cudaGraphExecMemcpyNodeSetParams1D(exec, copy, pinned, device, 1, cudaMemcpyDeviceToHost));
+    memset(pinned, 0, BYTES);
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    assert_int_equal(pinned[0], 3);
+    assert_int_equal(pinned[1], 0);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    CUDA_OK(cudaGraphDestroy(outer));
+    CUDA_OK(cudaGraphDestroy(inner));
+}
+
+static void an_update_needs_the_same_shape(void **state)
+{
+    (void)state;
+    cudaGraphExec_t exec = capture_chain();
+    cudaGraph_t same, other;
+    cudaGraphExecUpdateResultInfo info;
+    CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CUDA_OK(cudaMemsetAsync(device, 4, BYTES, stream));
+    launch(stream);
+    CUDA_OK(cudaMemcpyAsync(pinned, device, BYTES, cudaMemcpyDeviceToHost, stream));
+    CUDA_OK(cudaStreamEndCapture(stream, &same));
+    CUDA_OK(cudaGraphExecUpdate(exec, same, &info));
+    assert_int_equal(info.result, cudaGraphExecUpdateSuccess);
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    assert_int_equal(pinned[0], 4);
+
+    CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    launch(stream);
+    CUDA_OK(cudaStreamEndCapture(stream, &other));
+    assert_int_equal(cudaGraphExecUpdate(exec, other, &info), cudaErrorGraphExecUpdateFailure);
+    assert_int_equal(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+    CUDA_OK(cudaGraphDestroy(same));
+    CUDA_OK(cudaGraphDestroy(other));
+    CUDA_OK(cudaGraphExecDestroy(exec));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(capturing_does_nothing_and_launching_does_it, clear),
+        cmocka_unit_test_teardown(nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node, clear),
+        cmocka_unit_test_teardown(a_graph_recorded_as_a_whole_has_no_nodes, clear),
+        cmocka_unit_test_teardown(branches_run_beside_each_other, clear),
+        cmocka_unit_test_teardown(a_capture_whose_streams_do_not_come_back_fails, clear),
+        cmocka_unit_test_teardown(graphs_are_built_by_hand_in_graphs, clear),
+        cmocka_unit_test_teardown(an_update_needs_the_same_shape, clear),
+    };
+    return cmocka_run_group_tests(tests, start, NULL);
+}
