@@ -20,16 +20,27 @@ has_gpu() {
     [ -z "${GPUTRACE_SIMULATED-}" ] && [ -e /dev/nvidia0 ] && [ -n "$(nvidia-smi -L 2>/dev/null)" ]
 }
 
-# A sanitized library in a program that is not takes the sanitizer's runtime before all else; it is the program's leaks
-# that would be found then, so leaks are not looked for here but in the unit tests.
+# A sanitized library in a program that is not takes the sanitizer's runtime before all else. The samples are therefore
+# called through scripts that load it into them, and into nothing else: shells and tools do not bear it. Leaks of whole
+# programs are not looked for; the unit tests do that.
 use_sanitizer() {
-    local runtime=
+    local sample
     case $build in
-    */build/*thread*) runtime=$(gcc -print-file-name=libtsan.so) ;;
-    */build/*address*) runtime=$(gcc -print-file-name=libasan.so) ;;
+    */build/*thread*) sanitizer=$(gcc -print-file-name=libtsan.so) ;;
+    */build/*address*) sanitizer=$(gcc -print-file-name=libasan.so) ;;
+    *) return 0 ;;
     esac
-    [ -z "$runtime" ] || export LD_PRELOAD=$runtime
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+    mkdir "$BATS_TEST_TMPDIR/samples"
+    for sample in "$samples"/*; do
+        if [ ! -x "$sample" ]; then
+            cp "$sample" "$BATS_TEST_TMPDIR/samples"
+            continue
+        fi
+        printf '#!/bin/sh\nLD_PRELOAD=%s exec "%s" "$@"\n' "$sanitizer" "$sample" >"$BATS_TEST_TMPDIR/samples/${sample##*/}"
+        chmod +x "$BATS_TEST_TMPDIR/samples/${sample##*/}"
+    done
+    samples=$BATS_TEST_TMPDIR/samples
 }
 
 # Every test works in a directory of its own, which is also its TMPDIR, away from the settings of whoever runs it.
@@ -98,7 +109,10 @@ eventually() {
     done
 }
 
-# The state of a process as ps shows it, one letter.
+# The state of a process, one letter: S sleeping, T stopped. (Not by ps, which a preloaded sanitizer may hang.)
 state_of() { # PID
-    ps -o state= -p "$1" | tr -d ' '
+    local key value
+    while read -r key value; do
+        [ "$key" != State: ] || echo "${value%% *}"
+    done <"/proc/$1/status"
 }

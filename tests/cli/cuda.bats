@@ -89,7 +89,7 @@ load common
 
 @test "a program that crashes keeps its signal and leaves a trace" {
     need_simulated
-    [ -z "${LD_PRELOAD-}" ] || skip "a sanitizer takes the signal"
+    [ -z "${sanitizer-}" ] || skip "a sanitizer takes the signal"
     SIMGPU_CRASH_LAUNCH=50 run -139 "$gputrace" run "$samples/launch_loop" 100
     # What the GPU had not finished by then, or CUPTI not collected, is there without times.
     [ $(($(count kernel) + $(count gpu_in_flight))) -ge 49 ]

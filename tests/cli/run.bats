@@ -63,7 +63,7 @@ load common
     mkfifo keys
     # script(1) gives the launcher a terminal; what comes through `keys` is typed there.
     exec 8<>keys
-    beside script -qec "'$gputrace' run ./app" /dev/null <keys >screen 2>&1 8>&-
+    beside script -qec "exec '$gputrace' run ./app" /dev/null <keys >screen 2>&1 8>&-
     eventually test -s out
     printf '\003' >&8
     eventually test -s got

@@ -62,6 +62,16 @@ void recording_kernel(void);
 /* The child of a process that has not used CUDA yet. */
 int recording_in_child(int (*function)(void), const char *variable, const char *value);
 
+/* For such functions: the line that did not hold is the exit status. */
+#define HOLDS(condition)                 \
+    do {                                 \
+        if (!(condition))                \
+            return (__LINE__ % 200) + 1; \
+    } while (0)
+
+/* FUNCTION ends well in a child. */
+#define EXITS(function, variable, value) assert_int_equal(recording_in_child(function, variable, value), 0)
+
 #define CUDA_OK(call) assert_int_equal((call), 0)
 
 #endif

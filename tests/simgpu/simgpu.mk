@@ -56,7 +56,12 @@ $(SIMGPU_TEST_OBJ): SIMGPU_CFLAGS += -I.
 $(SIMGPU_TESTS): $(B)/tests/simgpu/%: $(SIMGPU_OBJ)/%.o $(SIMGPU_OBJ)/recording.o $(SIMGPU_LIBS)
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) -pthread -Wl,-rpath,'$$ORIGIN/../../simgpu' -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) \
-	    -lcupti -lcudart -lcuda -lsimgpu -lcmocka
+	    -ldl -lcupti -lcudart -lcuda -lsimgpu -lcmocka
+
+$(B)/tests/simgpu/injected.so: $(SIMGPU_OBJ)/injected.o $(SIMGPU_LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -pthread -shared -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) -lcupti -lcuda -lsimgpu
+$(B)/tests/simgpu/injection_test: $(B)/tests/simgpu/injected.so
 
 tests: $(SIMGPU_TESTS)
 

@@ -7,12 +7,13 @@
 
 #include "recording.h"
 
-enum { KERNEL_NS = 3000000 };
+/* Long enough for the launches that have to be made meanwhile, on a busy machine too. */
+enum { KERNEL_NS = 20000000 };
 
 static int start(void **state)
 {
     (void)state;
-    setenv("SIMGPU_KERNEL_NS", "3000000", 1);
+    setenv("SIMGPU_KERNEL_NS", "20000000", 1);
     recording_start(1 << 16);
     cudaFree(NULL);
     recording_kernel();
@@ -142,7 +143,7 @@ static void elapsed_time_is_that_between_two_events(void **state)
     CUDA_OK(cudaEventSynchronize(after));
     CUDA_OK(cudaEventQuery(after));
     CUDA_OK(cudaEventElapsedTime(&ms, before, after));
-    assert_true(ms >= 5.99f && ms < 100);
+    assert_true(ms >= 39.99f && ms < 1000);
     assert_int_equal(cudaEventElapsedTime(&ms, before, untimed), cudaErrorInvalidResourceHandle);
     CUDA_OK(cudaEventDestroy(before));
     CUDA_OK(cudaEventDestroy(after));

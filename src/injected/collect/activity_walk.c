@@ -84,7 +84,7 @@ static bool tell_name_of(uint32_t kind, const uint8_t *record)
 static void learn_size(struct spool_header *header, uint32_t kind, size_t bytes)
 {
     if (kind < SPOOL_CUPTI_KINDS && bytes > 0 && bytes <= UINT16_MAX)
-        header->record_bytes[kind] = (uint16_t)bytes;
+        __atomic_store_n(&header->record_bytes[kind], (uint16_t)bytes, __ATOMIC_RELAXED);
 }
 
 void activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid)
@@ -118,7 +118,8 @@ unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *
     while (at + sizeof(uint64_t) <= bytes) {
         uint32_t word = kind_at(data + at);
         uint32_t kind = word & ~SPOOL_IN_FLIGHT;
-        size_t size = kind > 0 && kind < SPOOL_CUPTI_KINDS ? header->record_bytes[kind] : 0;
+        bool known = kind > 0 && kind < SPOOL_CUPTI_KINDS;
+        size_t size = known ? __atomic_load_n(&header->record_bytes[kind], __ATOMIC_RELAXED) : 0;
         if (size == 0 || size > bytes - at)
             break;
         untimed += (word & SPOOL_IN_FLIGHT) != 0;

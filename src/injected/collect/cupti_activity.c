@@ -44,13 +44,22 @@ static struct activity {
     } in_use[BUFFERS_MAX];
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* CUPTI once it is there: the service thread looks for it before. */
+static const struct cupti *running(void)
+{
+    return __atomic_load_n(&activity.cupti, __ATOMIC_ACQUIRE);
+}
+
 static void note_taken(uint8_t *data, size_t bytes)
 {
     pthread_mutex_lock(&activity.lock);
     for (unsigned i = 0; i < BUFFERS_MAX; i++) {
-        if (activity.in_use[i].data)
+        struct buffer *buffer = &activity.in_use[i];
+        if (buffer->data)
             continue;
-        activity.in_use[i] = (struct buffer){.data = data, .bytes = bytes};
+        buffer->bytes = bytes;
+        buffer->walked = 0;
+        __atomic_store_n(&buffer->data, data, __ATOMIC_RELAXED); /* looked at without the lock */
         break;
     }
     pthread_mutex_unlock(&activity.lock);
@@ -61,7 +70,7 @@ static void note_given_back(const uint8_t *data)
     pthread_mutex_lock(&activity.lock);
     for (unsigned i = 0; i < BUFFERS_MAX; i++)
         if (activity.in_use[i].data == data)
-            activity.in_use[i] = (struct buffer){0};
+            __atomic_store_n(&activity.in_use[i].data, NULL, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&activity.lock);
 }
 
@@ -104,6 +113,8 @@ static void enable_driver_calls(const struct cupti *cupti)
 /* What is told once, at the start or when a context is made, and needed whenever recording begins. */
 static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
 {
+    if ((trace_bits & ~(uint64_t)TRACE_NVTX) == 0)
+        return; /* nothing of CUDA's is asked for */
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE);
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
     if ((trace_bits & TRACE_DRIVER) && cupti->cuptiActivityEnableDriverApi)
@@ -113,9 +124,9 @@ static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
 int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
                         size_t size)
 {
-    activity.cupti = cupti;
     activity.store = store;
     activity_walk_init(store->header(), cupti->version);
+    __atomic_store_n(&activity.cupti, cupti, __ATOMIC_RELEASE);
     uint8_t zeroed = 1;
     size_t zeroed_size = sizeof(zeroed);
     cupti->cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &zeroed_size, &zeroed);
@@ -139,7 +150,7 @@ static void switch_kind(CUpti_ActivityKind kind, bool on)
 
 void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
 {
-    const struct cupti *cupti = activity.cupti;
+    const struct cupti *cupti = running();
     if (!cupti)
         return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -155,14 +166,15 @@ void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
 
 void cupti_activity_flush(void)
 {
-    if (activity.cupti)
-        activity.cupti->cuptiActivityFlushAll(0);
+    const struct cupti *cupti = running();
+    if (cupti)
+        cupti->cuptiActivityFlushAll(0);
 }
 
 unsigned cupti_activity_gather(void)
 {
     unsigned untimed = 0;
-    if (!activity.cupti)
+    if (!running())
         return 0;
     for (unsigned i = 0; i < BUFFERS_MAX; i++) {
         struct buffer *buffer = &activity.in_use[i];

@@ -212,7 +212,8 @@ static int write_versions(struct conversion *conversion)
         return 0;
     if (write_number(conversion, "cupti_version", told->cupti_version) != 0)
         return -1;
-    if (told->runtime_version != 0 && write_number(conversion, "cuda_runtime_version", told->runtime_version) != 0)
+    /* 0: not known, as of a runtime that is linked statically. The key is there all the same: readers expect it. */
+    if (write_number(conversion, "cuda_runtime_version", told->runtime_version) != 0)
         return -1;
     return told->driver_version != 0 ? write_number(conversion, "cuda_driver_version", told->driver_version) : 0;
 }

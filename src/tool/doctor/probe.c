@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,7 +16,7 @@
 /* The answer lies in memory that both processes see; `whole` is set when it is complete. */
 struct shared {
     volatile bool whole;
-    char answer[];
+    alignas(max_align_t) char answer[];
 };
 
 static _Noreturn void be_child(void (*ask)(const void *, void *), const void *question, struct shared *shared)

@@ -71,7 +71,7 @@ static CUresult driver_start(void)
 
 CUresult driver_init(void)
 {
-    if (atomic_load(&state) == DRIVER_READY)
+    if (driver_started())
         return CUDA_SUCCESS;
     if (driver_forked())
         return CUDA_ERROR_NOT_INITIALIZED;
@@ -84,7 +84,12 @@ CUresult driver_init(void)
 bool driver_ready(void)
 {
     int now = atomic_load(&state);
-    return now == DRIVER_READY || now == DRIVER_STARTING; /* while it starts, for the tool */
+    return now == DRIVER_READY || now == DRIVER_STARTING;
+}
+
+bool driver_started(void)
+{
+    return atomic_load(&state) == DRIVER_READY;
 }
 
 bool driver_forked(void)

@@ -13,6 +13,7 @@
 enum { REGISTERS = 32 }; /* of a kernel whose image does not say */
 
 static atomic_uint images_made;
+static struct list images; /* all that ever were: functions in them may still be looked at */
 
 static char *function_name_copy(const char *name)
 {
@@ -62,9 +63,12 @@ CUresult image_load(const void *data, CUcontext context, struct image **image)
     made->context = context;
     made->data = data;
     if (!image_read(made, data)) {
-        image_unload(made);
+        free(made);
         return CUDA_ERROR_INVALID_IMAGE;
     }
+    sim_lock();
+    list_add(&images, made);
+    sim_unlock();
     image_tell(made, CUPTI_CBID_RESOURCE_MODULE_LOADED);
     *image = made;
     return CUDA_SUCCESS;

@@ -17,9 +17,9 @@ static struct {
 
 cudaError_t runtime_begin(void)
 {
-    if (driver_ready())
+    if (driver_started())
         return cudaSuccess;
-    api_hide();
+    api_hide(); /* waits for the thread that initialises it, unless it is this one */
     CUresult result = cuInit(0);
     api_show();
     return (cudaError_t)result;

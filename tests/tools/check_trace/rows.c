@@ -147,7 +147,8 @@ static void check_arrow(struct trace *trace, const struct end *start, const stru
 
 static void check_pairs(struct trace *trace)
 {
-    qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_key);
+    if (trace->arrows_count)
+        qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_key);
     for (size_t i = 0; i < trace->arrows_count;) {
         const struct end *first = &trace->arrows[i];
         size_t next = i + 1;
