@@ -16,8 +16,12 @@ simgpu=$build/simgpu
 gputrace=$build/gputrace
 check_trace=$build/tests/check_trace
 
+# Asked once for all tests of a run: starting the driver takes its time.
 has_gpu() {
-    [ -z "${GPUTRACE_SIMULATED-}" ] && [ -e /dev/nvidia0 ] && [ -n "$(nvidia-smi -L 2>/dev/null)" ]
+    local known=$BATS_RUN_TMPDIR/gpu
+    [ -z "${GPUTRACE_SIMULATED-}" ] && [ -e /dev/nvidia0 ] || return 1
+    [ -e "$known" ] || "$gputrace" doctor 2>/dev/null | grep '^ok *GPU' >"$known" || true
+    [ -s "$known" ]
 }
 
 # A sanitized library in a program that is not takes the sanitizer's runtime before all else. The samples are therefore

@@ -27,6 +27,12 @@ holds_what_was_stated() { # NAME
 @test "graphs, recorded with CUPTI 12.9" { holds_what_was_stated graphs-cupti-12.9; }
 @test "vector_add, recorded with CUPTI 11.8" { holds_what_was_stated vector_add-cupti-11.8; }
 
+@test "mangled names are in the trace, once each" {
+    convert vector_add
+    run -0 "$gputrace" report -r kernels --names=mangled --format=json trace.json
+    assert_equal "$(jq -r '.kernels[0].name' <<<"$output")" _Z10vector_addPKfS0_Pfi
+}
+
 @test "two training steps with PyTorch" {
     holds_what_was_stated train
     run -0 "$gputrace" report -r kernels --format=json trace.json

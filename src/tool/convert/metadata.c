@@ -147,6 +147,26 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     interner_release(&noting.told);
 }
 
+/* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols with one
+ * readable name the first is told. */
+static void put_symbols(const struct names *names, struct json_out *json)
+{
+    struct map told = {0};
+    json_begin_object(json);
+    for (size_t i = 0; i < names->demangled.count; i++) {
+        const struct name *readable = &names->items.items[names->demangled.items[i]];
+        const struct interned *symbol = &names->mangled.strings[i];
+        bool same = readable->length == symbol->length && memcmp(readable->text, symbol->text, symbol->length) == 0;
+        bool is_new = false;
+        if (same || !map_put(&told, names->demangled.items[i], &is_new) || !is_new)
+            continue;
+        json_key_text(json, readable->text, readable->length);
+        json_string_n(json, symbol->text, symbol->length);
+    }
+    json_end(json);
+    map_release(&told);
+}
+
 static void put_gputrace(struct conversion *conversion, struct json_out *json)
 {
     json_begin_object(json);
@@ -158,6 +178,8 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     put_losses(&conversion->losses, json);
     json_key(json, "notes");
     put_notes(conversion, json);
+    json_key(json, "symbols");
+    put_symbols(&conversion->names, json);
     json_key(json, "processes");
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++)

@@ -173,6 +173,9 @@ int trace_rename(struct trace *trace, struct trace_event *event)
     enum report_names names = trace->options->names;
     if (names == REPORT_NAMES_MANGLED && event->mangled_name != EVENT_NO_TEXT)
         event->name = event->mangled_name;
+    else if (names == REPORT_NAMES_MANGLED && event->name < trace->shown_names.count &&
+             trace->shown_names.items[event->name] != 0)
+        event->name = trace->shown_names.items[event->name] - 1;
     if (names != REPORT_NAMES_SHORT)
         return 0;
     while (trace->shown_names.count <= event->name)

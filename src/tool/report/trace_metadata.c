@@ -71,6 +71,21 @@ static int take_process(struct trace *trace, const cJSON *process)
     return 0;
 }
 
+/* {"void add<float>(int)": "_Z3addIfEvi", …}: the names that --names=mangled shows. */
+static int take_symbol(struct trace *trace, const cJSON *symbol)
+{
+    uint32_t readable, mangled;
+    if (!cJSON_IsString(symbol))
+        return 0;
+    if (take_text(trace, symbol->string, &readable) < 0 || take_text(trace, symbol->valuestring, &mangled) < 0)
+        return -1;
+    while (trace->shown_names.count <= readable)
+        if (!array_push(&trace->shown_names))
+            return -1;
+    trace->shown_names.items[readable] = mangled + 1;
+    return 0;
+}
+
 static int take_own(struct trace *trace, const cJSON *own)
 {
     const struct {
@@ -86,6 +101,11 @@ static int take_own(struct trace *trace, const cJSON *own)
     trace->losses_known = cJSON_IsObject(losses);
     for (const cJSON *loss = trace->losses_known ? losses->child : NULL; loss; loss = loss->next)
         if (take_loss(trace, loss) < 0)
+            return -1;
+    const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(own, "symbols");
+    bool wanted = trace->options->names == REPORT_NAMES_MANGLED && cJSON_IsObject(symbols);
+    for (const cJSON *symbol = wanted ? symbols->child : NULL; symbol; symbol = symbol->next)
+        if (take_symbol(trace, symbol) < 0)
             return -1;
     const cJSON *processes = cJSON_GetObjectItemCaseSensitive(own, "processes");
     for (const cJSON *process = cJSON_IsArray(processes) ? processes->child : NULL; process; process = process->next)
