@@ -45,7 +45,7 @@
     X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                             \
     X(no_room, "records dropped because the spool could not grow")                                \
     X(nested, "records dropped because a signal handler interrupted a record of the same thread") \
-    X(no_thread_room, "records dropped because a thread could not be set up")
+    X(cut_texts, "texts cut because they are longer than 16 KiB")
 
 struct spool_losses {
 #define FIELD(field, words) uint64_t field;

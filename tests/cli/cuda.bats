@@ -108,7 +108,9 @@ load common
     run -0 "$gputrace" run --cupti="$simgpu/libcupti.so.13" "$samples/vector_add"
     [ "$(count kernel)" -gt 0 ]
     echo 'no library' >libcupti.so
-    run -0 "$gputrace" run --cupti=libcupti.so "$samples/vector_add"
+    run -0 "$gputrace" run --cupti=./libcupti.so "$samples/vector_add"
+    assert_output --partial 'the libcupti that was asked for does not load'
+    [ "$(count kernel)" -gt 0 ]
 }
 
 @test "records that CUPTI dropped are in the last line" {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "wire/cupti_path.h"
 
 static struct cupti loaded;
@@ -23,6 +24,7 @@ static bool resolve(void *handle, struct cupti *cupti, const char **missing)
 }
 
 struct search {
+    const char *preferred;
     char *why;
     size_t size;
 };
@@ -32,6 +34,8 @@ static int try_file(void *context, const char *path)
 {
     struct search *search = context;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle && search->preferred && strcmp(path, search->preferred) == 0)
+        warning("the libcupti that was asked for does not load (%s): looking for another", dlerror());
     if (!handle)
         return 0;
     const char *missing;
@@ -64,11 +68,13 @@ const struct cupti *cupti_load(const char *preferred, char *why, size_t size)
     if (loaded.cuptiSubscribe)
         return &loaded;
     snprintf(why, size, "no libcupti.so was found; it comes with the CUDA toolkit (--cupti FILE names one)");
-    struct search search = {.why = why, .size = size};
+    struct search search = {.preferred = preferred, .why = why, .size = size};
     char already[sizeof(loaded.path)];
+    if (preferred && *preferred && try_file(&search, preferred))
+        return &loaded;
     if (dl_iterate_phdr(find_loaded, already) && try_file(&search, already))
         return &loaded;
-    return cupti_path_each(preferred, try_file, &search) ? &loaded : NULL;
+    return cupti_path_each(NULL, try_file, &search) ? &loaded : NULL;
 }
 
 const char *cupti_words(const struct cupti *cupti, CUptiResult result)

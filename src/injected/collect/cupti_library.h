@@ -40,7 +40,7 @@ struct cupti {
 };
 
 /*
- * Loads CUPTI: the one that the process has loaded already, else PREFERRED (may be NULL), else the first that is found
+ * Loads CUPTI: PREFERRED (may be NULL), else the one that the process has loaded already, else the first that is found
  * (wire/cupti_path.h). Gives it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried. Once
  * loaded it stays, also over a fork.
  */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "injected/record/spool_file.h"
 #include "injected/record/writer.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
@@ -26,6 +27,8 @@ static uint32_t cut(uint32_t length)
 
 static void *begin_text(enum spool_record_type type, size_t size, size_t room, const struct text *text)
 {
+    if (text->length > WRITER_TEXT_MAX)
+        __atomic_add_fetch(&spool_file_header()->losses.cut_texts, 1, __ATOMIC_RELAXED);
     return writer_begin(type, spool_record_bytes((uint32_t)size, (uint32_t)room, cut(text->length)));
 }
 

@@ -25,7 +25,8 @@ struct convert_options {
     X(unmatched_arrows, "GPU records whose launching call is not in the trace") \
     X(before_launch, "kernels that start before their launch")                  \
     X(undecoded, "records that could not be decoded")                           \
-    X(unmatched_ranges, "NVTX pops and ends without a start")
+    X(unmatched_ranges, "NVTX pops and ends without a start")                   \
+    X(cut_texts, "texts cut at 16 KiB")
 
 struct convert_losses {
 #define FIELD(field, words) uint64_t field;

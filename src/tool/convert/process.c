@@ -24,7 +24,8 @@ int process_open(struct process *process, const char *path)
     process->pid = header->pid;
     process->losses.undecoded = process->file.damaged;
     process->losses.cupti_dropped = header->losses.cupti_dropped;
-    process->losses.spool_dropped = header->losses.no_room + header->losses.nested + header->losses.no_thread_room;
+    process->losses.spool_dropped = header->losses.no_room + header->losses.nested;
+    process->losses.cut_texts = header->losses.cut_texts;
     cupti_record_sizes(process->record_bytes, header);
     return 0;
 }
