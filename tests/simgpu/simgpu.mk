@@ -53,9 +53,10 @@ SIMGPU_TEST_OBJ := $(patsubst tests/simgpu/%.c,$(SIMGPU_OBJ)/%.o,$(wildcard test
 $(SIMGPU_TEST_OBJ): SIMGPU_CFLAGS += -I.
 -include $(SIMGPU_TEST_OBJ:.o=.d)
 
+# RPATH, not RUNPATH: on a machine with a GPU, LD_LIBRARY_PATH may lead to NVIDIA's driver.
 $(SIMGPU_TESTS): $(B)/tests/simgpu/%: $(SIMGPU_OBJ)/%.o $(SIMGPU_OBJ)/recording.o $(SIMGPU_LIBS)
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -pthread -Wl,-rpath,'$$ORIGIN/../../simgpu' -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) \
+	$(CC) $(SANITIZE) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) \
 	    -ldl -lcupti -lcudart -lcuda -lsimgpu -lcmocka
 
 $(B)/tests/simgpu/injected.so: $(SIMGPU_OBJ)/injected.o $(SIMGPU_LIBS)
