@@ -21,7 +21,7 @@ only_names_of() { # OURS NVIDIA'S
     names "$simgpu/$1" >"$BATS_TEST_TMPDIR/ours"
     names "$toolkit/$2" >"$BATS_TEST_TMPDIR/theirs"
     [ -s "$BATS_TEST_TMPDIR/ours" ]
-    run -0 comm -23 "$BATS_TEST_TMPDIR/ours" "$BATS_TEST_TMPDIR/theirs"
+    LC_ALL=C run -0 comm -23 "$BATS_TEST_TMPDIR/ours" "$BATS_TEST_TMPDIR/theirs"
     assert_output ''
 }
 

@@ -27,7 +27,8 @@ $(SIMGPU_OBJ)/%.o: tests/simgpu/%.c tests/simgpu/simgpu.mk | toolkit
 
 -include $(foreach room,$(SIMGPU_ROOMS),$(patsubst %.o,%.d,$(call simgpu_objects,$(room))))
 
-SIMGPU_LINK = $(CC) $(SANITIZE) -pthread -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -L$(SIMGPU_DIR)
+# RPATH, not RUNPATH: on a machine with a GPU, LD_LIBRARY_PATH may lead to NVIDIA's driver.
+SIMGPU_LINK = $(CC) $(SANITIZE) -pthread -shared -Wl,-soname,$(@F) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -L$(SIMGPU_DIR)
 
 $(SIMGPU_DIR)/libsimgpu.so: $(call simgpu_objects,core)
 	$(SIMGPU_LINK) -o $@ $^ -ldl
@@ -53,7 +54,7 @@ SIMGPU_TEST_OBJ := $(patsubst tests/simgpu/%.c,$(SIMGPU_OBJ)/%.o,$(wildcard test
 $(SIMGPU_TEST_OBJ): SIMGPU_CFLAGS += -I.
 -include $(SIMGPU_TEST_OBJ:.o=.d)
 
-# RPATH, not RUNPATH: on a machine with a GPU, LD_LIBRARY_PATH may lead to NVIDIA's driver.
+# RPATH here too.
 $(SIMGPU_TESTS): $(B)/tests/simgpu/%: $(SIMGPU_OBJ)/%.o $(SIMGPU_OBJ)/recording.o $(SIMGPU_LIBS)
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) \
