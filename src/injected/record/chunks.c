@@ -25,7 +25,6 @@ static struct stock {
     uint64_t sequence;
     uint32_t generation;
     bool open;
-    bool no_room;
     bool told;
 } stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .generation = 1};
 
@@ -105,7 +104,6 @@ static struct spool_chunk *grow(void)
     struct spool_chunk *chunk = spool_file_grow();
     if (!chunk && stock.open)
         tell_no_room(errno);
-    __atomic_store_n(&stock.no_room, chunk == NULL, __ATOMIC_RELAXED);
     return chunk;
 }
 
