@@ -2,11 +2,12 @@
  * threads: eight host threads, each with a stream and NVTX ranges of its own, all at once.
  *
  * A correct trace holds: eight rows of threads named "worker 0" … "worker 7", each with one range "work" around its
- * "step" ranges, all of its API calls on it; eight rows of streams; and arrows that lead from a thread's calls to its
- * own stream alone.
+ * "step" ranges, all of its API calls on it; eight rows of streams, named "stream of worker 0" …, below a GPU named
+ * "the workers' GPU"; and arrows that lead from a thread's calls to its own stream alone.
  */
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +51,10 @@ static void *work(void *argument)
     int *device, *host;
     cudaStream_t stream;
     CALL(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    char stream_name[48];
+    snprintf(stream_name, sizeof(stream_name), "stream of %s", name);
+    nvtxNameCudaStreamA(stream, stream_name);
+    did_name_row(stream_name);
     CALL(cudaMalloc((void **)&device, bytes));
     did_allocate("Device", bytes);
     CALL(cudaMallocHost((void **)&host, bytes));
@@ -71,6 +76,7 @@ int main()
     pthread_t workers[WORKERS];
     int numbers[WORKERS];
     CHECK(cudaSetDevice(0)); /* starts CUDA, and the tracer with it, before the threads race for it */
+    nvtxNameCudaDeviceA(0, "the workers' GPU");
     for (int i = 0; i < WORKERS; i++) {
         numbers[i] = i;
         if (pthread_create(&workers[i], nullptr, work, &numbers[i]) != 0) {

@@ -85,6 +85,7 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
 
 @test "threads" {
     traces "$samples/threads"
+    jq -e '[.traceEvents[] | select(.name == "process_name") | .args.name] | any(contains("the workers\u0027 GPU"))' "$trace"
 }
 
 @test "devices" {
