@@ -14,8 +14,8 @@
 static bool recording;
 
 /* Begins a record of STRUCTURE that ends with TEXT; sets its length and copies it. */
-#define begin_with_text(record, type, message)                                                              \
-    (((record) = begin_text((type), sizeof(*(record)), sizeof((record)->text), &(message)))                 \
+#define begin_with_text(record, type, time, message)                                                        \
+    (((record) = begin_text((type), (time), sizeof(*(record)), sizeof((record)->text), &(message)))         \
          ? ((record)->length = cut((message).length),                                                       \
             (void)((record)->length ? memcpy((record)->text, (message).bytes, (record)->length) : NULL), 1) \
          : 0)
@@ -25,20 +25,19 @@ static uint32_t cut(uint32_t length)
     return length < WRITER_TEXT_MAX ? length : WRITER_TEXT_MAX;
 }
 
-static void *begin_text(enum spool_record_type type, size_t size, size_t room, const struct text *text)
+static void *begin_text(enum spool_record_type type, uint64_t time, size_t size, size_t room, const struct text *text)
 {
     if (text->length > WRITER_TEXT_MAX)
         __atomic_add_fetch(&spool_file_header()->losses.cut_texts, 1, __ATOMIC_RELAXED);
-    return writer_begin(type, spool_record_bytes((uint32_t)size, (uint32_t)room, cut(text->length)));
+    return writer_begin(type, spool_record_bytes((uint32_t)size, (uint32_t)room, cut(text->length)), time);
 }
 
 static void record_memory(void *data, const struct memory_event *event)
 {
     (void)data;
-    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), event->time);
     if (!record)
         return;
-    record->head.time = event->time;
     record->address = event->address;
     record->size = event->size;
     record->pool = event->pool;
@@ -56,10 +55,9 @@ static void record_memory(void *data, const struct memory_event *event)
 static void record_context(void *data, const struct context_event *event)
 {
     (void)data;
-    struct spool_context *record = writer_begin(SPOOL_RECORD_CONTEXT, sizeof(*record));
+    struct spool_context *record = writer_begin(SPOOL_RECORD_CONTEXT, sizeof(*record), event->time);
     if (!record)
         return;
-    record->head.time = event->time;
     record->head.flags = event->destroyed ? SPOOL_DESTROYED : SPOOL_CREATED;
     record->handle = event->handle;
     record->context = event->context;
@@ -70,10 +68,9 @@ static void record_context(void *data, const struct context_event *event)
 static void record_stream(void *data, const struct stream_event *event)
 {
     (void)data;
-    struct spool_stream *record = writer_begin(SPOOL_RECORD_STREAM, sizeof(*record));
+    struct spool_stream *record = writer_begin(SPOOL_RECORD_STREAM, sizeof(*record), event->time);
     if (!record)
         return;
-    record->head.time = event->time;
     record->head.flags = event->destroyed ? SPOOL_DESTROYED : SPOOL_CREATED;
     record->handle = event->handle;
     record->context = event->context;
@@ -90,9 +87,8 @@ static void record_nvtx(void *data, const struct nvtx_event *event)
         return;
     struct text message = event->string ? (struct text){0} : event->message;
     struct spool_nvtx_event *record;
-    if (!begin_with_text(record, SPOOL_RECORD_NVTX_EVENT, message))
+    if (!begin_with_text(record, SPOOL_RECORD_NVTX_EVENT, event->time, message))
         return;
-    record->head.time = event->time;
     record->head.flags = (uint16_t)event->what;
     record->range = event->range;
     record->payload = event->payload;
@@ -108,9 +104,8 @@ static void record_nvtx(void *data, const struct nvtx_event *event)
 static void record_domain(const struct nvtx_name_event *event)
 {
     struct spool_nvtx_domain *record;
-    if (!begin_with_text(record, SPOOL_RECORD_NVTX_DOMAIN, event->text))
+    if (!begin_with_text(record, SPOOL_RECORD_NVTX_DOMAIN, clock_now(), event->text))
         return;
-    record->head.time = clock_now();
     record->domain = event->domain;
     writer_commit(&record->head);
 }
@@ -118,9 +113,8 @@ static void record_domain(const struct nvtx_name_event *event)
 static void record_string(const struct nvtx_name_event *event)
 {
     struct spool_nvtx_string *record;
-    if (!begin_with_text(record, SPOOL_RECORD_NVTX_STRING, event->text))
+    if (!begin_with_text(record, SPOOL_RECORD_NVTX_STRING, clock_now(), event->text))
         return;
-    record->head.time = clock_now();
     record->domain = event->domain;
     record->string = event->number;
     writer_commit(&record->head);
@@ -129,9 +123,8 @@ static void record_string(const struct nvtx_name_event *event)
 static void record_category(const struct nvtx_name_event *event)
 {
     struct spool_nvtx_category *record;
-    if (!begin_with_text(record, SPOOL_RECORD_NVTX_CATEGORY, event->text))
+    if (!begin_with_text(record, SPOOL_RECORD_NVTX_CATEGORY, clock_now(), event->text))
         return;
-    record->head.time = clock_now();
     record->domain = event->domain;
     record->category = event->number;
     writer_commit(&record->head);
@@ -140,9 +133,8 @@ static void record_category(const struct nvtx_name_event *event)
 static void record_thread(const struct nvtx_name_event *event)
 {
     struct spool_thread_name *record;
-    if (!begin_with_text(record, SPOOL_RECORD_THREAD_NAME, event->text))
+    if (!begin_with_text(record, SPOOL_RECORD_THREAD_NAME, clock_now(), event->text))
         return;
-    record->head.time = clock_now();
     record->head.flags = SPOOL_THREAD_NAME_NVTX;
     record->thread = event->number;
     writer_commit(&record->head);
@@ -151,9 +143,8 @@ static void record_thread(const struct nvtx_name_event *event)
 static void record_object(const struct nvtx_name_event *event)
 {
     struct spool_nvtx_name *record;
-    if (!begin_with_text(record, SPOOL_RECORD_NVTX_NAME, event->text))
+    if (!begin_with_text(record, SPOOL_RECORD_NVTX_NAME, clock_now(), event->text))
         return;
-    record->head.time = clock_now();
     record->object = event->object;
     record->what = event->what;
     record->stream = event->stream;
@@ -175,9 +166,8 @@ static void record_pointer_name(void *data, const struct pointer_name_event *eve
 {
     (void)data;
     struct spool_pointer_name *record;
-    if (!begin_with_text(record, SPOOL_RECORD_POINTER_NAME, event->text))
+    if (!begin_with_text(record, SPOOL_RECORD_POINTER_NAME, clock_now(), event->text))
         return;
-    record->head.time = clock_now();
     record->pointer = (uint64_t)(uintptr_t)event->pointer;
     writer_commit(&record->head);
 }
@@ -201,9 +191,8 @@ void recorder_switch(bool on, const char *reason)
     __atomic_store_n(&recording, on, __ATOMIC_RELAXED);
     struct text text = {reason, (uint32_t)strlen(reason)};
     struct spool_capture *record;
-    if (!begin_with_text(record, SPOOL_RECORD_CAPTURE, text))
+    if (!begin_with_text(record, SPOOL_RECORD_CAPTURE, clock_now(), text))
         return;
-    record->head.time = clock_now();
     record->head.flags = on;
     writer_commit(&record->head);
 }
@@ -219,9 +208,8 @@ void recorder_note(uint16_t flags, const char *format, ...)
     if (text.length >= sizeof(words))
         text.length = sizeof(words) - 1;
     struct spool_note *record;
-    if (!begin_with_text(record, SPOOL_RECORD_NOTE, text))
+    if (!begin_with_text(record, SPOOL_RECORD_NOTE, clock_now(), text))
         return;
-    record->head.time = clock_now();
     record->head.flags = flags;
     writer_commit(&record->head);
 }

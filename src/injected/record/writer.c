@@ -82,7 +82,7 @@ static bool renew(struct writer *mine)
     return true;
 }
 
-void *writer_begin(enum spool_record_type type, uint32_t bytes)
+void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
 {
     struct writer *mine = &this_writer;
     if (mine->busy) {
@@ -99,7 +99,7 @@ void *writer_begin(enum spool_record_type type, uint32_t bytes)
     }
     char *at = chunk_data(mine->chunk) + mine->used;
     memset(at, 0, bytes); /* room that was used before is not blank */
-    *(struct spool_record *)at = (struct spool_record){.type = (uint16_t)type, .bytes = bytes};
+    *(struct spool_record *)at = (struct spool_record){.type = (uint16_t)type, .bytes = bytes, .time = time};
     return at;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Each thread's own records: the way from a happening to bytes that survive the process.
  *
- *     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+ *     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), clock_now());
  *     if (record) { ...fill...; writer_commit(&record->head); }
  *
  * A thread writes into its own chunk without a lock; a record becomes visible as a whole. A signal handler that comes
@@ -17,8 +17,8 @@
 /* Texts longer than this are cut: 16 KiB name anything. */
 #define WRITER_TEXT_MAX (UINT32_C(16) << 10)
 
-/* Room for a record of BYTES, zeroed but for its head; NULL: not recorded, and counted. */
-void *writer_begin(enum spool_record_type type, uint32_t bytes);
+/* Room for a record of BYTES at TIME (CLOCK_REALTIME, ns), zeroed but for its head; NULL: not recorded, and counted. */
+void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
 
 /* Makes the record last begun by this thread visible. */
 void writer_commit(struct spool_record *record);

@@ -25,7 +25,7 @@ static int remove_spool(void **state)
 
 static void write_memory(uint64_t address)
 {
-    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
     assert_non_null(record);
     record->address = address;
     record->thread = writer_thread();
@@ -35,7 +35,7 @@ static void write_memory(uint64_t address)
 static void a_record_is_seen_when_it_is_committed(void **state)
 {
     (void)state;
-    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
     record->address = 42;
     struct reading before = read_spool(directory, getpid());
     assert_int_equal(count_records(&before, SPOOL_RECORD_MEMORY), 0);
@@ -104,7 +104,7 @@ static void threads_lose_nothing_and_keep_their_order(void **state)
 static void interrupt(int signal)
 {
     (void)signal;
-    assert_null(writer_begin(SPOOL_RECORD_MEMORY, sizeof(struct spool_memory)));
+    assert_null(writer_begin(SPOOL_RECORD_MEMORY, sizeof(struct spool_memory), 1));
 }
 
 static void a_handler_in_the_midst_of_a_record_is_turned_away_and_counted(void **state)
@@ -112,7 +112,7 @@ static void a_handler_in_the_midst_of_a_record_is_turned_away_and_counted(void *
     (void)state;
     signal(SIGUSR1, interrupt);
     uint64_t before = spool_file_header()->losses.nested;
-    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record));
+    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
     raise(SIGUSR1);
     record->address = 43;
     writer_commit(&record->head);
