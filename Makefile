@@ -29,13 +29,13 @@ BASE_OBJ := $(call objects,$(BASE_SRC))
 LIB_OBJ := $(call objects,$(LIB_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/tool/cli/main.o
-TOOL_LIBS := -lcjson -lz -lstdc++ -lm
+TOOL_LIBS := -ldw -lelf -lcjson -lz -lstdc++ -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: $(B)/gputrace $(B)/libgputrace.so ## build/gputrace and build/libgputrace.so, which run from there
+all: $(B)/gputrace $(B)/libgputrace.so plugins ## build/gputrace, build/libgputrace.so and plugins, which run from there
 
 include samples/samples.mk tests/simgpu/simgpu.mk src/tool/decode/cbid.mk tests/tests.mk
 
@@ -49,6 +49,9 @@ $(B)/libgputrace.so: $(LIB_OBJ) $(BASE_OBJ) src/injected/entry/exports.map
 $(B)/obj/%.o: %.c Makefile | toolkit
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+
+# What exceptions of C++ pass through on their way to the program.
+$(addprefix $(B)/obj/src/injected/,allocator/refusal.o entry/allocator_doors.o): ALL_CFLAGS += -fexceptions
 
 -include $(patsubst %.o,%.d,$(BASE_OBJ) $(LIB_OBJ) $(TOOL_OBJ))
 
@@ -91,6 +94,7 @@ fmt: ## formats the sources with clang-format
 MAN := $(sort $(wildcard man/*.[1-8]))
 HEADERS := $(sort $(wildcard include/gputrace/*.h))
 INSTALLED = 755:$(B)/gputrace:bin/gputrace 755:$(B)/libgputrace.so:lib/libgputrace.so \
+    $(foreach plugin,$(filter-out %/empty.so,$(PLUGINS)),755:$(plugin):lib/gputrace/$(notdir $(plugin))) \
     $(foreach header,$(HEADERS),644:$(header):$(header)) \
     $(foreach page,$(MAN),644:$(page):share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
     644:src/tool/cli/completion.bash:share/bash-completion/completions/gputrace \

@@ -11,11 +11,12 @@ SHARED_CUDART := -cudart shared -Xlinker --enable-new-dtags,-rpath,$(CUDA_HOME)/
 
 SAMPLES_CUDA := $(patsubst samples/%.cu,$(SAMPLES)/%,$(sort $(wildcard samples/*.cu)))
 SAMPLES_STATIC := $(addprefix $(SAMPLES)/,vector_add_static graphs_static)
-SAMPLES_PER_THREAD := $(SAMPLES)/launches_per_thread
-SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx no_cuda)
-SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py
+SAMPLES_PER_THREAD := $(addprefix $(SAMPLES)/,launches_per_thread callbacks_per_thread)
+SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx nvtx_all no_cuda pooled)
+SAMPLES_CXX := $(SAMPLES)/nvtx_cpp
+SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py
 
-samples: $(SAMPLES_ALL) ## the sample programs, in build/samples
+samples: $(SAMPLES_ALL) plugins ## the sample programs and plugins, in build/samples
 
 $(SAMPLES_CUDA): $(SAMPLES)/%: samples/%.cu
 	$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $<
@@ -29,7 +30,26 @@ $(SAMPLES_PER_THREAD): $(SAMPLES)/%_per_thread: samples/%.cu
 $(SAMPLES_C): $(SAMPLES)/%: samples/%.c
 	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -isystem $(CUDA_HOME)/include -pthread -o $@ $< $(SAMPLE_LIBS) -ldl
 
+# With a copy of NVTX's code of its own, as every shared library that uses it has.
+$(SAMPLES)/libnvtx_all.so: samples/nvtx_all_library.c samples/nvtx_all_library.h samples/samples.mk | $(SAMPLES)/.exists
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -isystem $(CUDA_HOME)/include -fPIC -shared -Wl,-soname,libnvtx_all.so \
+	    -o $@ $< -ldl
+$(SAMPLES)/nvtx_all: SAMPLE_LIBS := -Isamples/opencl -L$(SAMPLES) -lnvtx_all -L$(CUDA_HOME)/lib64 -lcudart \
+    -L$(CUDA_HOME)/lib64/stubs -lcuda -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64'
+$(SAMPLES)/nvtx_all: $(SAMPLES)/libnvtx_all.so samples/nvtx_all_library.h samples/opencl/CL/cl.h
+
+$(SAMPLES_CXX): $(SAMPLES)/%: samples/%.cpp
+	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wconversion -Werror -Iinclude -isystem $(CUDA_HOME)/include -pthread \
+	    -o $@ $< -ldl
+
 $(SAMPLES)/driver: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda
+# Linked with the library, as programs that use allocator.h are; a sanitizer that is in it comes when it is run.
+$(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -L$(B) -lgputrace -Wl,-rpath,'$$ORIGIN/..' \
+    $(if $(SAN),-Wl$(comma)--unresolved-symbols=ignore-in-shared-libs)
+$(SAMPLES)/pooled: $(B)/libgputrace.so include/gputrace/allocator.h
+$(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile leaks): SHARED_CUDART += -L$(CUDA_HOME)/lib64/stubs -lcuda
+$(addprefix $(SAMPLES)/,callbacks callbacks_per_thread): $(wildcard samples/callbacks*.h)
+$(SAMPLES)/races: $(wildcard samples/races*.h)
 
 $(SAMPLES)/train.py: samples/train.py
 	cp $< $@
@@ -39,6 +59,18 @@ $(SAMPLES)/.exists:
 	@mkdir -p $(@D)
 	@touch $@
 
+# Plugins: NAME.so is made of NAME.c and of what is beside it as NAME_*.c. They include gputrace's headers, nothing of CUDA's.
+PLUGIN_FILES := $(wildcard samples/plugins/*.[ch])
+PLUGIN_NAMES := $(foreach name,$(patsubst samples/plugins/%.c,%,$(filter %.c,$(PLUGIN_FILES))),$(if $(findstring _,$(name)),,$(name)))
+PLUGINS := $(PLUGIN_NAMES:%=$(SAMPLES)/plugins/%.so)
+
+plugins: $(PLUGINS)
+
+$(PLUGINS): $(SAMPLES)/plugins/%.so: $(PLUGIN_FILES) $(wildcard include/gputrace/*.h) samples/samples.mk
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(SANITIZE) -fPIC -fvisibility=hidden -Iinclude -pthread -shared \
+	    $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(filter samples/plugins/$*.c samples/plugins/$*_%.c,$^)
+
 include tests/tools/tools.mk
 
-.PHONY: samples
+.PHONY: samples plugins

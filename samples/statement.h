@@ -176,6 +176,14 @@ static inline void did_release(const char *kind, uint64_t bytes)
     pthread_mutex_unlock(&statement.lock);
 }
 
+/* What was just allocated stays so until the end. */
+static inline void did_leak(const char *kind, uint64_t bytes)
+{
+    char what[sizeof(statement.line->what)];
+    snprintf(what, sizeof(what), "leak %s", kind);
+    state_range(what, 1, 1, true, bytes);
+}
+
 /* The name that a call's text begins with: up to its arguments, without what it is qualified by. */
 static inline void statement_name(char *name, size_t size, const char *text)
 {
@@ -253,6 +261,19 @@ static inline void did_range(const char *name)
 {
     state("nvtx push \"%s\"", name);
     state_count("pushes", 1);
+}
+
+/* Phases of compilation, and the steps of the just-in-time compiler. */
+static inline void did_compile_range(const char *name, uint64_t least, uint64_t most)
+{
+    char what[sizeof(statement.line->what)];
+    snprintf(what, sizeof(what), "compilation \"%s\"", name);
+    state_range(what, least, most, false, 0);
+}
+
+static inline void did_compile(const char *name, uint64_t count)
+{
+    did_compile_range(name, count, count);
 }
 
 /* Prints the statement. What did not happen at all is stated too: without kernels, the trace must not hold any. */

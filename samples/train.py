@@ -3,6 +3,7 @@
 
     gputrace run --capture-range=cudaProfilerApi train.py --steps 100
     train.py --steps 100 --profile table.json
+    train.py --steps 100 --allocator /usr/local/lib/libgputrace.so
 
 The second form runs the same loop under torch.profiler and writes what it saw of each kernel: its count and total time.
 Both look at the same steps: warm-up, which loads kernels and tunes libraries, comes before, and cudaProfilerStart marks
@@ -10,11 +11,19 @@ its end. So both see the same kernels, as often; tests/samples/compare_kernels c
 
 A correct trace holds the ranges "step", "forward", "backward" and "optimizer" once a step, and in each the calls that
 start its kernels. The kernels are PyTorch's own affair; the comparison tells whether they are all there.
+
+The third form takes all memory from gputrace's allocator (gputrace-allocator(3)) instead of PyTorch's own, which must
+not change a single loss; at the end it prints what the allocator counted. With --deterministic two runs are equal to the
+last bit, with --losses every step's loss is printed. --graph captures a step in a CUDA graph once and launches that.
+tests/samples/compare_allocators compares losses, speed, and the peak in the report of a trace.
 """
 import argparse
+import ctypes
 import json
+import os
 import sys
 import tempfile
+import time
 
 try:
     import torch
@@ -38,13 +47,14 @@ class Model(torch.nn.Module):
 
 
 class Training:
-    def __init__(self, device):
+    def __init__(self, device, graph=False):
         torch.manual_seed(1)
         self.device = device
         self.model = Model().to(device)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, capturable=graph)
         self.inputs = torch.randn(BATCH, TOKENS, WIDTH).pin_memory()
         self.labels = torch.randint(CLASSES, (BATCH,)).pin_memory()
+        self.losses = []
 
     def step(self):
         with torch.cuda.nvtx.range("step"):
@@ -57,20 +67,109 @@ class Training:
                 loss.backward()
             with torch.cuda.nvtx.range("optimizer"):
                 self.optimizer.step()
-        return loss
+        return loss.detach()
 
     def steps(self, count):
-        for _ in range(count):
-            loss = self.step()
+        """Gives the seconds that they took."""
+        begun = time.perf_counter()
+        self.losses = [self.step() for _ in range(count)]
         torch.cuda.synchronize()
-        return loss
+        return time.perf_counter() - begun
 
 
-def plain(training, steps):
+class GraphTraining(Training):
+    """A step is captured once, when all is warm; then each is a launch of that graph."""
+
+    def __init__(self, device):
+        super().__init__(device, graph=True)
+        self.graph = None
+
+    def capture(self):
+        self.graph = torch.cuda.CUDAGraph()
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(self.graph):
+            self.loss = super().step()
+
+    def warm_up(self, count):
+        """In a stream of its own, as PyTorch wants it before a capture."""
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(count):
+                super().step()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.capture()
+
+    def step(self):
+        self.graph.replay()
+        return self.loss.clone()
+
+
+# --- gputrace's allocator ---
+
+
+class Figure(ctypes.Structure):
+    """struct gputrace_allocator_figure"""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("current", "peak", "total", "freed")]
+
+
+class Stats(ctypes.Structure):
+    """struct gputrace_allocator_stats"""
+
+    _fields_ = [(name, Figure) for name in ("allocations", "allocated_bytes", "held_bytes")] + [
+        (name, ctypes.c_uint64) for name in ("failures", "retries", "unknown_frees", "failed_frees", "reserved_bytes",
+                                             "reserved_peak", "limit", "device_bytes")
+    ] + [("reserved", ctypes.c_uint64 * 8)]
+
+
+class Allocator:
+    """PyTorch takes all memory of GPUs from the library; before the first of it is needed."""
+
+    HOOKS = {
+        "set_reset_fn": "gputrace_allocator_trim",
+        "set_memory_fraction_fn": "gputrace_allocator_set_fraction",
+        "set_base_alloc_fn": "gputrace_allocator_base",
+        "set_record_stream_fn": "gputrace_allocator_record_stream",
+        "set_begin_allocate_to_pool": "gputrace_allocator_begin_pool",
+        "set_end_allocate_to_pool_fn": "gputrace_allocator_end_pool",
+        "set_release_pool": "gputrace_allocator_release_pool",
+    }
+
+    def __init__(self, path):
+        memory = torch.cuda.memory
+        self.library = ctypes.CDLL(path)
+        self.pluggable = memory.CUDAPluggableAllocator(path, "gputrace_torch_malloc", "gputrace_free")
+        for setter, function in self.HOOKS.items():
+            address = ctypes.cast(getattr(self.library, function), ctypes.c_void_p).value
+            getattr(self.pluggable.allocator(), setter)(address)
+        memory.change_current_allocator(self.pluggable)
+
+    def print_stats(self, device):
+        stats = Stats()
+        if self.library.gputrace_allocator_stats(device, ctypes.byref(stats)) != 0:
+            sys.exit(f"train.py: the allocator does not know device {device}")
+        print(f"allocator held_bytes peak {stats.held_bytes.peak} current {stats.held_bytes.current} "
+              f"total {stats.held_bytes.total}")
+        print(f"allocator allocated_bytes peak {stats.allocated_bytes.peak} allocations {stats.allocations.total}")
+        print(f"allocator reserved_peak {stats.reserved_peak} failures {stats.failures} "
+              f"unknown_frees {stats.unknown_frees} failed_frees {stats.failed_frees}")
+
+
+# --- ways to run it ---
+
+
+def plain(training, steps, losses):
     torch.cuda.profiler.start()
-    loss = training.steps(steps)
+    seconds = training.steps(steps)
     torch.cuda.profiler.stop()
-    print(f"loss {loss.item():.4f} after {steps} steps")
+    values = [loss.item() for loss in training.losses]
+    if losses:
+        for i, value in enumerate(values):
+            print(f"loss of step {i + 1}: {value!r}")
+    print(f"loss {values[-1]!r} after {steps} steps in {seconds:.6f} s")
+    if isinstance(training, GraphTraining):
+        return
     for name in ("step", "forward", "backward", "optimizer"):
         print(f'expect nvtx push "{name}" {steps}')
     print("expect devices 1")
@@ -101,24 +200,52 @@ def profiled(training, steps, path):
     print(f"{steps} steps under torch.profiler, kernels in {path}")
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description="a PyTorch training loop to trace")
     parser.add_argument("--steps", type=int, default=10, help="steps that are recorded (10)")
     parser.add_argument("--warm-up", type=int, default=10, help="steps before that (10)")
     parser.add_argument("--profile", metavar="OUT.json", help="run under torch.profiler, and write its kernels there")
+    parser.add_argument("--allocator", metavar="LIBRARY", help="take memory from this libgputrace.so")
+    parser.add_argument("--fraction", type=float, help="of the GPU's memory that may be used")
+    parser.add_argument("--graph", action="store_true", help="capture a step in a CUDA graph and launch that")
+    parser.add_argument("--deterministic", action="store_true", help="every run gives the same losses")
+    parser.add_argument("--losses", action="store_true", help="print the loss of each step")
     options = parser.parse_args()
     if options.steps < 1 or options.warm_up < 0:
         parser.error("--steps must be 1 or more, --warm-up 0 or more")
+    if options.profile and options.graph:
+        parser.error("--profile and --graph exclude each other")
+    return options
+
+
+def deterministic():
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+
+
+def main():
+    options = parse()
     if not torch.cuda.is_available():
         sys.exit("train.py: PyTorch finds no CUDA device")
+    if options.deterministic:
+        deterministic()
+    allocator = Allocator(os.path.abspath(options.allocator)) if options.allocator else None
+    if options.fraction is not None:
+        torch.cuda.set_per_process_memory_fraction(options.fraction)
 
-    training = Training(torch.device("cuda"))
-    if options.warm_up:
+    device = torch.device("cuda", 0)
+    training = GraphTraining(device) if options.graph else Training(device)
+    if options.graph:
+        training.warm_up(max(options.warm_up, 3))
+    elif options.warm_up:
         training.steps(options.warm_up)
     if options.profile:
         profiled(training, options.steps, options.profile)
     else:
-        plain(training, options.steps)
+        plain(training, options.steps, options.losses)
+    if allocator:
+        allocator.print_stats(0)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 UNIT_SRC := $(filter-out tests/simgpu/%,$(sort $(shell find tests -name '*_test.c')))
 UNIT_TESTS := $(patsubst %_test.c,$(B)/%_test,$(UNIT_SRC))
 INJECTED_TESTS := $(filter $(B)/tests/injected/%,$(UNIT_TESTS))
-TOOL_TESTS := $(filter-out $(INJECTED_TESTS),$(UNIT_TESTS))
+PLUGIN_TESTS := $(filter $(B)/tests/samples/plugins/%,$(UNIT_TESTS))
+TOOL_TESTS := $(filter-out $(INJECTED_TESTS) $(PLUGIN_TESTS),$(UNIT_TESTS))
 HELPER_SRC := $(filter-out $(UNIT_SRC),$(sort $(shell find tests/base tests/wire tests/tool tests/injected -name '*.c' 2>/dev/null)))
 INJECTED_HELPERS := $(call objects,$(filter tests/injected/%,$(HELPER_SRC)))
 TOOL_HELPERS := $(call objects,$(filter-out tests/injected/%,$(HELPER_SRC)))
@@ -14,7 +15,7 @@ TOOL_HELPERS := $(call objects,$(filter-out tests/injected/%,$(HELPER_SRC)))
 TEST_PROGRAM_SRC := $(call sources,tests/bench tests/fuzz)
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_PROGRAM_SRC))
 
-TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC))
+TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/injected/*.c))
 $(TEST_OBJ): INCLUDES := -I. $(INCLUDES)
 -include $(TEST_OBJ:.o=.d)
 
@@ -36,6 +37,38 @@ $(INJECTED_TESTS): $(B)/%: $(B)/obj/%.o $(B)/obj/injected_helpers.a $(B)/obj/inj
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl -lcmocka
 
-tests: $(UNIT_TESTS) $(TEST_PROGRAMS)
+# Those of a plugin, tests/samples/plugins/PLUGIN_WHAT_test.c, link with its objects and nothing of gputrace's.
+plugin_objects = $(call objects,$(wildcard samples/plugins/$(1).c samples/plugins/$(1)_*.c))
+define plugin_tests
+$(filter $(B)/tests/samples/plugins/$(1)_%,$(PLUGIN_TESTS)): $(B)/%: $(B)/obj/%.o $(call plugin_objects,$(1))
+	@mkdir -p $$(@D)
+	$$(CC) $$(SANITIZE) -pthread -o $$@ $$^ -ldl -lcmocka
+-include $(patsubst %.o,%.d,$(call plugin_objects,$(1)))
+endef
+$(foreach plugin,$(PLUGIN_NAMES),$(eval $(call plugin_tests,$(plugin))))
+
+# Programs that measure parts of the library.
+INJECTED_BENCH := $(patsubst %.c,$(B)/%,$(call sources,tests/bench/injected))
+$(INJECTED_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/injected.a
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl
+
+# Programs for a GPU, to measure on.
+BENCH_CUDA := $(patsubst %.cu,$(B)/%,$(sort $(wildcard tests/bench/*.cu)))
+$(BENCH_CUDA): $(B)/%: %.cu $(wildcard include/gputrace/*.h) samples/samples.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $< -ldl
+
+# Programs in C++ that call the library as PyTorch does, and stand in for a piece of it.
+TORCH_TESTS := $(addprefix $(B)/tests/injected/allocator/,torch_calls libc10.so)
+$(B)/tests/injected/allocator/torch_calls: tests/injected/allocator/torch_calls.cc include/gputrace/allocator.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra -Werror $(SANITIZE) -Iinclude -o $@ $< -ldl
+
+$(B)/tests/injected/allocator/libc10.so: tests/injected/allocator/libc10.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra -Werror $(SANITIZE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+
+tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(INJECTED_BENCH) $(BENCH_CUDA)
 
 .PHONY: tests

@@ -11,17 +11,41 @@
  *     $ gputrace run --capture-range=api ./program
  *
  * Everything is in this header: there is no library to link. A program that does not run under `gputrace run` pays one
- * look at the environment and from then on a load and an indirect call; nothing is loaded and nothing happens.
+ * look at the environment and from then on a load and a comparison; nothing is loaded and nothing happens.
  *
  * gputrace_start()   records from here on.
  * gputrace_stop()    records no more. What the GPU has not finished by then is not waited for: synchronise first when
  *                    it belongs to the part that matters.
  * gputrace_active()  1 while the program is being recorded, 0 otherwise.
  *
+ * gputrace_access(pointer, bytes, mode, stream)
+ *                    the work that is put into STREAM next reads, writes or both (GPUTRACE_READ, GPUTRACE_WRITE,
+ *                    GPUTRACE_READ_WRITE) BYTES of memory from POINTER on. Nobody but the program knows what memory a
+ *                    kernel uses: say it just before each launch, once for each piece of memory. STREAM is a
+ *                    cudaStream_t or CUstream, as the launch is given it. Plugins are told (callbacks.h): `hazards`
+ *                    finds kernels that are in each other's way. Gives 1 when one of them asks for it, else 0.
+ *
+ *     gputrace_access(input, bytes, GPUTRACE_READ, stream);
+ *     gputrace_access(output, bytes, GPUTRACE_WRITE, stream);
+ *     scale<<<blocks, threads, 0, stream>>>(output, input, count);
+ *
+ * gputrace_device_range_start(message, stream), gputrace_device_range_end(range, stream)
+ *                    a range in STREAM: it starts on the GPU when the work that was put into the stream before the
+ *                    start is done, and ends when that before the end is. In the trace it is a slice on the stream's
+ *                    row. Start gives the range's number for end, which may come from another thread, or in another
+ *                    stream; 0 when it is not recorded, which end may be given too. STREAM is a cudaStream_t or
+ *                    CUstream; 0 is the default stream that the program is compiled for. Not while the stream is
+ *                    captured into a graph: that is refused, and the user is told. It needs CUPTI of CUDA 12.8 or
+ *                    newer, costs two events recorded, and makes nothing wait.
+ *
+ *     uint64_t range = gputrace_device_range_start("forward", stream);
+ *     ...launches into stream...
+ *     gputrace_device_range_end(range, stream);
+ *
  * With `--capture-range=api` nothing is recorded before the first gputrace_start(). Without it recording is on from the
  * beginning, and gputrace_stop() and gputrace_start() cut a pause into it. Calls do not nest: two starts need one stop.
- * All three may be called from any thread, at any time, before CUDA and NVTX are used as well; they change no CUDA
- * state and they keep errno.
+ * All may be called from any thread, at any time, before CUDA and NVTX are used as well; they change no CUDA state and
+ * they keep errno.
  *
  * Needs C99 or C++11, GCC or Clang, Linux. With a glibc older than 2.34, link with -ldl for dlopen().
  */
@@ -30,6 +54,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,12 +63,19 @@
 extern "C" {
 #endif
 
-/* From here to gputrace_call(): not for callers. */
-typedef int (*gputrace_function)(void);
+/* How memory is used. The numbers are those of enum gputrace_access_mode in callbacks.h, which may be included too. */
+enum { GPUTRACE_READ = 1, GPUTRACE_WRITE = 2, GPUTRACE_READ_WRITE = 3 };
 
-static inline int gputrace_nothing(void)
+/* From here to gputrace_call(): not for callers. */
+typedef void (*gputrace_function)(void);
+typedef int (*gputrace_control_function)(void);
+typedef int (*gputrace_access_function)(const void *pointer, size_t bytes, int mode, void *stream);
+typedef uint64_t (*gputrace_range_start_function)(const char *message, void *stream);
+typedef void (*gputrace_range_end_function)(uint64_t range, void *stream);
+
+/* Stands for every function where there is no gputrace. */
+static inline void gputrace_nothing(void)
 {
-    return 0;
 }
 
 /* The library that gputrace put into this process (or will, with the first CUDA or NVTX call) exports the functions. */
@@ -57,16 +90,24 @@ static inline gputrace_function gputrace_look_up(const char *name)
     return function;
 }
 
-/* Threads that come here together look up the same answer, so it does not matter whose is kept. */
-static inline int gputrace_call(gputrace_function *kept, const char *name)
+/* The function of that name, looked up once. Threads that come here together look up the same answer, so it does not
+ * matter whose is kept. */
+static inline gputrace_function gputrace_find(gputrace_function *kept, const char *name)
 {
     gputrace_function function = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
-    int error = errno;
     if (!function) {
         function = gputrace_look_up(name);
         __atomic_store_n(kept, function, __ATOMIC_RELEASE);
     }
-    int result = function();
+    return function;
+}
+
+static inline int gputrace_call(gputrace_function *kept, const char *name)
+{
+    int error = errno, result = 0;
+    gputrace_function function = gputrace_find(kept, name);
+    if (function != gputrace_nothing)
+        result = ((gputrace_control_function)function)();
     errno = error;
     return result;
 }
@@ -87,6 +128,49 @@ static inline int gputrace_active(void)
 {
     static gputrace_function kept;
     return gputrace_call(&kept, "gputrace_active") > 0;
+}
+
+static inline int gputrace_access(const void *pointer, size_t bytes, int mode, void *stream)
+{
+    static gputrace_function kept;
+    int error = errno, result = 0;
+    gputrace_function function = gputrace_find(&kept, "gputrace_access");
+    if (function != gputrace_nothing)
+        result = ((gputrace_access_function)function)(pointer, bytes, mode, stream);
+    errno = error;
+    return result;
+}
+
+/* With `nvcc --default-stream per-thread` the default stream is the thread's own, number 2. */
+static inline void *gputrace_stream(void *stream)
+{
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+    return stream ? stream : (void *)(uintptr_t)2;
+#else
+    return stream;
+#endif
+}
+
+static inline uint64_t gputrace_device_range_start(const char *message, void *stream)
+{
+    static gputrace_function kept;
+    int error = errno;
+    uint64_t range = 0;
+    gputrace_function function = gputrace_find(&kept, "gputrace_device_range_start");
+    if (function != gputrace_nothing)
+        range = ((gputrace_range_start_function)function)(message, gputrace_stream(stream));
+    errno = error;
+    return range;
+}
+
+static inline void gputrace_device_range_end(uint64_t range, void *stream)
+{
+    static gputrace_function kept;
+    int error = errno;
+    gputrace_function function = range ? gputrace_find(&kept, "gputrace_device_range_end") : gputrace_nothing;
+    if (function != gputrace_nothing)
+        ((gputrace_range_end_function)function)(range, gputrace_stream(stream));
+    errno = error;
 }
 
 #ifdef __cplusplus

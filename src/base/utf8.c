@@ -1,6 +1,5 @@
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static size_t size_by_first_byte(unsigned char first)
@@ -66,6 +65,35 @@ size_t utf8_from_wide(char *out, size_t room, const wchar_t *text)
     for (; *text; text++) {
         char character[4];
         size_t size = encode(character, (uint32_t)*text);
+        if (size > room - used)
+            break;
+        memcpy(out + used, character, size);
+        used += size;
+    }
+    return used;
+}
+
+/* The character at UNITS[*AT], which moves on: two halves of UTF-16 are one. */
+static uint32_t unit_character(const char *units, size_t count, size_t width, size_t *at)
+{
+    uint32_t first = 0, second = 0;
+    memcpy(&first, units + *at * width, width);
+    ++*at;
+    if (width != 2 || first < 0xd800 || first > 0xdbff || *at == count)
+        return first;
+    memcpy(&second, units + *at * width, width);
+    if (second < 0xdc00 || second > 0xdfff)
+        return first;
+    ++*at;
+    return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+}
+
+size_t utf8_from_units(char *out, size_t room, const void *units, size_t count, size_t width)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < count;) {
+        char character[4];
+        size_t size = encode(character, unit_character(units, count, width, &at));
         if (size > room - used)
             break;
         memcpy(out + used, character, size);

@@ -5,6 +5,7 @@
 #define GPUTRACE_BASE_UTF8_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <wchar.h>
 
 /* U+FFFD, what stands for bytes that are no character. */
@@ -16,5 +17,8 @@ size_t utf8_size(const char *text, size_t length);
 /* Writes the wide string (UTF-32 here) as UTF-8 into ROOM bytes, without a final NUL, cut between characters.
  * Gives the bytes written. No allocation, no locale. */
 size_t utf8_from_wide(char *out, size_t room, const wchar_t *text);
+
+/* The same of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
+size_t utf8_from_units(char *out, size_t room, const void *units, size_t count, size_t width);
 
 #endif

@@ -10,17 +10,21 @@
 #include <stdint.h>
 
 /*      field            variable                     what it holds */
-#define SETTINGS_TEXTS(X)                                                                                           \
-    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: do nothing at all */ \
-    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                         \
-    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                \
-    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */
+#define SETTINGS_TEXTS(X)                                                                                             \
+    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: do nothing at all */   \
+    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                           \
+    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                  \
+    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */        \
+    X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */ \
+    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                \
+    X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */
 #define SETTINGS_NUMBERS(X)                                                                                      \
     X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                      \
     X(graph_nodes, "GPUTRACE_GRAPH_NODES")    /* 1: a record for each node; 0: one for each graph launch */      \
     X(start_at, "GPUTRACE_START_AT")          /* ns of CLOCK_REALTIME: nothing is recorded before; 0: at once */ \
     X(stop_at, "GPUTRACE_STOP_AT")            /* ns of CLOCK_REALTIME: nothing is recorded after; 0: never */    \
     X(flush_interval_ms, "GPUTRACE_FLUSH_MS") /* how often GPU times are collected */                            \
+    X(backtrace, "GPUTRACE_BACKTRACE")        /* enum backtrace */                                               \
     X(verbose, "GPUTRACE_VERBOSE")            /* enum log_level */
 
 struct settings {
@@ -31,6 +35,9 @@ struct settings {
     SETTINGS_NUMBERS(FIELD)
 #undef FIELD
 };
+
+/* Of what the call stacks are kept. */
+enum backtrace { BACKTRACE_NONE = 0, BACKTRACE_ALLOCATIONS = 1 };
 
 /* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
  *      bit      name on the command line, on by default, what it is */
@@ -46,6 +53,7 @@ struct settings {
     X(GRAPH, "graph", 1, "CUDA graphs")                                       \
     X(MEMORY, "memory", 1, "allocations and releases")                        \
     X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                        \
+    X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs") \
     X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")
 
 enum trace_index {

@@ -29,6 +29,9 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "wire/spool_nvtx.h"
+#include "wire/spool_record.h"
+
 #define SPOOL_MAGIC "GPUTRACE" /* 8 bytes, no NUL */
 #define SPOOL_VERSION 1u
 #define SPOOL_HEADER_BYTES 4096u
@@ -107,14 +110,6 @@ struct spool_chunk {
 };
 static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned");
 
-/* Our own records: this head, then the fields of its type, then texts. Sizes are multiples of 8. */
-struct spool_record {
-    uint16_t type;  /* enum spool_record_type */
-    uint16_t flags; /* of the type; 0 where it tells of none */
-    uint32_t bytes; /* the whole record with padding */
-    uint64_t time;  /* CLOCK_REALTIME, ns */
-};
-
 /*      type            struct */
 #define SPOOL_RECORD_TYPES(X)             \
     X(POINTER_NAME, spool_pointer_name)   \
@@ -128,7 +123,20 @@ struct spool_record {
     X(NVTX_STRING, spool_nvtx_string)     \
     X(NVTX_CATEGORY, spool_nvtx_category) \
     X(NVTX_NAME, spool_nvtx_name)         \
-    X(NVTX_EVENT, spool_nvtx_event)
+    X(NVTX_EVENT, spool_nvtx_event)       \
+    X(PHASE, spool_phase)                 \
+    X(PLUGIN, spool_plugin)               \
+    X(PLUGIN_TIME, spool_plugin_time)     \
+    X(PLUGIN_WINDOW, spool_plugin_window) \
+    X(PLUGIN_EVENT, spool_plugin_event)   \
+    X(PLUGIN_LINE, spool_plugin_line)     \
+    X(STACK, spool_stack)                 \
+    X(MAPPING, spool_mapping)             \
+    X(DEVICE_RANGE, spool_device_range)   \
+    X(NVTX_PLAIN, spool_nvtx_plain)       \
+    X(NVTX_RESOURCE, spool_nvtx_resource) \
+    X(NVTX_RECORDED, spool_nvtx_recorded) \
+    SPOOL_NVTX_EXTENSION_TYPES(X)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -224,7 +232,7 @@ struct spool_memory {
     int32_t result;           /* CUresult: 0 done, else the operation failed and memory is as before */
     uint16_t operation;       /* enum spool_memory_operation */
     uint16_t kind;            /* enum spool_memory_kind */
-    uint32_t reserved;
+    uint32_t stack;           /* number of a spool_stack: where it was asked for; 0: not kept */
 };
 #define SPOOL_NO_DEVICE UINT32_MAX
 #define SPOOL_NO_STREAM UINT32_MAX
@@ -259,7 +267,6 @@ enum spool_nvtx_object {
     SPOOL_NVTX_CONTEXT,    /* CUcontext */
     SPOOL_NVTX_STREAM,     /* CUstream / cudaStream_t */
     SPOOL_NVTX_CUDA_EVENT, /* CUevent / cudaEvent_t */
-    SPOOL_NVTX_RESOURCE,   /* nvtxResourceAttributes_t's identifier */
 };
 struct spool_nvtx_name {
     struct spool_record head;
@@ -276,10 +283,14 @@ enum spool_nvtx_what {
     SPOOL_NVTX_START,
     SPOOL_NVTX_END,
     SPOOL_NVTX_MARK,
+    SPOOL_NVTX_ACQUIRE, /* of a synchronisation object: the thread wants it … */
+    SPOOL_NVTX_ACQUIRED,
+    SPOOL_NVTX_ACQUIRE_FAILED,
+    SPOOL_NVTX_RELEASE,
 };
 struct spool_nvtx_event {
     struct spool_record head; /* flags: enum spool_nvtx_what */
-    uint64_t range;           /* START and END: the id given to the program, unique in the process; else 0 */
+    uint64_t range;           /* START, END: the id given to the program; ACQUIRE … RELEASE: the object's; else 0 */
     uint64_t payload;         /* bits of the value, as payload_type tells */
     uint32_t domain;
     uint32_t category;     /* 0: none */
@@ -289,6 +300,138 @@ struct spool_nvtx_event {
     uint32_t string;       /* registered message, 0: the text below, if any */
     uint32_t length;
     char text[8]; /* may be of length 0; the record then ends with these 8 bytes */
+};
+
+/* The same for the many that have neither range nor category, colour and payload: half the bytes. */
+struct spool_nvtx_plain {
+    struct spool_record head; /* flags: enum spool_nvtx_what */
+    uint32_t domain;
+    uint32_t string; /* as above */
+    uint32_t length;
+    char text[4];
+};
+
+/* A resource, or a synchronisation object, which NVTX gives a name; later (flags 1) it is destroyed, told by its number
+ * alone. What OpenCL's objects are named is told as resources too, which stay. */
+struct spool_nvtx_resource {
+    struct spool_record head; /* flags: SPOOL_CREATED or SPOOL_DESTROYED */
+    uint64_t resource;        /* its number, unique in the process */
+    uint64_t identifier;      /* handle or address, as `type` says; of a synchronisation object 0 */
+    uint32_t type;            /* as NVTX_RESOURCE_MAKE_TYPE makes it; SPOOL_NVTX_SYNC_USER */
+    uint32_t domain;
+    uint32_t length;
+    char text[4];
+};
+#define SPOOL_NVTX_SYNC_USER UINT32_MAX
+
+/* A CUDA event that has a name was recorded into a stream. */
+struct spool_nvtx_recorded {
+    struct spool_record head;
+    uint64_t event;       /* CUevent */
+    uint32_t correlation; /* of the call: CUPTI's records of it have the same */
+    uint32_t reserved;
+};
+
+/* A phase of compilation began (flags 0) or ended (flags 1): a record each, told apart by `phase`. The triggers and
+ * endings have the numbers of enum gputrace_trigger and gputrace_ending in callbacks.h.
+ *      trigger             name in the trace */
+enum { SPOOL_PHASE_STARTED = 0, SPOOL_PHASE_ENDED = 1 };
+#define SPOOL_TRIGGERS(X)                  \
+    X(MODULE_LOAD, "Module load")          \
+    X(FUNCTION_LOAD, "Lazy function load") \
+    X(PTX, "PTX compilation")              \
+    X(LINK, "Linking")                     \
+    X(GRAPH_CAPTURE, "Graph capture")      \
+    X(GRAPH_INSTANTIATION, "Graph instantiation")
+enum spool_trigger {
+    SPOOL_TRIGGER_NONE = 0,
+#define TRIGGER(name, text) SPOOL_TRIGGER_##name,
+    SPOOL_TRIGGERS(TRIGGER)
+#undef TRIGGER
+        SPOOL_TRIGGER_COUNT
+};
+struct spool_phase {
+    struct spool_record head; /* time: of the start, or of the end */
+    uint64_t phase;           /* number within the process, from 1 */
+    uint32_t trigger;         /* enum spool_trigger */
+    uint32_t thread;          /* gettid() of the thread that began it */
+    uint32_t correlation;     /* of the call that began it */
+    uint32_t ending;          /* of an end: 0 the call returned, else why it ended without */
+    int32_t result;           /* of an end: CUresult */
+    uint32_t length;
+    char text[8]; /* the function: "cuLibraryLoadData" */
+};
+
+/* Whoever registered callbacks and adds to the trace: number 1 is the program itself, plugins follow from 2. */
+struct spool_plugin {
+    struct spool_record head;
+    uint32_t plugin;
+    uint32_t length;
+    char text[8]; /* its name */
+};
+
+/* Time spent in its callbacks so far: the last record of a plugin counts. */
+struct spool_plugin_time {
+    struct spool_record head;
+    uint64_t calls, ns;
+    uint32_t plugin;
+    uint32_t reserved;
+};
+
+/* This thread was in callbacks of plugins from head.time to END: CUDA calls in between are theirs. */
+struct spool_plugin_window {
+    struct spool_record head;
+    uint64_t end;
+};
+
+/* What a plugin adds to the trace. The text is the name, then the detail. */
+enum { SPOOL_PLUGIN_SLICE = 1, SPOOL_PLUGIN_INSTANT = 2, SPOOL_PLUGIN_COUNTER = 3 };
+struct spool_plugin_event {
+    struct spool_record head; /* flags: SPOOL_PLUGIN_SLICE …; time: its start */
+    uint64_t end;             /* of a slice */
+    double value;             /* of a counter */
+    uint32_t plugin;
+    uint32_t thread; /* gettid() */
+    uint32_t name_length;
+    uint32_t length; /* of name and detail together */
+    char text[8];
+};
+
+/* A line for the user at the end. */
+struct spool_plugin_line {
+    struct spool_record head;
+    uint32_t plugin;
+    uint32_t stack; /* number of a spool_stack to write out below the line, 0: none */
+    uint32_t reserved;
+    uint32_t length;
+    char text[8];
+};
+
+/* A call stack of the program, innermost frame first: addresses as they are in the process, of the call of the first
+ * frame and return addresses of the others, as 8-byte words in the text. */
+struct spool_stack {
+    struct spool_record head;
+    uint32_t stack; /* number within the process, from 1 */
+    uint32_t length;
+    char text[8];
+};
+
+/* Code of the process that addresses of stacks lie in: a line of /proc/self/maps without its newline. */
+struct spool_mapping {
+    struct spool_record head;
+    uint32_t reserved;
+    uint32_t length;
+    char text[8];
+};
+
+/* A moment in a stream, put there by gputrace_device_range_start() (flags 0) or _end() (flags 1). */
+enum { SPOOL_DEVICE_RANGE_START = 0, SPOOL_DEVICE_RANGE_END = 1 };
+struct spool_device_range {
+    struct spool_record head; /* time: of the call */
+    uint64_t range;           /* number within the process, from 1 */
+    uint32_t correlation;     /* CUPTI's CUDA_EVENT record that has it tells stream and time; 0: there is none */
+    uint32_t length;
+    char text[8]; /* of a start: its message */
 };
 
 /* Every record is a whole number of 8-byte words, and its text starts where the reader expects it. */

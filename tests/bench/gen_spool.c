@@ -77,6 +77,7 @@ static int convert(const char *directory, const char *trace)
     uint64_t before = clock_monotonic();
     if (convert_spool(&options, &summary) != 0)
         return 1;
+    convert_plugins_release(&summary.plugins);
     double seconds = (double)(clock_monotonic() - before) / 1e9;
     getrusage(RUSAGE_SELF, &usage);
     printf("%llu events, %llu kernels, %llu bytes in %.3f s, %.0f ns a kernel, peak memory %ld KiB\n",

@@ -37,6 +37,7 @@ use_sanitizer() {
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
     mkdir "$BATS_TEST_TMPDIR/samples"
     for sample in "$samples"/*; do
+        [ -f "$sample" ] || continue
         if [ ! -x "$sample" ]; then
             cp "$sample" "$BATS_TEST_TMPDIR/samples"
             continue

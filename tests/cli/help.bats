@@ -103,7 +103,7 @@ man_options() { # COMMAND
     for command in "${commands[@]}"; do
         help_options "$command" >in-help
         sed -n "/^_gputrace_$command()/,/^}/p" "$root/src/tool/cli/completion.zsh" |
-            grep -oE "^ +(\{[^}]*\}|'--[a-z-]+)" | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort -u >in-completion
+            grep -oE "^ +(\{[^}]*\}|'\*?--[a-z-]+)" | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort -u >in-completion
         diff in-help in-completion
     done
     command -v zsh >/dev/null || skip "syntax not checked: there is no zsh here"

@@ -5,6 +5,9 @@ load common
 data=$root/tests/data
 kineto=$data/kineto/kineto-train-h200.json.gz
 small=$data/report/small.json
+compilation=$data/report/compilation.json
+memory=$data/report/memory.json
+pytorch=$data/report/pytorch-memory.json
 
 report() { # SECTION TRACE [OPTION...]: the section's rows as JSON
     local section=$1 trace=$2
@@ -170,11 +173,191 @@ END
     report memory "$small" |
         jq -c '.[] | [.kind, .device, .peak_bytes, .peak_at_ns, .end_bytes, .allocations, .releases, .failures, .unknown]' >got
     cat >expected <<'END'
+["PyTorch's allocator, reserved",0,2097152,85000,2097152,null,null,null,null]
 ["Device",0,1052672,70000,4096,2,2,1,1]
 ["Pinned",null,8192,80000,8192,1,0,0,null]
 ["PyTorch's allocator",0,1536,86000,1024,2,1,0,null]
 END
     diff expected got
+}
+
+@test "memory: double frees apart from unknown ones, what pools hold and lend" {
+    report memory "$memory" |
+        jq -c '.[] | [.kind, .device, .peak_bytes, .end_bytes, .allocations, .releases, .failures, .double, .unknown]' >got
+    cat >expected <<'END'
+["Pool reserved",0,33554432,33554432,null,null,null,null,null]
+["Device",0,2101248,1048576,5,4,1,1,null]
+["Pool",0,2097152,0,1,1,0,null,null]
+["Pool used",0,2097152,0,null,null,null,null,null]
+["Pinned",null,8192,8192,1,0,0,null,null]
+["Unknown",0,null,null,0,0,0,null,1]
+END
+    diff expected got
+}
+
+@test "memory: the peak by what it was made of, and where that was asked for" {
+    report memory-peak "$memory" |
+        jq -c '.[] | [.total_bytes, .share_percent, .count, .at_ns, .size_bytes, .device, .kind, .where]' >got
+    cat >expected <<'END'
+[2097152,50,2,400000,1048576,0,"Device","keep(int) (leak.cu:12)"]
+[2097152,50,1,400000,2097152,0,"Pool","grab() (grab.h:5)"]
+[8192,100,1,600000,8192,null,"Pinned",null]
+END
+    diff expected got
+}
+
+@test "memory: what is still allocated at the end, with its addresses and call stacks" {
+    report memory-leaks "$memory" |
+        jq -c '.[] | [.total_bytes, .count, .first_ns, .last_ns, .kind, .where, .stack, .addresses]' >got
+    cat >expected <<'END'
+[1048576,1,100000,100000,"Device","keep(int) (leak.cu:12)","cuMemAlloc_v2 (libcuda.so.1+0x10) < cudaMalloc (libcudart.so.13+0x20) < keep(int) (/src/leak.cu:12) < main (/src/leak.cu:40)","0x1000"]
+[8192,1,600000,600000,"Pinned",null,null,"0x5000"]
+END
+    diff expected got
+}
+
+@test "memory: short-lived allocations, how many of all, how long they lived" {
+    report memory-churn "$memory" |
+        jq -c '.[] | [.total_bytes, .count, .allocations, .per_second_bytes, .avg_ns, .min_ns, .max_ns, .size_bytes, .where]' >got
+    cat >expected <<'END'
+[8192,2,2,2048000,750,500,1000,4096,"grab() (grab.h:5)"]
+[1048576,1,2,262144000,300000,300000,300000,1048576,"keep(int) (leak.cu:12)"]
+END
+    diff expected got
+}
+
+@test "memory: failed allocations, and what was held then" {
+    report memory-failures "$memory" |
+        jq -c '.[] | [.at_ns, .asked_bytes, .held_bytes, .held_by_kind, .result, .device, .kind, .where]' >got
+    cat >expected <<'END'
+[410000,1099511627776,4194304,"Device 2097152, Pool 2097152",2,0,"Device","app+0x4000"]
+END
+    diff expected got
+}
+
+@test "memory: a snapshot lists what was live at its time" {
+    report memory "$memory" --snapshot=450us |
+        jq -c '.[] | [.total_bytes, .count, .first_ns, .last_ns, .kind, .where, .addresses]' >got
+    cat >expected <<'END'
+[2097152,2,100000,200000,"Device","keep(int) (leak.cu:12)","0x1000 0x2000"]
+[2097152,1,400000,400000,"Pool","grab() (grab.h:5)","0x9000"]
+END
+    diff expected got
+    # at each time: as many bytes as jq counts
+    for us in 0 99 100 299 300 300.4 300.5 301 499 500 1999 2000 2100 3199 3200 4000; do
+        jq --argjson us "$us" '[.traceEvents[] | select(.cat == "memory" and .ts <= 1000 + $us and .args.result == null)
+            | if .name | startswith("Allocate") then .args.bytes else -.args.bytes end] | add // 0' "$memory" >expected
+        report memory "$memory" --snapshot="${us}us" | jq 'map(.total_bytes) | add // 0' >got
+        diff expected got
+    done
+    run -0 "$gputrace" report -r memory --snapshot=0.00045 "$memory"
+    assert_line 'Memory allocated at 450 µs'
+    run -0 "$gputrace" report -r memory,memory-leaks --snapshot=2s "$memory"
+    assert_line 'Memory allocated at 2 s'
+    assert_line 'Memory still allocated at the end'
+}
+
+@test "a snapshot of standard input is refused, and one that is no time" {
+    run -1 "$gputrace" report -r memory --snapshot=1 - <"$memory"
+    assert_output 'gputrace: a snapshot needs a file: standard input cannot be read twice'
+    run -2 "$gputrace" report -r memory --snapshot=noon "$memory"
+    assert_output --partial "'--snapshot=noon' is no number of seconds"
+}
+
+@test "PyTorch's own memory events: of two threads by time, of host and device, out of memory" {
+    report memory "$pytorch" | jq -c '.[] | [.kind, .device, .peak_bytes, .peak_at_ns, .end_bytes, .allocations, .releases, .failures]' >got
+    cat >expected <<'END'
+["PyTorch's allocator, reserved",0,4194304,2100000,4194304,null,null,null]
+["PyTorch's allocator",0,3072,30000,2048,3,2,1]
+["PyTorch's allocator, host",null,64,2000000,64,1,0,0]
+END
+    diff expected got
+    report memory-peak "$pytorch" | jq -c '.[] | [.total_bytes, .count, .at_ns, .device, .kind]' >got
+    cat >expected <<'END'
+[3072,3,30000,0,"PyTorch's allocator"]
+[64,1,2000000,null,"PyTorch's allocator, host"]
+END
+    diff expected got
+    report memory-leaks "$pytorch" | jq -c '.[] | [.total_bytes, .addresses]' >got
+    cat >expected <<'END'
+[2048,"0x7f0000000000 0x7f0000000400"]
+[64,"0x558418e46000"]
+END
+    diff expected got
+    report memory-churn "$pytorch" | jq -e 'length == 1 and .[0].count == 1 and .[0].avg_ns == 20000'
+    report memory-failures "$pytorch" | jq -e 'length == 1 and .[0].asked_bytes == 10000000000 and .[0].held_bytes == 2048'
+    report memory "$pytorch" --snapshot=35us | jq -e 'map(.total_bytes) == [3072]'
+}
+
+@test "ranges: those that the program put into streams, by name and device, and they are not NVTX's" {
+    cat >ranges.json <<'END'
+{"schemaVersion":1,"traceEvents":[
+{"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":7,"ts":10,"dur":5,"args":{"range":1,"from":"gputrace_device_range"}},
+{"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":8,"ts":20,"dur":7,"args":{"range":2,"from":"gputrace_device_range","open at end":true}},
+{"ph":"X","cat":"gpu_user_annotation","name":"step","pid":1,"tid":7,"ts":20,"dur":2,"args":{"range":3,"from":"gputrace_device_range"}},
+{"ph":"X","cat":"gpu_user_annotation","name":"pushed","pid":0,"tid":7,"ts":40,"dur":1,"args":{"thread":5}}]}
+END
+    report ranges ranges.json | jq -c '.[] | [.name, .device, .total_ns, .count, .min_ns, .max_ns, .open]' >got
+    cat >expected <<'END'
+["step",0,12000,2,5000,7000,1]
+["step",1,2000,1,2000,2000,null]
+END
+    diff expected got
+    report nvtx ranges.json | jq -e 'map(.name) == ["pushed"]'
+}
+
+@test "compilation: by name, counted once, failures and what the cache had" {
+    report compilation "$compilation" |
+        jq -c '.[] | [.name, .total_ns, .passed_ns, .count, .med_ns, .max_ns, .failures, .cache_hits]' >got
+    cat >expected <<'END'
+["PTX compilation",120000000,88000000,2,60000000,80000000,0,null]
+["JIT compile",70000000,70000000,1,70000000,70000000,0,0]
+["Graph capture",2000000,2000000,1,2000000,2000000,0,null]
+["Module load",1600000,1300000,3,500000,800000,1,null]
+["JIT cache store",1000000,1000000,1,1000000,1000000,0,null]
+["Lazy function load",30000,30000,1,30000,30000,0,null]
+["JIT cache load",20000,20000,1,20000,20000,0,1]
+["at least one of them",null,91330000,null,null,null,null,null]
+END
+    diff expected got
+    [ "$(value_of "Compilation time" "$compilation")" -eq 91330000 ]
+    [ -z "$(value_of "Compilation time" "$small")" ]
+}
+
+@test "phases: the longest first, when, where and how they ended" {
+    report phases "$compilation" |
+        jq -c '.[] | [.name, .duration_ns, .at_ns, .thread, .process, .function, .result, .cache, .ending]' >got
+    cat >expected <<'END'
+["PTX compilation",80000000,2000000,"thread 100","app (100)","cuModuleLoadData",null,null,null]
+["JIT compile",70000000,3000000,"thread 100","app (100)",null,null,"miss",null]
+["PTX compilation",40000000,50000000,"thread 101 (worker)","app (100)","cuModuleLoadData",null,null,null]
+["Graph capture",2000000,110000000,"thread 300","app (100)","cuStreamBeginCapture_v2",null,null,"its thread ended"]
+["JIT cache store",1000000,73000000,"thread 100","app (100)",null,null,null,null]
+["Module load",800000,1200000,"thread 200","child (200)","cuLibraryLoadData",null,null,null]
+["Module load",500000,1000000,"thread 100","app (100)","cuLibraryLoadData",null,null,null]
+["Module load",300000,100000000,"thread 101 (worker)","app (100)","cuModuleLoadData",218,null,null]
+["Lazy function load",30000,120000000,"thread 100","app (100)","cuLaunchKernel",null,null,null]
+["JIT cache load",20000,51000000,"thread 101 (worker)","app (100)",null,null,"hit",null]
+END
+    diff expected got
+}
+
+@test "plugins: what they said, with its stack, and their time" {
+    report plugins "$compilation" | jq -c '.[] | [.plugin, .process, .calls, .time_ns, .line, .stack]' >got
+    cat >expected <<'END'
+["leaks","app (100)",1234,1200000,"4.0 MiB in 2 allocations (Device)","cudaMalloc (libcudart.so.13+0x1234) < make() (/home/user/make.h:7) < main (/home/user/leak.cu:42) < 0x7f0000009999"]
+["leaks","app (100)",null,null,"all else was freed",null]
+["calls","child (200)",7,350,null,null]
+END
+    diff expected got
+    run -0 "$gputrace" report -r plugins "$compilation"
+    assert_line --regexp '^  Plugin +Process +Calls +Time \(µs\) +Line$'
+    refute_output --partial libcudart
+}
+
+@test "rows of compilation and of plugins are no threads, and a plugin's slices not the program's time" {
+    [ "$(value_of Threads "$compilation")" -eq 3 ]
+    [ "$(value_of "Time span" "$compilation")" -eq 150000000 ]
 }
 
 @test "--by-grid has a row for each grid" {
@@ -252,8 +435,12 @@ END
 }
 
 @test "csv: every record of a table has the columns of its head" {
-    for section in overview kernels api memtime memsize sync latency nvtx memory streams; do
-        "$gputrace" report -r $section --format=csv "$small" >table.csv
+    for section in overview kernels api memtime memsize sync latency nvtx memory memory-peak memory-leaks memory-churn memory-failures streams compilation phases plugins; do
+        case $section in
+        compilation | phases | plugins) trace=$compilation ;;
+        *) trace=$small ;;
+        esac
+        "$gputrace" report -r $section --format=csv "$trace" >table.csv
         python3 - <<'END'
 import csv
 rows = list(csv.reader(open("table.csv", newline="")))
@@ -308,13 +495,14 @@ END
     assert_output --regexp $'^Kernels\n.*\nStreams\n'
     refute_output --partial "API calls"
     "$gputrace" report --format=json "$small" | jq -e 'keys_unsorted
-        == ["trace", "overview", "kernels", "api", "memtime", "memsize", "sync", "latency", "nvtx", "memory", "streams"]'
+        == ["trace", "overview", "kernels", "api", "memtime", "memsize", "sync", "latency", "nvtx", "nvtx-tree",
+            "nvtx-gpu", "nvtx-kernels", "ranges", "memory", "memory-peak", "memory-leaks", "memory-churn", "memory-failures", "streams", "compilation", "phases", "plugins"]'
 }
 
 @test "an empty section is left out unless it was asked for" {
     echo '[]' >empty.json
     run -0 "$gputrace" report empty.json
-    assert_line "Not in this trace: kernels, api, memtime, memsize, sync, latency, nvtx, memory, streams"
+    assert_line "Not in this trace: kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -0 "$gputrace" report -r kernels empty.json
     assert_output $'Kernels\n  none in this trace'
     for format in csv json markdown; do
@@ -324,7 +512,7 @@ END
 
 @test "wrong options are told with what is valid" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
-    assert_output "gputrace: --report knows no 'nonsense': it takes overview, kernels, api, memtime, memsize, sync, latency, nvtx, memory, streams"
+    assert_output "gputrace: --report knows no 'nonsense': it takes overview, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -2 "$gputrace" report --format=xml "$small"
     assert_output --partial "it takes table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"

@@ -102,6 +102,15 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
     fi
 }
 
+@test "leaking" {
+    traces "$samples/leaking"
+}
+
+@test "leaking, with the call stacks of its allocations" {
+    traces --backtrace "$samples/leaking"
+    [ "$(jq '[.traceEvents[] | select(.cat == "memory" and .args.stack == null and (.name | startswith("Allocate")))] | length' "$trace")" -eq 0 ]
+}
+
 @test "memory" {
     traces "$samples/memory"
 }
@@ -116,6 +125,54 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
 
 @test "driver" {
     traces "$samples/driver"
+}
+
+# What callbacks were told, counted by the plugin `calls`, is what the program did; the whole table is shown if not.
+tells() { # PROGRAM
+    record --plugin="$build/samples/plugins/calls.so,file=calls" "$1"
+    "$check_trace" --quiet --strict "$trace" || {
+        show
+        return 1
+    }
+    "$BATS_TEST_DIRNAME/compare_calls" statement calls >table || {
+        cat table
+        show
+        return 1
+    }
+}
+
+@test "callbacks: each kind is told as often as the program did it" {
+    tells "$samples/callbacks"
+}
+
+@test "callbacks with a default stream for each thread" {
+    tells "$samples/callbacks_per_thread"
+    grep -q '^expect call memcpy cuMemcpyHtoD_v2_ptds ' statement
+}
+
+@test "callbacks that were told once too often, not at all, or of a failure, are differences" {
+    local compare=$BATS_TEST_DIRNAME/compare_calls
+    printf 'expect call %s\n' 'memset cuMemsetD8_v2 2 failed 1' 'memcpy a|b 3..4 failed 0' 'memcpy b 1 failed 0' >said
+    printf '%s\n' 'memset cuMemsetD8_v2 2 failed 1' 'memcpy a 3' 'memcpy b 2' 'process_end - 1' >counted
+    run -0 "$compare" said counted
+    assert_line --partial 'process_end'
+    local change
+    for change in 's/a 3/a 4/' 's/b 2/b 5/' 's/a 3/a 1/' 's/failed 1/failed 2/' 's/ failed 1//' 's/D8_v2 2/D8_v2 2 not ready 1/' \
+        's/memcpy a 3/memcpy c 3/' '/memset/d'; do
+        sed "$change" counted >changed
+        run -1 "$compare" said changed
+        assert_line --partial '<--'
+    done
+    echo 'memcpy b many' >changed
+    run -2 "$compare" said changed
+}
+
+@test "pooled" {
+    traces "$samples/pooled"
+}
+
+@test "compile" {
+    traces "$samples/compile"
 }
 
 @test "nvtx" {
@@ -160,6 +217,78 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
     grep -q '^active at the end: 0$' statement
 }
 
+# Both what was stated and what the GPU did.
+has_ranges() { # [OPTION...] PROGRAM
+    traces "$@"
+    "$BATS_TEST_DIRNAME/check_device_ranges" "$trace" || {
+        show
+        return 1
+    }
+}
+
+# "CUDA Event Record" of what marks a range would be one too many: the program itself records one event.
+own_events_alone() {
+    jq -e '[.traceEvents[] | select(.cat == "cuda_event")] | length == 1' "$trace"
+    jq -e '.gputrace.losses.untimed_ranges == 0' "$trace"
+}
+
+@test "device_ranges" {
+    has_ranges "$samples/device_ranges"
+    own_events_alone
+    run grep -c 'is not recorded: its stream, or one that it would wait for, is being captured' words
+    assert_output 1
+}
+
+@test "device_ranges on eight devices" {
+    [ -n "${simulated-}" ] || skip "has a GPU, and the devices there are were tested"
+    SIMGPU_DEVICES=8 has_ranges "$samples/device_ranges"
+    grep -q '^expect device-range "outer: 3 kernels" 18$' statement
+}
+
+@test "device_ranges, where nothing else but kernels is recorded" {
+    record --trace=kernel "$samples/device_ranges"
+    sed -i -E '/^expect (api|sync) /d' statement
+    "$check_trace" --quiet --expect statement "$trace"
+    "$BATS_TEST_DIRNAME/check_device_ranges" "$trace"
+    jq -e '[.traceEvents[] | select(.ph != "M") | .cat] | unique == ["capture", "gpu_user_annotation", "kernel"]' "$trace"
+}
+
+@test "device_ranges: a plugin hears of the program's own event alone" {
+    record --plugin="$build/samples/plugins/calls.so,file=calls" "$samples/device_ranges"
+    run -0 awk '$1 ~ /^event_(creation|record)$/ { sum[$1] += $3 } END { print sum["event_creation"], sum["event_record"] }' calls
+    assert_output "1 1"
+    judge
+    "$BATS_TEST_DIRNAME/check_device_ranges" "$trace"
+}
+
+@test "device ranges without times, of a CUPTI older than CUDA 12.8, are left out, counted and told" {
+    [ -n "${simulated-}" ] || skip "needs an older CUPTI"
+    SIMGPU_CUPTI_VERSION=18 record "$samples/device_ranges"
+    local ranges
+    ranges=$(awk '/^expect device-ranges / { print $3 }' statement)
+    jq -e "[.traceEvents[] | select(.cat == \"gpu_user_annotation\")] == [] and .gputrace.losses.untimed_ranges == $ranges" \
+        "$trace"
+    grep -q "$ranges device ranges without times" words
+}
+
+@test "device ranges outside of what is recorded are not there" {
+    record --capture-range=cudaProfilerApi "$samples/device_ranges"
+    jq -e '[.traceEvents[] | select(.cat == "gpu_user_annotation")] == []' "$trace"
+    jq -e '.gputrace.losses.untimed_ranges == 0' "$trace"
+}
+
+@test "a device range that was wrongly placed is found" {
+    record "$samples/device_ranges"
+    local change
+    # Moved by 5 us at its start, at its end, and onto the row of another stream.
+    for change in '.ts -= 5 | .dur += 5' '.dur += 5' '.tid += 1'; do
+        jq "(.traceEvents |= (to_entries | (map(select(.value.name == \"passed on: 1 kernels\"))[0].key) as \$i
+            | map(.value) | .[\$i] |= ($change)))" "$trace" >changed.json
+        run -1 "$BATS_TEST_DIRNAME/check_device_ranges" changed.json
+        assert_line --partial "'passed on: 1 kernels'"
+    done
+}
+
 @test "a pause by gputrace.h" {
     traces "$samples/capture" pause
 }
@@ -195,11 +324,14 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
     "$samples/vector_add" >alone
     "$samples/capture" api >>alone
     "$samples/nvtx" >>alone
+    "$samples/device_ranges" >>alone
     record "$samples/vector_add"
     cp statement traced
     record --capture-range=api "$samples/capture" api
     cat statement >>traced
     record "$samples/nvtx"
+    cat statement >>traced
+    record "$samples/device_ranges"
     cat statement >>traced
     diff alone traced
 }

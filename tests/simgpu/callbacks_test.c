@@ -106,13 +106,34 @@ static void resources_are_told(void **state)
     CUDA_OK(cuCtxCreate_v4(&context, NULL, 0, 0));
     CUDA_OK(cuCtxDestroy(context));
     static const CUpti_CallbackId expected[] = {
-        CUPTI_CBID_RESOURCE_STREAM_CREATED,  CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
-        CUPTI_CBID_RESOURCE_MODULE_LOADED,   CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
-        CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+        CUPTI_CBID_RESOURCE_STREAM_CREATED,          CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+        CUPTI_CBID_RESOURCE_MODULE_LOADED,           CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+        CUPTI_CBID_RESOURCE_CONTEXT_CREATED,         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+        CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, /* the context's own default stream */
     };
-    assert_int_equal(recording_calls(), 6);
-    for (size_t i = 0; i < 6; i++)
+    enum { EXPECTED = sizeof(expected) / sizeof(expected[0]) };
+    assert_int_equal(recording_calls(), EXPECTED);
+    for (size_t i = 0; i < EXPECTED; i++)
         assert_int_equal(recording_call(i)->cbid, expected[i]);
+}
+
+static void streams_go_with_their_context(void **state)
+{
+    (void)state;
+    CUcontext context;
+    CUstream stream;
+    CUDA_OK(cuCtxCreate_v4(&context, NULL, 0, 0));
+    CUDA_OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+    CUDA_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    recording_tell(CUPTI_CB_DOMAIN_RESOURCE);
+    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2);
+    CUDA_OK(cuCtxDestroy(context));
+    assert_int_equal(recording_calls(), 6);
+    assert_int_equal(recording_call(0)->site, CUPTI_API_ENTER);
+    assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    for (size_t i = 2; i < 5; i++) /* its own default stream too */
+        assert_int_equal(recording_call(i)->cbid, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
+    assert_int_equal(recording_call(5)->site, CUPTI_API_EXIT);
 }
 
 static void synchronisation_is_told(void **state)
@@ -169,6 +190,7 @@ int main(void)
         cmocka_unit_test_teardown(an_exit_tells_the_result, clear),
         cmocka_unit_test_teardown(a_launch_tells_the_kernels_name_in_both_domains, clear),
         cmocka_unit_test_teardown(resources_are_told, clear),
+        cmocka_unit_test_teardown(streams_go_with_their_context, clear),
         cmocka_unit_test_teardown(synchronisation_is_told, clear),
         cmocka_unit_test_teardown(nothing_is_told_that_is_not_enabled, clear),
         cmocka_unit_test_teardown(a_process_has_one_subscriber, clear),

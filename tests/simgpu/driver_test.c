@@ -68,12 +68,59 @@ static void entry_points_are_found_by_name_and_version(void **state)
     EXITS(finds_entry_points, NULL, NULL);
 }
 
+static void what_fails_fails_as_on_a_real_gpu(void **state)
+{
+    (void)state;
+    recording_start(1 << 16);
+    CUDA_OK(cudaFree(NULL));
+    recording_kernel();
+    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    const void *kernel = (const void *)recording_kernel;
+    void *memory;
+    assert_int_equal(cudaLaunchKernel(kernel, (dim3){1, 1, 1}, (dim3){5000, 1, 1}, NULL, 0, NULL),
+                     cudaErrorInvalidConfiguration);
+    assert_int_equal(cuMemFree(0x1000), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuMemcpyHtoD(0x1000, &memory, 8), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuMemsetD8(0x1000, 0, 8), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cudaEventRecord(NULL, NULL), cudaErrorInvalidResourceHandle);
+    assert_int_equal(cudaMalloc(&memory, (size_t)1 << 60), cudaErrorMemoryAllocation);
+    static const struct {
+        const char *name;
+        int result;
+    } expected[] = {{"cuLaunchKernel", CUDA_ERROR_INVALID_VALUE},  {"cuMemFree_v2", CUDA_ERROR_INVALID_VALUE},
+                    {"cuMemcpyHtoD_v2", CUDA_ERROR_INVALID_VALUE}, {"cuMemsetD8_v2", CUDA_ERROR_INVALID_VALUE},
+                    {"cuEventRecord", CUDA_ERROR_INVALID_HANDLE},  {"cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY}};
+    assert_int_equal(recording_calls(), 12);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(recording_call(2 * i + 1)->name, expected[i].name);
+        assert_int_equal(recording_call(2 * i + 1)->result, expected[i].result);
+    }
+    recording_clear();
+}
+
+static void what_the_runtime_refuses_itself_makes_no_call_of_the_driver(void **state)
+{
+    (void)state;
+    char bytes[8];
+    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    assert_int_equal(cudaMalloc(NULL, 1), cudaErrorInvalidValue);
+    assert_int_equal(cudaMemcpy(bytes, bytes, 8, (enum cudaMemcpyKind)77), cudaErrorInvalidMemcpyDirection);
+    assert_int_equal(recording_calls(), 0);
+    CUDA_OK(cudaFree(NULL)); /* but this does */
+    assert_int_equal(recording_calls(), 2);
+    assert_string_equal(recording_call(0)->name, "cuMemFree_v2");
+    assert_int_equal(recording_call(0)->first_word, 0);
+    recording_clear();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forked_child_has_no_driver),
         cmocka_unit_test(the_driver_wants_to_be_initialised),
         cmocka_unit_test(entry_points_are_found_by_name_and_version),
+        cmocka_unit_test(what_fails_fails_as_on_a_real_gpu),
+        cmocka_unit_test(what_the_runtime_refuses_itself_makes_no_call_of_the_driver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

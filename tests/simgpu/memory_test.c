@@ -198,6 +198,35 @@ static void pools_count_what_is_taken_from_them(void **state)
     CUDA_OK(cudaMemPoolDestroy(pool));
 }
 
+static uint64_t reserved_of(cudaMemPool_t pool)
+{
+    uint64_t reserved;
+    CUDA_OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+    return reserved;
+}
+
+static void pools_hold_more_than_is_used_until_the_device_is_waited_for(void **state)
+{
+    (void)state;
+    const struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
+                                                .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
+    cudaMemPool_t pool;
+    void *memory;
+    uint64_t threshold = 40 << 20;
+    CUDA_OK(cudaMemPoolCreate(&pool, &properties));
+    assert_int_equal(reserved_of(pool), 0);
+    CUDA_OK(cudaMallocFromPoolAsync(&memory, 65 << 20, pool, NULL));
+    assert_int_equal(reserved_of(pool), 96 << 20);
+    CUDA_OK(cudaFreeAsync(memory, NULL));
+    assert_int_equal(reserved_of(pool), 96 << 20);
+    CUDA_OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    CUDA_OK(cudaStreamSynchronize(NULL));
+    assert_int_equal(reserved_of(pool), 64 << 20);
+    CUDA_OK(cudaMemPoolTrimTo(pool, 0));
+    assert_int_equal(reserved_of(pool), 0);
+    CUDA_OK(cudaMemPoolDestroy(pool));
+}
+
 static void peers_get_each_others_bytes(void **state)
 {
     (void)state;
@@ -281,6 +310,7 @@ int main(void)
         cmocka_unit_test(a_device_has_no_more_than_it_has),
         cmocka_unit_test(memory_freed_in_a_stream_is_there_until_the_stream_gets_there),
         cmocka_unit_test(pools_count_what_is_taken_from_them),
+        cmocka_unit_test(pools_hold_more_than_is_used_until_the_device_is_waited_for),
         cmocka_unit_test_setup(peers_get_each_others_bytes, clean_target),
         cmocka_unit_test_setup(memory_can_be_mapped_at_two_addresses, clean_target),
         cmocka_unit_test_setup(a_module_has_what_its_ptx_says, clean_target),

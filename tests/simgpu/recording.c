@@ -14,6 +14,7 @@ static struct {
     size_t buffer_bytes;
     struct recorded_call calls[CALLS];
     size_t call_count;
+    void (*inside)(const struct recorded_call *);
     void *records[RECORDS];
     size_t record_count;
     uint8_t *open[BUFFERS];
@@ -97,17 +98,41 @@ static void keep_api(struct recorded_call *call, const CUpti_CallbackData *data)
     call->data = *data->correlationData;
 }
 
+static bool is_module(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+    return domain == CUPTI_CB_DOMAIN_RESOURCE &&
+           (cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED || cbid == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING ||
+            cbid == CUPTI_CBID_RESOURCE_MODULE_PROFILED);
+}
+
+static void keep_module(struct recorded_call *call, const CUpti_ResourceData *data)
+{
+    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
+    call->module_id = module->moduleId;
+    call->code_size = module->cubinSize;
+    if (module->cubinSize >= sizeof(call->code_word))
+        memcpy(&call->code_word, module->pCubin, sizeof(call->code_word));
+    cuptiGetContextId(data->context, &call->context_uid);
+}
+
 static void on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
     (void)userdata;
+    struct recorded_call copy = {0};
     pthread_mutex_lock(&recording.lock);
     if (recording.call_count < CALLS) {
         struct recorded_call *call = &recording.calls[recording.call_count++];
         *call = (struct recorded_call){.domain = domain, .cbid = cbid};
         if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API)
             keep_api(call, data);
+        if (is_module(domain, cbid))
+            keep_module(call, data);
+        copy = *call;
     }
+    void (*inside)(const struct recorded_call *) = recording.inside;
     pthread_mutex_unlock(&recording.lock);
+    if (inside)
+        inside(&copy);
 }
 
 /* ---- for the tests ---- */
@@ -133,6 +158,7 @@ void recording_clear(void)
     for (int kind = 1; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
         cuptiActivityDisable((CUpti_ActivityKind)kind);
     cuptiEnableAllDomains(0, recording.subscriber);
+    recording_in_callbacks(NULL);
     cuptiActivityFlushAll(0);
     pthread_mutex_lock(&recording.lock);
     while (recording.record_count)
@@ -153,6 +179,27 @@ void recording_tell_one(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (cuptiEnableCallback(1, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
         abort();
+}
+
+void recording_tell_no_more(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+    if (cuptiEnableCallback(0, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
+        abort();
+}
+
+bool recording_tells(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+    uint32_t enabled = 0;
+    if (cuptiGetCallbackState(&enabled, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
+        abort();
+    return enabled;
+}
+
+void recording_in_callbacks(void (*function)(const struct recorded_call *))
+{
+    pthread_mutex_lock(&recording.lock);
+    recording.inside = function;
+    pthread_mutex_unlock(&recording.lock);
 }
 
 void recording_flush(bool forced)

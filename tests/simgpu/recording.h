@@ -21,7 +21,10 @@ struct recorded_call {
     int result; /* at exit */
     bool has_result;
     uint64_t first_word; /* of the parameter struct */
-    uint64_t data;       /* what the call at the entry left in correlationData */
+    uint32_t module_id;  /* of the resource domain's modules, with what the code begins with */
+    uint32_t code_word;
+    size_t code_size;
+    uint64_t data; /* what the call at the entry left in correlationData */
 };
 
 /* Buffers of so many bytes are given to CUPTI, which are NULL when it is 0. */
@@ -33,6 +36,12 @@ void recording_clear(void);
 /* Enables callbacks of a domain. */
 void recording_tell(CUpti_CallbackDomain domain);
 void recording_tell_one(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+
+/* The other way. */
+void recording_tell_no_more(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+bool recording_tells(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+/* FUNCTION (NULL: nothing) is called in every callback, after it was kept. */
+void recording_in_callbacks(void (*function)(const struct recorded_call *call));
 
 /* Waits for nothing; takes what is complete. */
 void recording_flush(bool forced);

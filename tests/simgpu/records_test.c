@@ -141,8 +141,13 @@ static void memory_is_recorded_when_taken_and_when_given_back(void **state)
         assert_int_equal(given->bytes, expected[i].bytes);
         assert_int_equal(taken->memoryKind, expected[i].kind);
         assert_int_equal(taken->isAsync, expected[i].async);
-        if (expected[i].async)
+        if (expected[i].async) {
             assert_int_equal(taken->streamId, 7);
+            assert_int_equal(taken->memoryPoolConfig.memoryPoolType, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL);
+            assert_int_equal(taken->memoryPoolConfig.utilizedSize, 3000);
+            assert_int_equal(taken->memoryPoolConfig.pool.size, 32 << 20);
+            assert_int_equal(given->memoryPoolConfig.utilizedSize, 0);
+        }
     }
 }
 

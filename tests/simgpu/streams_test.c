@@ -216,6 +216,29 @@ static void threads_have_default_streams_of_their_own(void **state)
     assert_int_not_equal(second, 7);
 }
 
+static void an_event_of_a_context_stands_for_all_its_streams(void **state)
+{
+    (void)state;
+    cudaStream_t streams[2];
+    cudaEvent_t event;
+    CUcontext context;
+    CUDA_OK(cuCtxGetCurrent(&context));
+    CUDA_OK(cudaEventCreate(&event));
+    for (int i = 0; i < 2; i++)
+        CUDA_OK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    record_kernels();
+    launch(streams[0]);
+    CUDA_OK(cuCtxRecordEvent(context, event));
+    CUDA_OK(cuCtxWaitEvent(context, event));
+    launch(streams[1]);
+    CUDA_OK(cudaDeviceSynchronize());
+    recording_flush(false);
+    assert_true(kernel(1)->start >= kernel(0)->end);
+    for (int i = 0; i < 2; i++)
+        CUDA_OK(cudaStreamDestroy(streams[i]));
+    CUDA_OK(cudaEventDestroy(event));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +250,7 @@ int main(void)
         cmocka_unit_test_teardown(functions_of_the_host_are_called_in_the_streams_order, clear),
         cmocka_unit_test_teardown(waiting_takes_as_long_as_the_work, clear),
         cmocka_unit_test_teardown(threads_have_default_streams_of_their_own, clear),
+        cmocka_unit_test_teardown(an_event_of_a_context_stands_for_all_its_streams, clear),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

@@ -169,6 +169,21 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
     rejects metadata 'del(.gputrace.losses)'
 }
 
+@test "rejects plugins in the metadata that do not tell all" {
+    local plugin=.gputrace.plugins[0]
+    for key in name pid calls time_ns lines; do
+        rejects metadata "del($plugin.$key)"
+    done
+    rejects metadata '.gputrace.plugins = {}'
+    rejects metadata "$plugin.time_ns = 0.5"
+    rejects metadata "del($plugin.lines[0].text)"
+    rejects metadata "$plugin.lines[1].stack = []"
+    rejects metadata "del($plugin.lines[1].stack[0].address)"
+    rejects metadata "$plugin.lines[1].stack[0].address = 4198964"
+    jq 'del(.gputrace.plugins)' "$good" >"$bad"
+    run -0 "$check" --strict "$bad"
+}
+
 # --- single events ---
 
 @test "rejects a slice without a field" {
@@ -213,6 +228,26 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
     rejects arguments '.traceEvents |= map(if .cat == "cuda_sync" then del(.args.cuda_sync_kind) else . end)'
     rejects arguments '.traceEvents |= map(if .cat == "cuda_sync" then .name = "Sync" else . end)'
     rejects arguments '.traceEvents |= map(if .cat == "cuda_sync" then .name = "Event Sync" else . end)'
+}
+
+@test "rejects slices of compilation that do not say what they are" {
+    local phase='.traceEvents |= map(if .name == "PTX compilation" then' jit='.traceEvents |= map(if .name == "JIT compile" then'
+    for key in trigger function phase thread; do
+        rejects arguments "$phase del(.args.$key) else . end)"
+    done
+    rejects arguments "$phase .args.trigger = \"Linking\" else . end)"
+    rejects arguments "$phase .args.phase = 0 else . end)"
+    rejects arguments "$phase .name = \"Compilation\" else . end)"
+    rejects arguments "$jit .args[\"cache hit\"] = true else . end)"
+    rejects arguments "$jit .args[\"cache hit\"] = 0 else . end)"
+    rejects arguments "$jit del(.args[\"cache hit\"]) else . end)"
+    rejects arguments "$jit .name = \"JIT cache store\" else . end)"
+    rejects nesting "$jit .dur = 5.5 else . end)"
+}
+
+@test "rejects what plugins added when it lacks its thread" {
+    rejects arguments '.traceEvents |= map(if .cat == "plugin" and .ph == "X" then del(.args.thread) else . end)'
+    rejects arguments '.traceEvents |= map(if .cat == "plugin" and .ph == "i" then .args.thread = "main" else . end)'
 }
 
 @test "rejects an API call with a stream, which HTA takes for GPU work" {
@@ -310,6 +345,8 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
         "expect memcpys 1" "expect memset 0" "expect api cudaLaunchKernel 1" "expect api cudaFree 0" \
         'expect sync "Stream Sync" 1..' 'expect nvtx push "train \"it\"" domain "d" payload 0.5 1' \
         'expect nvtx start "range" 1' 'expect nvtx mark "mark" 1' "expect pushes 1..2" "expect failure cudaMalloc 1" \
+        'expect compilation "PTX compilation" 1' 'expect compilation "JIT compile" 1..' 'expect compilation "Linking" 0' \
+        'expect plugin slice "alive" 1' 'expect plugin instant "leak \"it\"" 1' 'expect plugin slice "leak" 0' \
         'expect row "main" 1' "expect streams 1" "expect devices 1" "expect threads 1" "expect processes 1" \
         "expect arrows 2" "expect memory Device allocations 2 bytes 1500 releases 1 peak 1500 end 1000"
 }
@@ -317,6 +354,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
 @test "a statement that is wrong, in each of its lines" {
     for line in "kernel add 2" "kernel other 1" "kernels 0" "kernels 2.." "kernels 2..3" "memcpy HtoD 1 bytes 1" \
         "memset 1" "api cudaLaunchKernel 0" 'sync "Stream Sync" 2..' 'nvtx push "train \"it\"" 1' \
+        'compilation "PTX compilation" 2' 'plugin slice "alive" 0' 'plugin instant "alive" 1' \
         'row "nobody" 1' "streams 2" "arrows 1" \
         "memory Device allocations 1 bytes 1500 releases 1 peak 1500 end 1000" \
         "memory Device allocations 2 bytes 1400 releases 1 peak 1500 end 1000" \
@@ -326,6 +364,16 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
         states 1 "expect $line"
         [[ $output == *"1 broken: statement"* ]] || { echo "$line: $output"; return 1; }
     done
+}
+
+@test "ranges that the program put into a stream are told apart from those of NVTX" {
+    local kernel_row='{pid: .traceEvents[5].pid, tid: .traceEvents[5].tid, ts: .traceEvents[5].ts, dur: .traceEvents[5].dur}'
+    jq ".traceEvents += [({ph: \"X\", cat: \"gpu_user_annotation\", name: \"step\", args: {}} + $kernel_row),
+        ({ph: \"X\", cat: \"gpu_user_annotation\", name: \"step\", args: {range: 1, from: \"gputrace_device_range\"}} + $kernel_row)]" \
+        "$good" >"$bad"
+    good=$bad
+    states 0 'expect nvtx gpu "step" 1' 'expect device-range "step" 1' 'expect device-ranges 1'
+    states 1 'expect device-ranges 2'
 }
 
 @test "a statement that cannot be understood, is empty or is missing" {
@@ -343,4 +391,33 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
     run -2 "$check" --unknown "$good"
     run -1 "$check" "$BATS_TEST_TMPDIR/missing.json"
     run -0 "$check" --help
+    for words in 'device-range "MESSAGE"' 'compilation "NAME"' 'plugin slice "NAME"' 'plugin instant "NAME"'; do
+        [[ $output == *"$words"* ]]
+    done
+}
+
+# --- memory ---
+
+@test "memory: what is left, freed wrongly, and failed is counted" {
+    states 0 "expect leak Device 1 bytes 1000" "expect double-free 1" "expect unknown-free 1" \
+        "expect failed-allocation Device 1 bytes 4096"
+    for line in "leak Device 2" "leak Device 1 bytes 500" "leak Pinned 1" "double-free 0" "unknown-free 2" \
+        "failed-allocation Device 1 bytes 1"; do
+        states 1 "expect $line"
+    done
+}
+
+@test "rejects an allocation without address or kind, and a failed one that does not tell what was held" {
+    rejects arguments '(.traceEvents[] | select(.name == "Allocate Device") | .args) |= del(.address)'
+    rejects arguments '(.traceEvents[] | select(.name == "Allocate Device") | .args) |= del(.kind)'
+    rejects arguments '(.traceEvents[] | select(.name == "Allocate Device failed") | .args) |= del(.held)'
+}
+
+@test "rejects call stacks that are not told, not whole, or told twice" {
+    rejects stacks '(.traceEvents[] | select(.args.stack == 5) | .args.stack) = 2'
+    rejects stacks '.gputrace.stacks[0].frames = [0, 2]'
+    rejects stacks '.gputrace.stacks[0].frames = []'
+    rejects stacks '.gputrace.stacks[1].stack = 1'
+    rejects stacks 'del(.gputrace.frames[0].address)'
+    rejects metadata 'del(.gputrace.frames)'
 }

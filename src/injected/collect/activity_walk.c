@@ -1,5 +1,6 @@
 #include "injected/collect/activity_walk.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -16,18 +17,22 @@ static const struct {
 } known_sizes[] = {
     {18, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 200},
     {18, CUPTI_ACTIVITY_KIND_MEMCPY, 88},
+    {18, CUPTI_ACTIVITY_KIND_MEMORY2, 120},
     {18, CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI)},
     {18, CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(CUpti_ActivityMemory4)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMORY_POOL, sizeof(CUpti_ActivityMemoryPool3)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_DEVICE, sizeof(CUpti_ActivityDevice5)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONTEXT, sizeof(CUpti_ActivityContext3)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, sizeof(CUpti_ActivityCudaEvent2)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(CUpti_ActivityGraphTrace2)},
+    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_JIT, sizeof(CUpti_ActivityJit2)},
 };
 
 static struct {
@@ -63,7 +68,7 @@ static void tell_name(const char *name)
     if (!is_new)
         return;
     size_t length = strlen(name);
-    struct pointer_name_event event = {name, {name, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length}};
+    struct gputrace_pointer_name event = {name, {name, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length}};
     registry_pointer_name_publish(&event);
 }
 
@@ -81,27 +86,58 @@ static bool tell_name_of(uint32_t kind, const uint8_t *record)
     return name != NULL;
 }
 
+#define SAME(ours, theirs) static_assert((int)GPUTRACE_JIT_##ours == (int)CUPTI_ACTIVITY_JIT_OPERATION_##theirs, #ours)
+SAME(CACHE_LOAD, CACHE_LOAD);
+SAME(CACHE_STORE, CACHE_STORE);
+SAME(COMPILE, COMPILE);
+#undef SAME
+
+/* A record of CUPTI 12.0 to 12.3 (BYTES) ends before the thread. */
+static void tell_jit(const uint8_t *record, size_t bytes)
+{
+    const CUpti_ActivityJit2 *jit = (const CUpti_ActivityJit2 *)record;
+    registry_jit_publish(&(struct gputrace_jit){
+        .call = {.start = jit->start,
+                 .end = jit->end,
+                 .device = jit->deviceId,
+                 .correlation = jit->correlationId,
+                 .thread = bytes >= sizeof(*jit) ? jit->threadId : 0},
+        .cache_bytes = jit->cacheSize,
+        .cache_path = jit->cachePath,
+        .operation = (uint32_t)jit->jitOperationType,
+        .from_ptx = jit->jitEntryType == CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN,
+        .group = jit->jitOperationCorrelationId,
+    });
+}
+
 static void learn_size(struct spool_header *header, uint32_t kind, size_t bytes)
 {
     if (kind < SPOOL_CUPTI_KINDS && bytes > 0 && bytes <= UINT16_MAX)
         __atomic_store_n(&header->record_bytes[kind], (uint16_t)bytes, __ATOMIC_RELAXED);
 }
 
+/* A whole record of BYTES in a complete buffer. */
+static void look_at(struct spool_header *header, const uint8_t *record, size_t bytes)
+{
+    uint32_t kind = *(const uint32_t *)(const void *)record & ~SPOOL_IN_FLIGHT;
+    learn_size(header, kind, bytes);
+    tell_name_of(kind, record);
+    if (kind == CUPTI_ACTIVITY_KIND_JIT)
+        tell_jit(record, bytes);
+}
+
 void activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid)
 {
     CUpti_Activity *record = NULL;
     const uint8_t *before = NULL;
-    uint32_t kind = 0;
     while (valid > 0 && cupti->cuptiActivityGetNextRecord(data, valid, &record) == CUPTI_SUCCESS) {
         const uint8_t *at = (const uint8_t *)record;
         if (before)
-            learn_size(header, kind, (size_t)(at - before));
+            look_at(header, before, (size_t)(at - before));
         before = at;
-        kind = record->kind & ~SPOOL_IN_FLIGHT;
-        tell_name_of(kind, at);
     }
     if (before)
-        learn_size(header, kind, (size_t)(data + valid - before));
+        look_at(header, before, (size_t)(data + valid - before));
 }
 
 /* CUPTI may be writing this very word: read it once, as one. */

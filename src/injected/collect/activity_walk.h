@@ -1,5 +1,6 @@
 /*
- * A walk through CUPTI's records for the names that they point to, and for the sizes that the reader will need.
+ * A walk through CUPTI's records for what dies with the process: names that they point to, and the sizes that the
+ * reader will need.
  */
 #ifndef GPUTRACE_INJECTED_COLLECT_ACTIVITY_WALK_H
 #define GPUTRACE_INJECTED_COLLECT_ACTIVITY_WALK_H
@@ -13,7 +14,8 @@ struct spool_header;
 /* Fills in the record sizes that are known for this CUPTI; the others are learnt from complete buffers. */
 void activity_walk_init(struct spool_header *header, uint32_t cupti_version);
 
-/* Walks a complete buffer with CUPTI's own iterator; learns sizes, publishes names not seen before. */
+/* Walks a complete buffer with CUPTI's own iterator; learns sizes, publishes names not seen before and what was
+ * compiled just in time. */
 void activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid);
 
 /*

@@ -22,15 +22,18 @@ static const struct {
     {TRACE_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME},
     {TRACE_SYNC, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
     {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT}, /* since 12.9 waits are resolved only with it */
+    {TRACE_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2}, /* of stream-ordered memory it tells what its pool holds */
+    {TRACE_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY_POOL},
     {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
 };
 
 /* Driver calls that CUDA's runtime makes of its own accord around the program's calls, at every launch or by the
- * hundred at start: they are not the program's, and would cost a record each. */
+ * hundred at start, and questions that libraries, our allocator among them, ask before whatever else they do: they are
+ * not the program's, and would cost a record each. */
 static const CUpti_CallbackId runtimes_own[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,
-    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
-    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,     CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
+    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing, CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz,
 };
 
 static struct activity {
@@ -44,10 +47,43 @@ static struct activity {
     } in_use[BUFFERS_MAX];
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Records of just-in-time compilation have two who want them: the trace, and the registry's kind `jit`. */
+static struct {
+    pthread_mutex_t lock;
+    bool recorded, wanted;
+    bool on;
+} jit = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Records of CUDA events have two who want them: the trace, and device ranges, which need the GPU's times too. */
+static struct {
+    pthread_mutex_t lock; /* of all here, and of what is switched by them */
+    bool wanted;
+    bool recording;
+} event_times = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 /* CUPTI once it is there: the service thread looks for it before. */
 static const struct cupti *running(void)
 {
     return __atomic_load_n(&activity.cupti, __ATOMIC_ACQUIRE);
+}
+
+/* Sets *WHO, and CUPTI's kind to what both together want. */
+static void switch_jit(bool *who, bool value)
+{
+    const struct cupti *cupti = running();
+    pthread_mutex_lock(&jit.lock);
+    *who = value;
+    bool on = jit.recorded || jit.wanted;
+    if (cupti && on != jit.on) {
+        jit.on = on;
+        (on ? cupti->cuptiActivityEnable : cupti->cuptiActivityDisable)(CUPTI_ACTIVITY_KIND_JIT);
+    }
+    pthread_mutex_unlock(&jit.lock);
+}
+
+void cupti_activity_want_jit(bool wanted)
+{
+    switch_jit(&jit.wanted, wanted);
 }
 
 static void note_taken(uint8_t *data, size_t bytes)
@@ -137,6 +173,7 @@ int cupti_activity_init(const struct cupti *cupti, const struct activity_store *
         return -1;
     }
     enable_lasting(cupti, trace_bits);
+    switch_jit(&jit.recorded, false); /* it may be wanted by the registry already */
     return 0;
 }
 
@@ -148,6 +185,37 @@ static void switch_kind(CUpti_ActivityKind kind, bool on)
         activity.cupti->cuptiActivityDisable(kind);
 }
 
+static void switch_event_times(const struct cupti *cupti, bool on)
+{
+    switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
+    cupti->cuptiActivityEnableCudaEventDeviceTimestamps(on);
+}
+
+enum activity_times cupti_activity_want_event_times(void)
+{
+    const struct cupti *cupti = running();
+    if (!cupti)
+        return ACTIVITY_TIMES_NO_CUPTI;
+    if (!cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
+        return ACTIVITY_TIMES_TOO_OLD;
+    pthread_mutex_lock(&event_times.lock);
+    if (!event_times.wanted && event_times.recording)
+        switch_event_times(cupti, true);
+    event_times.wanted = true;
+    pthread_mutex_unlock(&event_times.lock);
+    return ACTIVITY_TIMES_ON;
+}
+
+/* After the kinds that the trace wants, of which that of events may be one. */
+static void switch_wanted_event_times(const struct cupti *cupti, bool on)
+{
+    pthread_mutex_lock(&event_times.lock);
+    event_times.recording = on;
+    if (event_times.wanted)
+        switch_event_times(cupti, on);
+    pthread_mutex_unlock(&event_times.lock);
+}
+
 void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
 {
     const struct cupti *cupti = running();
@@ -156,12 +224,15 @@ void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (kinds[i].bits & trace_bits)
             switch_kind(kinds[i].kind, on);
+    if (trace_bits & TRACE_COMPILE)
+        switch_jit(&jit.recorded, on);
     if ((trace_bits & TRACE_GRAPH) && !graph_nodes)
         switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
     if ((trace_bits & TRACE_DRIVER) && !cupti->cuptiActivityEnableDriverApi) /* an older CUPTI: all of them or none */
         switch_kind(CUPTI_ACTIVITY_KIND_DRIVER, on);
     if ((trace_bits & TRACE_EVENT) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
         cupti->cuptiActivityEnableCudaEventDeviceTimestamps(on);
+    switch_wanted_event_times(cupti, on);
 }
 
 void cupti_activity_flush(void)
@@ -192,5 +263,9 @@ void cupti_activity_leave(void)
 {
     memset(&activity, 0, sizeof(activity));
     pthread_mutex_init(&activity.lock, NULL);
+    memset(&jit, 0, sizeof(jit));
+    pthread_mutex_init(&jit.lock, NULL);
+    memset(&event_times, 0, sizeof(event_times));
+    pthread_mutex_init(&event_times.lock, NULL);
     activity_walk_leave();
 }

@@ -3,7 +3,7 @@
  *
  * CUPTI writes into chunks of the spool and nothing here copies a record. What is read is what dies with the process:
  * the text behind name pointers, gathered when a buffer is complete and, by cupti_activity_gather(), from buffers in
- * use.
+ * use. Records of just-in-time compilation are told to the registry when their buffer is complete.
  */
 #ifndef GPUTRACE_INJECTED_COLLECT_CUPTI_ACTIVITY_H
 #define GPUTRACE_INJECTED_COLLECT_CUPTI_ACTIVITY_H
@@ -30,6 +30,18 @@ int cupti_activity_init(const struct cupti *cupti, const struct activity_store *
 
 /* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
 void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on);
+
+/* Somebody wants to be told of just-in-time compilation, whatever is recorded. At any time, also before init. */
+void cupti_activity_want_jit(bool wanted);
+
+/* Somebody wants the GPU's times of recorded events, whatever is recorded: their records are on from now on, while the
+ * others are. At any time; again does no harm. */
+enum activity_times {
+    ACTIVITY_TIMES_ON,
+    ACTIVITY_TIMES_NO_CUPTI, /* CUPTI is not there, or not yet */
+    ACTIVITY_TIMES_TOO_OLD,  /* CUPTI of CUDA 12.8 is the first that tells them */
+};
+enum activity_times cupti_activity_want_event_times(void);
 
 /* Collects times that the GPU has delivered; hands complete buffers over. Never from a CUPTI callback. */
 void cupti_activity_flush(void);

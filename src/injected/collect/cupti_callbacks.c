@@ -4,123 +4,166 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "injected/collect/callback_switches.h"
+#include "injected/collect/calls_open.h"
+#include "injected/collect/cupti_activity.h"
 #include "injected/collect/cupti_library.h"
-#include "injected/collect/memory_calls.h"
+#include "injected/collect/driver_calls.h"
+#include "injected/collect/event_watch.h"
+#include "injected/collect/lazy_loading.h"
+#include "injected/collect/own_streams.h"
+#include "injected/registry/thread_id.h"
+#include "injected/registry/phases.h"
 #include "injected/registry/registry.h"
 
-static struct {
-    const struct cupti *cupti;
-    CUpti_SubscriberHandle subscriber;
-} callbacks;
+/* --- driver calls --- */
 
-static uint32_t context_id(CUcontext context)
+static struct gputrace_call call_of(const struct driver_call *row, const CUpti_CallbackData *data, uint64_t start,
+                                    uint64_t end)
 {
-    uint32_t id = 0;
-    callbacks.cupti->cuptiGetContextId(context, &id);
-    return id;
-}
-
-static uint32_t device_id(CUcontext context)
-{
-    uint32_t id = SPOOL_NO_DEVICE;
-    callbacks.cupti->cuptiGetDeviceId(context, &id);
-    return id;
-}
-
-static uint32_t stream_id(CUcontext context, CUstream stream, bool per_thread)
-{
-    uint32_t id = SPOOL_NO_STREAM;
-    if (callbacks.cupti->cuptiGetStreamIdEx(context, stream, per_thread, &id) != CUPTI_SUCCESS)
-        return SPOOL_NO_STREAM;
-    return id;
-}
-
-uint32_t cupti_stream_id(uint64_t context, uint64_t stream)
-{
-    if (!callbacks.cupti)
-        return SPOOL_NO_STREAM;
-    return stream_id((CUcontext)(uintptr_t)context, (CUstream)(uintptr_t)stream, false);
-}
-
-static bool is_host_memory(enum spool_memory_kind kind)
-{
-    return kind == SPOOL_MEMORY_PINNED || kind == SPOOL_MEMORY_REGISTERED;
-}
-
-static bool has_per_thread_default_stream(CUpti_CallbackId cbid)
-{
-    return cbid == CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz ||
-           cbid == CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync_ptsz ||
-           cbid == CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync_ptsz;
-}
-
-static void memory_call_returned(const struct memory_call *call, const CUpti_CallbackData *data)
-{
-    struct memory_event event = {
-        .time = clock_now(),
-        .device = is_host_memory(call->kind) || !data->context ? SPOOL_NO_DEVICE : device_id(data->context),
-        .context = data->context ? context_id(data->context) : 0,
-        .stream = SPOOL_NO_STREAM,
+    struct gputrace_call call = {
+        .start = start,
+        .end = end,
+        .function = row->name,
         .correlation = data->correlationId,
-        .result = data->functionReturnValue ? (int32_t) * (const CUresult *)data->functionReturnValue : 0,
-        .operation = call->operation,
-        .kind = call->kind,
+        .thread = thread_id(),
     };
-    CUstream none = (CUstream)(uintptr_t)-1, stream = none;
-    call->read(data->functionParams, &event, &stream);
-    if (stream != none && data->context)
-        event.stream = stream_id(data->context, stream, has_per_thread_default_stream(call->cbid));
-    bool nothing_freed = call->operation == SPOOL_MEMORY_RELEASE && event.address == 0;
-    if (!nothing_freed) /* freeing NULL is allowed and does nothing */
-        registry_memory_publish(&event);
+    cupti_ids_of_context(data->context, data->contextUid, &call);
+    return call;
+}
+
+static void call_begins(const struct driver_call *row, const CUpti_CallbackData *data)
+{
+    struct open_call *open = open_call_push(row, data->functionParams, data->correlationId);
+    if (!row->trigger || !(callback_switches_wanted() & PHASE_KINDS))
+        return;
+    uint32_t trigger = row->trigger(data->functionParams, data->correlationId);
+    if (trigger == 0)
+        return;
+    struct gputrace_call call = call_of(row, data, open->start, open->start);
+    open->in_phase = true;
+    phase_call_begins((enum gputrace_trigger)trigger, &call);
+}
+
+static void end_phase(const struct gputrace_call *call)
+{
+    phase_call_returns(call);
+    lazy_loading_ends();
+}
+
+static void call_returns(const struct driver_call *row, const CUpti_CallbackData *data)
+{
+    uint64_t now = clock_now();
+    struct open_call open = open_call_pop(row, data->correlationId);
+    bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
+    if (!wanted && !open.in_phase)
+        return;
+    struct driver_return returned = {
+        .row = row,
+        .call = call_of(row, data, open.row ? open.start : now, now),
+        .params = data->functionParams,
+        .symbol = data->symbolName,
+        .told = open.told,
+    };
+    returned.call.result = data->functionReturnValue ? (int32_t) * (const CUresult *)data->functionReturnValue : 0;
+    if (open.in_phase)
+        end_phase(&returned.call);
+    if (wanted)
+        row->tell(&returned);
 }
 
 static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
-    bool returned = data->callbackSite == CUPTI_API_EXIT;
-    if (cbid == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && returned)
-        registry_profiler_publish(&(struct profiler_event){.start = true});
-    if (cbid == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop && !returned)
-        registry_profiler_publish(&(struct profiler_event){.start = false});
-    const struct memory_call *call = returned ? memory_call_find(cbid) : NULL;
-    if (call)
-        memory_call_returned(call, data);
+    const struct driver_call *row = driver_call_find(cbid);
+    if (!row)
+        return;
+    if (cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord && event_watch_sees(data->correlationId))
+        return;
+    if (data->callbackSite == CUPTI_API_ENTER)
+        call_begins(row, data);
+    else
+        call_returns(row, data);
 }
 
-static void context_changed(const CUpti_ResourceData *data, bool destroyed)
+/* --- resources --- */
+
+/* What happens within OPEN (may be NULL) to something of CONTEXT. */
+static struct gputrace_call call_within(const struct open_call *open, CUcontext context)
 {
-    struct context_event event = {
-        .time = clock_now(),
-        .handle = (uint64_t)(uintptr_t)data->context,
-        .context = context_id(data->context),
-        .device = device_id(data->context),
-        .destroyed = destroyed,
+    uint64_t now = clock_now();
+    struct gputrace_call call = {
+        .start = open ? open->start : now,
+        .end = now,
+        .function = open ? open->row->name : NULL,
+        .correlation = open ? open->correlation : 0,
+        .thread = thread_id(),
     };
-    registry_context_publish(&event);
+    cupti_ids_of_context(context, 0, &call);
+    return call;
 }
 
-static void stream_changed(const CUpti_ResourceData *data, bool destroyed)
+static void context_created(const CUpti_ResourceData *data)
 {
-    struct stream_event event = {
-        .time = clock_now(),
-        .handle = (uint64_t)(uintptr_t)data->resourceHandle.stream,
-        .context = context_id(data->context),
-        .stream = stream_id(data->context, data->resourceHandle.stream, false),
-        .destroyed = destroyed,
-    };
-    registry_stream_publish(&event);
+    registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
+}
+
+static void context_goes(const CUpti_ResourceData *data)
+{
+    struct gputrace_call call = call_within(NULL, data->context);
+    registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
+    phases_of_context_end(data->context, &call);
+}
+
+/* The call that destroys the stream, when it is not gone with its context. */
+static struct open_call *destroying(CUstream stream)
+{
+    struct open_call *open = open_call_current();
+    bool destroys = open && (open->row->kinds & REGISTRY_BIT(stream_deletion)) != 0;
+    return destroys && ((const cuStreamDestroy_v2_params *)open->params)->hStream == stream ? open : NULL;
+}
+
+static void stream_goes(const CUpti_ResourceData *data)
+{
+    CUstream stream = data->resourceHandle.stream;
+    struct open_call *open = destroying(stream);
+    struct gputrace_call call = call_within(open, data->context);
+    bool programs_own = own_streams_remove(stream) || open;
+    if (open)
+        open->told = true;
+    if (programs_own)
+        registry_stream_deletion_publish(&(struct gputrace_stream_deletion){
+            .call = call,
+            .stream = stream,
+            .stream_id = cupti_stream_id(driver_call_integer(data->context), driver_call_integer(stream)),
+        });
+    phases_of_stream_end(stream, &call);
+}
+
+static void code_came(const CUpti_ResourceData *data)
+{
+    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
+    if (!module)
+        return;
+    registry_code_load_publish(&(struct gputrace_code_load){
+        .call = call_within(open_call_current(), data->context),
+        .code = module->pCubin,
+        .bytes = module->cubinSize,
+        .module_id = module->moduleId,
+    });
 }
 
 static void resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
 {
     switch (cbid) {
-    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: context_changed(data, false); break;
-    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_changed(data, true); break;
-    case CUPTI_CBID_RESOURCE_STREAM_CREATED: stream_changed(data, false); break;
-    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_changed(data, true); break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: context_created(data); break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_goes(data); break;
+    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data); break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data); break;
     default: break;
     }
 }
+
+/* --- the subscription --- */
 
 static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
@@ -133,33 +176,21 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
     errno = saved;
 }
 
-static void enable(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+/* Called by the registry, under its lock. */
+static void wanted_changed(uint64_t wanted)
 {
-    callbacks.cupti->cuptiEnableCallback(1, callbacks.subscriber, domain, cbid);
-}
-
-static void enable_wanted(void)
-{
-    if (registry_memory_wanted())
-        for (size_t i = 0; i < memory_call_count; i++)
-            enable(CUPTI_CB_DOMAIN_DRIVER_API, memory_calls[i].cbid);
-    if (registry_profiler_wanted()) {
-        enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
-        enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+    if (!(wanted & PHASE_KINDS)) {
+        lazy_loading_give_up();
+        phases_forget();
     }
-    if (registry_context_wanted()) {
-        enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
-        enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
-    }
-    if (registry_stream_wanted()) {
-        enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_STREAM_CREATED);
-        enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
-    }
+    callback_switches_follow(wanted);
+    cupti_activity_want_jit((wanted & REGISTRY_BIT(jit)) != 0);
 }
 
 int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
 {
-    CUptiResult result = cupti->cuptiSubscribe(&callbacks.subscriber, called_back, NULL);
+    CUpti_SubscriberHandle subscriber;
+    CUptiResult result = cupti->cuptiSubscribe(&subscriber, called_back, NULL);
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
         snprintf(why, size, "another profiler in this process has taken CUPTI; only one can use it");
         return -1;
@@ -168,7 +199,18 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
         snprintf(why, size, "CUPTI cannot be subscribed to: %s", cupti_words(cupti, result));
         return -1;
     }
-    callbacks.cupti = cupti;
-    enable_wanted();
+    driver_calls_init();
+    cupti_ids_init(cupti);
+    callback_switches_init(cupti, subscriber);
+    registry_watch(wanted_changed);
     return 0;
+}
+
+void cupti_callbacks_leave(void)
+{
+    callback_switches_leave();
+    cupti_ids_leave();
+    lazy_loading_leave();
+    own_streams_leave();
+    thread_id_leave();
 }

@@ -16,7 +16,7 @@ enum range_kind { RANGE_NONE, RANGE_API, RANGE_PROFILER, RANGE_NVTX };
 static struct capture {
     const struct settings *settings;
     enum range_kind range;
-    struct text name, domain; /* of RANGE_NVTX; domain.bytes NULL: any */
+    struct gputrace_text name, domain; /* of RANGE_NVTX; domain.bytes NULL: any */
     pthread_mutex_t lock;
     unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
     bool in_window; /* of time */
@@ -27,8 +27,8 @@ static struct capture {
     uint64_t off_since;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Brings recording to what it should be. Under the lock. */
-static void apply(const char *reason)
+/* Brings recording to what it should be, as of TIME. Under the lock. */
+static void apply(uint64_t time, const char *reason)
 {
     bool wanted = capture.in_window && capture.open > 0;
     if (wanted && capture.cupti_ready && !capture.cupti_on) {
@@ -39,33 +39,34 @@ static void apply(const char *reason)
         return;
     capture.told = true;
     capture.on = wanted;
-    capture.off_since = clock_now();
-    recorder_switch(wanted, reason);
+    capture.off_since = time;
+    recorder_switch(wanted, time, reason);
 }
 
-static void open_by(int change, const char *reason)
+static void open_by(int change, uint64_t time, const char *reason)
 {
     pthread_mutex_lock(&capture.lock);
     if (change > 0 || capture.open > 0)
         capture.open = (unsigned)((int)capture.open + change);
-    apply(reason);
+    apply(time, reason);
     pthread_mutex_unlock(&capture.lock);
 }
 
-static void open_set(bool on, const char *reason)
+static void open_set(bool on, uint64_t time, const char *reason)
 {
     pthread_mutex_lock(&capture.lock);
     capture.open = on;
-    apply(reason);
+    apply(time, reason);
     pthread_mutex_unlock(&capture.lock);
 }
 
 /* --- cudaProfilerStart and Stop --- */
 
-static void profiler_asked(void *data, const struct profiler_event *event)
+static void profiler_asked(void *data, const struct gputrace_profiler *event)
 {
     (void)data;
-    open_set(event->start, event->start ? "cudaProfilerStart" : "cudaProfilerStop");
+    open_set(event->start != 0, event->start ? event->call.end : event->call.start,
+             event->start ? "cudaProfilerStart" : "cudaProfilerStop");
 }
 
 /* --- an NVTX range --- */
@@ -84,12 +85,12 @@ static uint64_t started[STARTED_MAX];
 static uint32_t matching_domains[DOMAINS_MAX];
 static unsigned matching_domain_count;
 
-static bool same(struct text a, struct text b)
+static bool same(struct gputrace_text a, struct gputrace_text b)
 {
     return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
 }
 
-static void domain_named(void *data, const struct nvtx_name_event *event)
+static void domain_named(void *data, const struct gputrace_nvtx_name *event)
 {
     (void)data;
     if (event->named != NVTX_NAMED_DOMAIN || !capture.domain.bytes || !same(event->text, capture.domain))
@@ -108,7 +109,7 @@ static bool domain_matches(uint32_t domain)
     return false;
 }
 
-static bool range_matches(const struct nvtx_event *event)
+static bool range_matches(const struct gputrace_nvtx *event)
 {
     return event->message.length == capture.name.length && domain_matches(event->domain) &&
            same(event->message, capture.name);
@@ -124,31 +125,39 @@ static bool note_started(uint64_t range, uint64_t instead_of)
     return false;
 }
 
-static void nvtx_before_recorder(void *data, const struct nvtx_event *event)
+/* Before the recorder hears it. */
+static void range_pushed(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
-    if (event->what == SPOOL_NVTX_PUSH) {
-        if (pushed.depth > 0) {
-            pushed.depth += event->domain == pushed.domain;
-        } else if (range_matches(event)) {
-            pushed.depth = 1;
-            pushed.domain = event->domain;
-            open_by(1, "NVTX range");
-        }
-    } else if (event->what == SPOOL_NVTX_START && range_matches(event) && note_started(event->range, 0)) {
-        open_by(1, "NVTX range");
+    if (pushed.depth > 0) {
+        pushed.depth += event->domain == pushed.domain;
+    } else if (range_matches(event)) {
+        pushed.depth = 1;
+        pushed.domain = event->domain;
+        open_by(1, event->call.end, "NVTX range");
     }
 }
 
-static void nvtx_after_recorder(void *data, const struct nvtx_event *event)
+static void range_started(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
-    if (event->what == SPOOL_NVTX_POP && pushed.depth > 0 && event->domain == pushed.domain) {
-        if (--pushed.depth == 0)
-            open_by(-1, "end of NVTX range");
-    } else if (event->what == SPOOL_NVTX_END && event->range && note_started(0, event->range)) {
-        open_by(-1, "end of NVTX range");
-    }
+    if (range_matches(event) && note_started(event->range, 0))
+        open_by(1, event->call.end, "NVTX range");
+}
+
+/* After the recorder heard it. */
+static void range_popped(void *data, const struct gputrace_nvtx *event)
+{
+    (void)data;
+    if (pushed.depth > 0 && event->domain == pushed.domain && --pushed.depth == 0)
+        open_by(-1, event->call.end, "end of NVTX range");
+}
+
+static void range_ended(void *data, const struct gputrace_nvtx *event)
+{
+    (void)data;
+    if (event->range && note_started(0, event->range))
+        open_by(-1, event->call.end, "end of NVTX range");
 }
 
 /* --- settings, clock, CUPTI --- */
@@ -164,9 +173,9 @@ static enum range_kind parse_range(const char *text)
     if (strncmp(text, "nvtx:", 5) != 0)
         return RANGE_NONE;
     const char *name = text + 5, *at = strrchr(name, '@');
-    capture.name = (struct text){name, (uint32_t)(at ? (size_t)(at - name) : strlen(name))};
+    capture.name = (struct gputrace_text){name, (uint32_t)(at ? (size_t)(at - name) : strlen(name))};
     if (at)
-        capture.domain = (struct text){at + 1, (uint32_t)strlen(at + 1)};
+        capture.domain = (struct gputrace_text){at + 1, (uint32_t)strlen(at + 1)};
     return RANGE_NVTX;
 }
 
@@ -179,13 +188,16 @@ int capture_init(const struct settings *settings)
     if (capture.range == RANGE_PROFILER)
         failed |= registry_profiler_register(profiler_asked, NULL);
     if (capture.range == RANGE_NVTX)
-        failed |= registry_nvtx_name_register(domain_named, NULL) | registry_nvtx_register(nvtx_before_recorder, NULL);
+        failed |= registry_nvtx_name_register(domain_named, NULL) | registry_nvtx_push_register(range_pushed, NULL) |
+                  registry_nvtx_start_register(range_started, NULL);
     return failed;
 }
 
 int capture_init_last(void)
 {
-    int failed = capture.range == RANGE_NVTX ? registry_nvtx_register(nvtx_after_recorder, NULL) : 0;
+    int failed = 0;
+    if (capture.range == RANGE_NVTX)
+        failed |= registry_nvtx_pop_register(range_popped, NULL) | registry_nvtx_end_register(range_ended, NULL);
     capture_follow_clock(clock_now());
     return failed;
 }
@@ -203,7 +215,7 @@ void capture_restart(void)
 
 void capture_ask(bool on)
 {
-    open_set(on, on ? "gputrace_start" : "gputrace_stop");
+    open_set(on, clock_now(), on ? "gputrace_start" : "gputrace_stop");
 }
 
 bool capture_is_on(void)
@@ -216,7 +228,7 @@ uint64_t capture_follow_clock(uint64_t now)
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
     pthread_mutex_lock(&capture.lock);
     capture.in_window = now >= start && (stop == 0 || now < stop);
-    apply(now < start ? "--delay" : capture.in_window ? "start" : "--duration");
+    apply(now, now < start ? "--delay" : capture.in_window ? "start" : "--duration");
     pthread_mutex_unlock(&capture.lock);
     if (now < start)
         return start;
@@ -227,7 +239,7 @@ void capture_cupti_ready(void)
 {
     pthread_mutex_lock(&capture.lock);
     capture.cupti_ready = true;
-    apply("start");
+    apply(clock_now(), "start");
     pthread_mutex_unlock(&capture.lock);
 }
 

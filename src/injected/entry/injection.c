@@ -1,9 +1,17 @@
 /*
  * The doors of libgputrace.so: everything that the program's process can call.
  */
-#include "injected/collect/nvtx.h"
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "injected/nvtx/extensions.h"
+#include "injected/nvtx/nvtx.h"
 #include "injected/entry/capture.h"
 #include "injected/entry/library.h"
+#include "injected/plugin/plugin.h"
+#include "injected/ranges/device_ranges.h"
+#include "injected/record/writer.h"
+#include "injected/registry/registry.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -20,6 +28,13 @@ EXPORTED int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table)
 {
     return library_start() ? nvtx_attach(export_table) : 0;
+}
+
+/* Called by the headers of NVTX's extensions, likewise. */
+EXPORTED int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
+int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
+{
+    return library_start() ? nvtx_extension_attach(module) : 0;
 }
 
 /* Called by gputrace.h. Each gives 1 when it was heard, 0 when this process is not recorded. */
@@ -46,4 +61,44 @@ EXPORTED int gputrace_active(void);
 int gputrace_active(void)
 {
     return library_start() && capture_is_on();
+}
+
+/* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says: told to whoever
+ * registered for it. Gives 1 when somebody did, else 0. */
+EXPORTED int gputrace_access(const void *at, size_t bytes, int mode, void *stream);
+int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
+{
+    if (!library_start() || !registry_memory_access_wanted())
+        return 0;
+    uint64_t now = clock_now();
+    registry_memory_access_publish(&(struct gputrace_memory_access){
+        .call = {.start = now, .end = now, .device = GPUTRACE_NO_DEVICE, .thread = writer_thread()},
+        .address = (uint64_t)(uintptr_t)at,
+        .bytes = bytes,
+        .stream = stream,
+        .mode = (uint32_t)mode,
+    });
+    return 1;
+}
+
+/* A range in STREAM, from where the work before the start is done to where that before the end is. Gives its number, 0
+ * when it is not recorded. */
+EXPORTED uint64_t gputrace_device_range_start(const char *message, void *stream);
+uint64_t gputrace_device_range_start(const char *message, void *stream)
+{
+    return library_start() ? device_range_start(message, stream) : 0;
+}
+
+EXPORTED void gputrace_device_range_end(uint64_t range, void *stream);
+void gputrace_device_range_end(uint64_t range, void *stream)
+{
+    if (range != 0 && library_start())
+        device_range_end(range, stream);
+}
+
+/* Called by callbacks.h: the program's host, or NULL when VERSION is not ours or this process is not recorded. */
+EXPORTED const struct gputrace_host *gputrace_program_host(uint32_t version);
+const struct gputrace_host *gputrace_program_host(uint32_t version)
+{
+    return library_start() ? plugins_program_host(version) : NULL;
 }

@@ -12,22 +12,32 @@
 #include "injected/collect/cupti_activity.h"
 #include "injected/collect/cupti_callbacks.h"
 #include "injected/collect/cupti_library.h"
-#include "injected/collect/nvtx_domains.h"
+#include "injected/nvtx/clocks.h"
+#include "injected/nvtx/definitions.h"
+#include "injected/nvtx/domains.h"
 #include "injected/entry/capture.h"
 #include "injected/entry/service.h"
+#include "injected/plugin/plugin.h"
+#include "injected/ranges/device_ranges.h"
+#include "injected/ranges/event_cache.h"
 #include "injected/record/chunks.h"
+#include "injected/record/record_cuda.h"
+#include "injected/record/record_nvtx.h"
 #include "injected/record/recorder.h"
 #include "injected/record/spool_file.h"
+#include "injected/record/stacks.h"
+#include "injected/registry/phases.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
 
 static struct library {
     struct settings settings;
     pthread_mutex_t lock;
-    bool decided;   /* whether to record was decided for this process */
-    bool recording; /* the spool is open */
-    bool prepared;  /* what is done once in a process and its forks: subscribers, handlers */
-    bool cuda;      /* CUPTI was started, or was tried */
+    bool decided;    /* whether to record was decided for this process */
+    bool recording;  /* the spool is open */
+    bool prepared;   /* what is done once in a process and its forks: subscribers, handlers, plugins */
+    uint32_t parent; /* of a forked child that is recorded, 0: it is none */
+    bool cuda;       /* CUPTI was started, or was tried */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void finish(void)
@@ -35,6 +45,8 @@ static void finish(void)
     struct spool_header *header = spool_file_header();
     if (!library.recording || header->pid != (uint32_t)getpid())
         return;
+    plugins_process_end();
+    nvtx_clocks_finish();
     service_finish();
     header->finished = clock_now();
     __atomic_store_n(&header->state, SPOOL_FINISHED, __ATOMIC_RELEASE);
@@ -44,9 +56,18 @@ static void finish(void)
  * CUPTI is neither called nor, with the parent's CUDA, of any use in it. */
 static void after_fork_in_child(void)
 {
+    library.parent = library.recording ? spool_file_header()->pid : library.parent;
+    plugins_leave();
+    stacks_leave();
     chunks_leave();
+    registry_leave();
+    phases_leave();
+    device_ranges_leave();
+    event_cache_leave();
+    cupti_callbacks_leave();
     cupti_activity_leave();
     nvtx_domains_leave();
+    record_nvtx_leave();
     capture_leave();
     pthread_mutex_init(&library.lock, NULL);
     library.decided = library.recording = library.cuda = false;
@@ -55,20 +76,36 @@ static void after_fork_in_child(void)
 /* Hears NVTX before everybody else, so that a forked child that uses it gets a spool in time. */
 static void wake(void)
 {
-    if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start())
+    if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start()) {
         nvtx_domains_retell();
+        nvtx_definitions_retell();
+    }
 }
 
-static void wake_by_event(void *data, const struct nvtx_event *event)
+static void wake_by_event(void *data, const struct gputrace_nvtx *event)
 {
     (void)data, (void)event;
     wake();
 }
 
-static void wake_by_name(void *data, const struct nvtx_name_event *event)
+static void wake_by_name(void *data, const struct gputrace_nvtx_name *event)
 {
     (void)data, (void)event;
     wake();
+}
+
+static void wake_by_extension(void *data, const struct gputrace_nvtx_extension *what)
+{
+    (void)data, (void)what;
+    wake();
+}
+
+static int wake_by_nvtx(void)
+{
+    return registry_nvtx_push_register(wake_by_event, NULL) | registry_nvtx_pop_register(wake_by_event, NULL) |
+           registry_nvtx_start_register(wake_by_event, NULL) | registry_nvtx_end_register(wake_by_event, NULL) |
+           registry_nvtx_mark_register(wake_by_event, NULL) | registry_nvtx_name_register(wake_by_name, NULL) |
+           registry_nvtx_extension_register(wake_by_extension, NULL);
 }
 
 static bool prepare(void)
@@ -77,8 +114,9 @@ static bool prepare(void)
         capture_restart();
         return true;
     }
-    int failed = registry_nvtx_register(wake_by_event, NULL) | registry_nvtx_name_register(wake_by_name, NULL);
+    int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
+    record_cuda_keep_stacks(library.settings.backtrace == BACKTRACE_ALLOCATIONS);
     failed |= recorder_subscribe((uint64_t)library.settings.trace);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
@@ -114,19 +152,35 @@ static void read_settings(void)
     SETTINGS_TEXTS(COPY)
 #undef COPY
     log_set_level((enum log_level)library.settings.verbose);
+    nvtx_domains_select(library.settings.nvtx_domains, library.settings.nvtx_exclude);
+}
+
+/* What loads libraries. Without the lock: the dynamic loader has one of its own, and a thread that loads a library may
+ * be on its way here. */
+static void start_loading(bool forked)
+{
+    if (library.settings.backtrace != BACKTRACE_NONE)
+        stacks_prepare();
+    if (forked)
+        plugins_after_fork(library.parent);
+    else
+        plugins_load(library.settings.plugins);
 }
 
 bool library_start(void)
 {
     int saved = errno;
     pthread_mutex_lock(&library.lock);
-    if (!library.decided) {
+    bool first = !library.decided, forked = library.prepared;
+    if (first) {
         library.decided = true;
         read_settings();
         library.recording = open_spool();
     }
     bool recording = library.recording;
     pthread_mutex_unlock(&library.lock);
+    if (first && recording)
+        start_loading(forked);
     errno = saved;
     return recording;
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "injected/collect/cupti_activity.h"
 #include "injected/entry/capture.h"
+#include "injected/plugin/plugin.h"
 #include "injected/record/thread.h"
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
@@ -41,8 +42,10 @@ static void *serve(void *unused)
         sleep_ns(until_due < service.interval ? until_due : service.interval);
         pthread_mutex_lock(&service.working);
         bool stopped = service.stopped;
-        if (!stopped)
+        if (!stopped) {
             capture_settle(collect());
+            plugins_tell_time();
+        }
         pthread_mutex_unlock(&service.working);
         if (stopped)
             return NULL;

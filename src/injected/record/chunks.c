@@ -23,10 +23,11 @@ static struct stock {
     unsigned count;
     unsigned fresh_wanted;
     uint64_t sequence;
-    uint32_t generation;
     bool open;
     bool told;
-} stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .generation = 1};
+} stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER};
+
+uint32_t chunks_current_generation = 1;
 
 static uint64_t smallest(enum spool_chunk_type type)
 {
@@ -181,17 +182,11 @@ int chunks_open(const char *directory, uint64_t trace_bits)
     return thread_start(stock_up, NULL);
 }
 
-uint32_t chunks_generation(void)
-{
-    return __atomic_load_n(&stock.generation, __ATOMIC_RELAXED);
-}
-
 void chunks_leave(void)
 {
     spool_file_leave();
-    uint32_t generation = stock.generation + 1;
     memset(&stock, 0, sizeof(stock));
     pthread_mutex_init(&stock.lock, NULL);
     pthread_cond_init(&stock.low, NULL);
-    stock.generation = generation;
+    chunks_current_generation++;
 }

@@ -43,7 +43,11 @@ static inline struct spool_chunk *chunk_of_data(void *data)
 }
 
 /* Changes with every fork, so that threads notice that their chunk is not this process's. */
-uint32_t chunks_generation(void);
+extern uint32_t chunks_current_generation;
+static inline uint32_t chunks_generation(void)
+{
+    return __atomic_load_n(&chunks_current_generation, __ATOMIC_RELAXED);
+}
 
 /* In a forked child: leaves the parent's spool. The next chunks_open() makes an own one. */
 void chunks_leave(void);

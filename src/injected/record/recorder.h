@@ -1,8 +1,9 @@
 /*
- * The recorder: a subscriber that writes what it hears into the spool.
+ * The recorder: a subscriber that writes what it hears into the spool. Here it is put together and switched; what is
+ * written of CUDA and of NVTX stands in files of their own.
  *
- * Names, contexts, streams and memory are always kept, for the trace cannot be read without them; NVTX events only
- * while recording is on.
+ * Names, contexts, streams, memory and phases are always kept, for the trace cannot be read without them; NVTX events
+ * only while recording is on.
  */
 #ifndef GPUTRACE_INJECTED_RECORD_RECORDER_H
 #define GPUTRACE_INJECTED_RECORD_RECORDER_H
@@ -15,8 +16,11 @@
 /* Subscribes to what TRACE_BITS ask for. Gives 0, or -1: no memory. */
 int recorder_subscribe(uint64_t trace_bits);
 
-/* Recording goes on or off; REASON is written beside it. */
-void recorder_switch(bool on, const char *reason);
+/* Recording goes on or off, as of TIME (CLOCK_REALTIME, ns); REASON is written beside it. */
+void recorder_switch(bool on, uint64_t time, const char *reason);
+
+/* Whether recording is on. */
+bool recorder_is_on(void);
 
 /* A word to the user that belongs in the trace. */
 void recorder_note(uint16_t flags, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -12,14 +12,7 @@
 #include "injected/record/chunks.h"
 #include "injected/record/spool_file.h"
 
-static __thread struct writer {
-    struct spool_chunk *chunk;
-    uint64_t used;
-    uint32_t generation; /* of the chunk: a forked child leaves it */
-    uint32_t thread;
-    bool busy; /* between begin and commit */
-    bool named;
-} this_writer;
+__thread struct writer this_writer;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_thread_end;
@@ -59,8 +52,8 @@ static void name_thread(struct writer *mine)
     mine->named = true;
 }
 
-/* A fresh chunk for this thread; the one before is full, or the parent's. */
-static bool renew(struct writer *mine)
+/* Also leaves the parent's chunk, in a forked child. */
+static bool take_chunk(struct writer *mine)
 {
     uint32_t generation = chunks_generation();
     if (mine->generation != generation) {
@@ -73,8 +66,15 @@ static bool renew(struct writer *mine)
         chunk_done(mine->chunk, mine->used);
     mine->used = 0;
     mine->chunk = chunk_take(SPOOL_RECORDS);
-    if (!mine->chunk)
+    return mine->chunk != NULL;
+}
+
+bool writer_renew(struct writer *mine)
+{
+    if (!take_chunk(mine)) {
+        count_loss(&spool_file_header()->losses.no_room);
         return false;
+    }
     pthread_once(&once, make_key);
     pthread_setspecific(at_thread_end, mine);
     if (!mine->named)
@@ -82,34 +82,9 @@ static bool renew(struct writer *mine)
     return true;
 }
 
-void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
+void writer_turned_away(void)
 {
-    struct writer *mine = &this_writer;
-    if (mine->busy) {
-        count_loss(&spool_file_header()->losses.nested);
-        return NULL;
-    }
-    mine->busy = true;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    bool fits = mine->chunk && mine->generation == chunks_generation() && mine->used + bytes <= chunk_room(mine->chunk);
-    if (!fits && !renew(mine)) {
-        mine->busy = false;
-        count_loss(&spool_file_header()->losses.no_room);
-        return NULL;
-    }
-    char *at = chunk_data(mine->chunk) + mine->used;
-    memset(at, 0, bytes); /* room that was used before is not blank */
-    *(struct spool_record *)at = (struct spool_record){.type = (uint16_t)type, .bytes = bytes, .time = time};
-    return at;
-}
-
-void writer_commit(struct spool_record *record)
-{
-    struct writer *mine = &this_writer;
-    mine->used += record->bytes;
-    __atomic_store_n(&mine->chunk->used, mine->used, __ATOMIC_RELEASE);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    mine->busy = false;
+    count_loss(&spool_file_header()->losses.nested);
 }
 
 uint32_t writer_thread(void)

@@ -4,32 +4,202 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
+/* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
+#define WINDOW_LEAST_NS 64u
+
 struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
 
-static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    pthread_mutex_t lock; /* of all but the lists' use */
+    uint64_t last;        /* registration */
+    void (*changed)(uint64_t wanted);
+    /* Replaced, and not yet freed: somebody may be walking them. */
+    struct subscribers *retired_lists;
+    struct subscriber *retired_subscribers;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct subscribers *longer_by_one(const struct subscribers *old)
+/* --- registering; all under the lock --- */
+
+static void free_retired(void)
 {
-    unsigned count = old ? old->count : 0;
-    struct subscribers *list = malloc(sizeof(*list) + (count + 1) * sizeof(list->each[0]));
-    if (!list)
-        return NULL;
-    if (count)
-        memcpy(list->each, old->each, count * sizeof(list->each[0]));
-    list->count = count + 1;
+    if ((!registry.retired_lists && !registry.retired_subscribers) || !readers_are_out())
+        return;
+    while (registry.retired_lists) {
+        struct subscribers *list = registry.retired_lists;
+        registry.retired_lists = list->retired;
+        free(list);
+    }
+    while (registry.retired_subscribers) {
+        struct subscriber *subscriber = registry.retired_subscribers;
+        registry.retired_subscribers = subscriber->retired;
+        free(subscriber);
+    }
+}
+
+static void replace(unsigned kind, struct subscribers *list)
+{
+    struct subscribers *old = registry_lists[kind];
+    __atomic_store_n(&registry_lists[kind], list, __ATOMIC_RELEASE);
+    if (old) {
+        old->retired = registry.retired_lists;
+        registry.retired_lists = old;
+    }
+}
+
+static void tell_wanted(void)
+{
+    uint64_t wanted = 0;
+    for (unsigned kind = 0; kind < REGISTRY_KIND_COUNT; kind++)
+        wanted |= (uint64_t)(registry_lists[kind] != NULL) << kind;
+    if (registry.changed)
+        registry.changed(wanted);
+}
+
+/* A list of COUNT, the first KEPT of them from the kind's list as it is. */
+static struct subscribers *list_of(unsigned kind, unsigned count, unsigned kept)
+{
+    struct subscribers *list = malloc(sizeof(*list) + count * sizeof(struct subscriber *));
+    if (list && kept)
+        memcpy(list->each, registry_lists[kind]->each, kept * sizeof(list->each[0]));
+    if (list)
+        list->count = count;
     return list;
 }
 
-int registry_register(enum registry_kind kind, registry_any_fn *call, void *data)
+static bool append(unsigned kind, struct subscriber *subscriber)
 {
-    pthread_mutex_lock(&registering);
+    unsigned count = registry_lists[kind] ? registry_lists[kind]->count : 0;
+    struct subscribers *list = list_of(kind, count + 1, count);
+    if (!list)
+        return false;
+    list->each[count] = subscriber;
+    replace(kind, list);
+    return true;
+}
+
+uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, void *data)
+{
+    struct subscriber *subscriber = kind < REGISTRY_KIND_COUNT && call ? malloc(sizeof(*subscriber)) : NULL;
+    if (!subscriber)
+        return 0;
+    pthread_mutex_lock(&registry.lock);
+    uint64_t registration = registry.last + 1;
+    *subscriber = (struct subscriber){.call = call, .data = data, .registration = registration, .client = client};
+    bool added = append(kind, subscriber);
+    registry.last += added;
+    if (added)
+        tell_wanted();
+    free_retired();
+    pthread_mutex_unlock(&registry.lock);
+    if (!added)
+        free(subscriber);
+    return added ? registration : 0;
+}
+
+/* Without the one at INDEX. When there is no memory for a shorter list it stays in the list, removed. */
+static void cut_out(unsigned kind, unsigned index)
+{
     struct subscribers *old = registry_lists[kind];
-    struct subscribers *list = longer_by_one(old);
-    if (list) {
-        list->replaced = old;
-        list->each[list->count - 1] = (struct subscriber){.call = call, .data = data};
-        __atomic_store_n(&registry_lists[kind], list, __ATOMIC_RELEASE);
+    struct subscriber *subscriber = old->each[index];
+    __atomic_store_n(&subscriber->removed, true, __ATOMIC_RELEASE);
+    struct subscribers *list = old->count > 1 ? list_of(kind, old->count - 1, index) : NULL;
+    if (old->count > 1 && !list)
+        return;
+    if (list)
+        memcpy(list->each + index, old->each + index + 1, (old->count - 1 - index) * sizeof(list->each[0]));
+    replace(kind, list);
+    subscriber->retired = registry.retired_subscribers;
+    registry.retired_subscribers = subscriber;
+}
+
+/* Removes what MATCHES; gives how many. */
+static unsigned remove_from(unsigned kind, unsigned client, uint64_t registration)
+{
+    unsigned removed = 0;
+    for (unsigned i = registry_lists[kind] ? registry_lists[kind]->count : 0; i-- > 0;) {
+        const struct subscriber *subscriber = registry_lists[kind]->each[i];
+        bool matches = registration == 0 || subscriber->registration == registration;
+        if (matches && subscriber->client == client && !subscriber->removed) {
+            cut_out(kind, i);
+            removed++;
+        }
     }
-    pthread_mutex_unlock(&registering);
-    return list ? 0 : -1;
+    return removed;
+}
+
+static unsigned remove_all(unsigned first, unsigned end, unsigned client, uint64_t registration)
+{
+    unsigned removed = 0;
+    pthread_mutex_lock(&registry.lock);
+    for (unsigned kind = first; kind < end; kind++)
+        removed += remove_from(kind, client, registration);
+    if (removed)
+        tell_wanted();
+    free_retired();
+    pthread_mutex_unlock(&registry.lock);
+    return removed;
+}
+
+int registry_remove(unsigned client, uint64_t registration)
+{
+    return registration && remove_all(0, REGISTRY_KIND_COUNT, client, registration) ? 0 : -1;
+}
+
+void registry_clear(unsigned client, unsigned kind)
+{
+    if (kind < REGISTRY_KIND_COUNT)
+        remove_all(kind, kind + 1, client, 0);
+    else if (kind == REGISTRY_KIND_COUNT)
+        remove_all(0, REGISTRY_KIND_COUNT, client, 0);
+}
+
+void registry_synchronize(void)
+{
+    readers_wait();
+}
+
+void registry_watch(void (*changed)(uint64_t wanted))
+{
+    pthread_mutex_lock(&registry.lock);
+    registry.changed = changed;
+    tell_wanted();
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void registry_leave(void)
+{
+    pthread_mutex_init(&registry.lock, NULL);
+    registry.changed = NULL;
+    readers_leave();
+}
+
+/* --- dispatching --- */
+
+void dispatch_client_returned(struct dispatch *dispatch)
+{
+    uint64_t now = clock_now();
+    struct reader *reader = dispatch->reader;
+    uint64_t *calls = &reader->spent[dispatch->client].calls, *ns = &reader->spent[dispatch->client].ns;
+    reader->in_client = false;
+    __atomic_store_n(calls, *calls + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(ns, *ns + (now > dispatch->since ? now - dispatch->since : 0), __ATOMIC_RELAXED);
+    dispatch->since = now;
+    dispatch->client = REGISTRY_LIBRARY;
+}
+
+void dispatch_client_follows(struct dispatch *dispatch, unsigned client)
+{
+    dispatch->since = clock_now();
+    if (!dispatch->began)
+        dispatch->began = dispatch->since;
+    dispatch->client = client;
+    dispatch->reader->in_client = true;
+}
+
+void dispatch_tell_window(const struct dispatch *dispatch)
+{
+    if (dispatch->since - dispatch->began >= WINDOW_LEAST_NS)
+        registry_plugin_window_publish(&(struct gputrace_plugin_window){dispatch->began, dispatch->since});
 }

@@ -1,14 +1,15 @@
 /*
- * The one place where things that happen are told to whoever asks. Collectors publish, subscribers register.
+ * The one place where things that happen are told to whoever asks. Collectors publish; the recorder, plugins and the
+ * program register.
  *
- * For each row of REGISTRY_KINDS there are
- *     typedef void registry_KIND_fn(void *data, const struct KIND_event *event);
- *     int  registry_KIND_register(registry_KIND_fn *call, void *data);     0, or -1: no memory
- *     void registry_KIND_publish(const struct KIND_event *event);
- *     bool registry_KIND_wanted(void);                                      somebody is registered
+ * For each row of REGISTRY_KINDS (those of callbacks.h, and events.h's) there are
+ *     int  registry_KIND_register(gputrace_KIND_fn *call, void *data);     for the library itself: 0, or -1: no memory
+ *     void registry_KIND_publish(const struct gputrace_KIND *what);
+ *     bool registry_KIND_wanted(void);                                     somebody is registered
  *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
- * replaced as a whole, and lists that were replaced are kept, since a thread may still be walking them.
+ * replaced as a whole, and freed when no thread can be walking it (readers.h). While a thread is in a callback of a
+ * client nothing that it does is published.
  */
 #ifndef GPUTRACE_INJECTED_REGISTRY_REGISTRY_H
 #define GPUTRACE_INJECTED_REGISTRY_REGISTRY_H
@@ -16,15 +17,21 @@
 #include <stddef.h>
 
 #include "injected/registry/events.h"
+#include "injected/registry/readers.h"
+
+typedef void gputrace_nvtx_name_fn(void *data, const struct gputrace_nvtx_name *what);
+typedef void gputrace_nvtx_sync_fn(void *data, const struct gputrace_nvtx_sync *what);
+typedef void gputrace_pointer_name_fn(void *data, const struct gputrace_pointer_name *what);
+typedef void gputrace_nvtx_extension_fn(void *data, const struct gputrace_nvtx_extension *what);
+typedef void gputrace_plugin_window_fn(void *data, const struct gputrace_plugin_window *what);
 
 #define REGISTRY_KINDS(X) \
-    X(memory)             \
-    X(context)            \
-    X(stream)             \
-    X(profiler)           \
-    X(nvtx)               \
+    GPUTRACE_KINDS(X)     \
     X(nvtx_name)          \
-    X(pointer_name)
+    X(nvtx_extension)     \
+    X(nvtx_sync)          \
+    X(pointer_name)       \
+    X(plugin_window)
 
 enum registry_kind {
 #define KIND(name) REGISTRY_##name,
@@ -32,39 +39,125 @@ enum registry_kind {
 #undef KIND
         REGISTRY_KIND_COUNT
 };
+static_assert(REGISTRY_KIND_COUNT <= 64, "a set of kinds is a bit each of 64");
 
-typedef void registry_any_fn(void);
+/* A set of kinds. */
+#define REGISTRY_BIT(name) (UINT64_C(1) << REGISTRY_##name)
+
+/* Who registers: the library itself (client 0), the program, a plugin. Numbers below READER_CLIENTS. */
+enum { REGISTRY_LIBRARY = 0, REGISTRY_PROGRAM = 1, REGISTRY_FIRST_PLUGIN = 2 };
+
+/* Gives the number of the registration, or 0: no memory, or no such kind. */
+uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, void *data);
+/* Gives 0, or -1: the client has no such registration. */
+int registry_remove(unsigned client, uint64_t registration);
+/* Removes all of a client's; KIND REGISTRY_KIND_COUNT: of every kind. */
+void registry_clear(unsigned client, unsigned kind);
+/* Waits until no other thread is in a callback that was removed before. */
+void registry_synchronize(void);
+
+/* The set of kinds that somebody is registered for, now and whenever it changes: CHANGED is called under a lock. */
+void registry_watch(void (*changed)(uint64_t wanted));
+
+/* In a forked child. */
+void registry_leave(void);
+
+/* --- publishing --- */
 
 struct subscriber {
-    registry_any_fn *call;
+    gputrace_any_fn *call;
     void *data;
+    uint64_t registration;
+    unsigned client;
+    bool removed; /* this thread may still be walking a list that has it */
+    struct subscriber *retired;
 };
 
 struct subscribers {
-    struct subscribers *replaced; /* the list before this one */
+    struct subscribers *retired;
     unsigned count;
-    struct subscriber each[];
+    struct subscriber *each[];
 };
-
 extern struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
 
-int registry_register(enum registry_kind kind, registry_any_fn *call, void *data);
+static inline bool registry_wanted(enum registry_kind kind)
+{
+    return __atomic_load_n(&registry_lists[kind], __ATOMIC_RELAXED) != NULL;
+}
 
-#define KIND(name)                                                                                      \
-    typedef void registry_##name##_fn(void *data, const struct name##_event *event);                    \
-    static inline int registry_##name##_register(registry_##name##_fn *call, void *data)                \
-    {                                                                                                   \
-        return registry_register(REGISTRY_##name, (registry_any_fn *)call, data);                       \
-    }                                                                                                   \
-    static inline void registry_##name##_publish(const struct name##_event *event)                      \
-    {                                                                                                   \
-        struct subscribers *list = __atomic_load_n(&registry_lists[REGISTRY_##name], __ATOMIC_ACQUIRE); \
-        for (unsigned i = 0; list && i < list->count; i++)                                              \
-            ((registry_##name##_fn *)list->each[i].call)(list->each[i].data, event);                    \
-    }                                                                                                   \
-    static inline bool registry_##name##_wanted(void)                                                   \
-    {                                                                                                   \
-        return __atomic_load_n(&registry_lists[REGISTRY_##name], __ATOMIC_ACQUIRE) != NULL;             \
+/* One walk over the callbacks of a kind. The library's own are called without further ado: this is in the way of every
+ * NVTX range. */
+struct dispatch {
+    struct reader *reader;
+    const struct subscribers *list;
+    unsigned next;
+    unsigned client;       /* whose callback is running */
+    uint64_t began, since; /* clock_now() when the first client's callback began, and the one that is running */
+    gputrace_any_fn *call;
+    void *data;
+};
+
+/* What there is to do around a client's callback, and after the last of all. */
+void dispatch_client_follows(struct dispatch *dispatch, unsigned client);
+void dispatch_client_returned(struct dispatch *dispatch);
+void dispatch_tell_window(const struct dispatch *dispatch);
+
+/* False: nobody is to be told. Else dispatch_next() until it gives false. */
+static inline bool dispatch_begin(struct dispatch *dispatch, enum registry_kind kind)
+{
+    struct reader *reader = reader_of_thread();
+    if (!reader || reader->in_client)
+        return false;
+    reader_enter(reader);
+    dispatch->list = __atomic_load_n(&registry_lists[kind], __ATOMIC_ACQUIRE);
+    if (!dispatch->list) {
+        reader_leave(reader);
+        return false;
+    }
+    dispatch->reader = reader;
+    dispatch->next = 0;
+    dispatch->client = REGISTRY_LIBRARY;
+    dispatch->began = dispatch->since = 0;
+    return true;
+}
+
+static inline bool dispatch_next(struct dispatch *dispatch)
+{
+    if (dispatch->client != REGISTRY_LIBRARY)
+        dispatch_client_returned(dispatch);
+    while (dispatch->next < dispatch->list->count) {
+        const struct subscriber *subscriber = dispatch->list->each[dispatch->next++];
+        if (__atomic_load_n(&subscriber->removed, __ATOMIC_ACQUIRE))
+            continue;
+        dispatch->call = subscriber->call;
+        dispatch->data = subscriber->data;
+        if (subscriber->client != REGISTRY_LIBRARY)
+            dispatch_client_follows(dispatch, subscriber->client);
+        return true;
+    }
+    reader_leave(dispatch->reader);
+    if (dispatch->began)
+        dispatch_tell_window(dispatch);
+    return false;
+}
+
+#define KIND(name)                                                                                  \
+    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)            \
+    {                                                                                               \
+        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data); \
+        return done ? 0 : -1;                                                                       \
+    }                                                                                               \
+    static inline bool registry_##name##_wanted(void)                                               \
+    {                                                                                               \
+        return registry_wanted(REGISTRY_##name);                                                    \
+    }                                                                                               \
+    static inline void registry_##name##_publish(const struct gputrace_##name *what)                \
+    {                                                                                               \
+        struct dispatch dispatch;                                                                   \
+        if (!registry_##name##_wanted() || !dispatch_begin(&dispatch, REGISTRY_##name))             \
+            return;                                                                                 \
+        while (dispatch_next(&dispatch))                                                            \
+            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                           \
     }
 REGISTRY_KINDS(KIND)
 #undef KIND

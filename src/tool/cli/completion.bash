@@ -14,8 +14,9 @@ _gputrace_list() { # OPTION= VALUE WORDS
 
 # The argument of an option: `--option=` or the word before in $1, what was typed of it in $2, what goes before in $3.
 _gputrace_argument() {
-    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx overhead all none'
-    local sections='overview kernels api memtime memsize sync latency nvtx memory streams'
+    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead all none'
+    local sections='overview kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels ranges'
+    sections+=' memory memory-peak memory-leaks memory-churn memory-failures streams compilation phases plugins'
     case $1 in
     --trace | -t) _gputrace_list "$3" "$2" "$trace" ;;
     --report | -r) _gputrace_list "$3" "$2" "$sections" ;;
@@ -25,7 +26,7 @@ _gputrace_argument() {
     --names) _gputrace_list "$3" "$2" 'full short mangled' ;;
     --time-unit | -u) _gputrace_list "$3" "$2" 'auto ns us ms s' ;;
     --spool-dir) mapfile -t COMPREPLY < <(compgen -P "$3" -d -- "$2") ;;
-    --output | -o | --cupti) mapfile -t COMPREPLY < <(compgen -P "$3" -f -- "$2") ;;
+    --output | -o | --cupti | --plugin) mapfile -t COMPREPLY < <(compgen -P "$3" -f -- "$2") ;;
     *) return 1 ;;
     esac
 }
@@ -33,10 +34,10 @@ _gputrace_argument() {
 _gputrace_options() { # COMMAND
     case $1 in
     run)
-        echo '--output= --trace= --graph= --delay= --duration= --capture-range= --flush-interval= --spool-dir=' \
-            '--keep-spool --cupti= --stats --quiet --verbose --help'
+        echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
+            '--backtrace --flush-interval= --spool-dir= --keep-spool --cupti= --plugin= --stats --quiet --verbose --help'
         ;;
-    report) echo '--report= --format= --top= --sort= --time-unit= --names= --by-grid --help' ;;
+    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac
 }
@@ -47,7 +48,7 @@ _gputrace_program() {
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)) && return ;;
-        -o | -t | --output | --trace | --graph | --delay | --duration | --capture-range | --flush-interval | --spool-dir | --cupti)
+        -o | -t | --output | --trace | --graph | --delay | --duration | --capture-range | --nvtx-domains | --nvtx-exclude | --flush-interval | --spool-dir | --cupti | --plugin)
             i=$((i + 1))
             ;;
         -*) ;;

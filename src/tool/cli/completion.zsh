@@ -2,7 +2,7 @@
 # Completion of gputrace for zsh. A test compares the options with those of `gputrace COMMAND --help`.
 
 _gputrace_run() {
-    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx overhead all none)
+    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead all none)
     _arguments -s -S -A '-*' \
         {-o,--output=}'[write the trace to a file]:file:_files' \
         {-t,--trace=}'[record what the list names]:list:_values -s , what $trace' \
@@ -10,10 +10,14 @@ _gputrace_run() {
         '--delay=[record nothing at first]:seconds' \
         '--duration=[record for so long]:seconds' \
         '--capture-range=[record while the program says so]:range:(none api cudaProfilerApi nvtx\:)' \
+        '--nvtx-domains=[record NVTX of these domains only]:domains' \
+        '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
+        '--backtrace[keep the call stack of every allocation]' \
         '--flush-interval=[collect GPU times so often]:milliseconds' \
         '--spool-dir=[keep what is recorded here meanwhile]:directory:_directories' \
         '--keep-spool[do not remove it afterwards]' \
         '--cupti=[use this libcupti]:file:_files' \
+        '*--plugin=[load this library into the program]:file:_files -g "*.so"' \
         '--stats[print the report afterwards]' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[explain what happens]' \
@@ -23,12 +27,15 @@ _gputrace_run() {
 }
 
 _gputrace_report() {
-    local -a sections=(overview kernels api memtime memsize sync latency nvtx memory streams)
+    local -a sections=(overview kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels
+        ranges memory memory-peak memory-leaks
+        memory-churn memory-failures streams compilation phases plugins)
     _arguments -s -S \
         {-r,--report=}'[print these sections]:sections:_values -s , section $sections' \
         {-f,--format=}'[how to print]:format:(table csv json markdown)' \
         {-n,--top=}'[rows of each section]:number' \
         {-s,--sort=}'[column to sort by]:column' \
+        '--snapshot=[what was allocated at this time]:time' \
         {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
         '--names=[how to show names of kernels]:how:(full short mangled)' \
         '--by-grid[a row for each grid and block]' \

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/sink.h"
+#include "tool/cli/duration.h"
 #include "tool/cli/options.h"
 #include "tool/report/report.h"
 
@@ -39,7 +40,7 @@ static const struct choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_
 /* The value of the LENGTH bytes at WORD; -1 after an error that lists what is valid for OPTION. */
 static int choose(const struct choice *choices, const char *option, const char *word, size_t length)
 {
-    char list[256] = "";
+    char list[512] = "";
     for (const struct choice *choice = choices; choice->word; choice++) {
         if (strlen(choice->word) == length && strncmp(choice->word, word, length) == 0)
             return choice->value;
@@ -102,12 +103,25 @@ static int take_top(void *context, const char *value)
     return 0;
 }
 
+static int take_snapshot(void *context, const char *value)
+{
+    struct settings *settings = context;
+    uint64_t ns;
+    if (duration_parse("snapshot", value, &ns) < 0)
+        return -1;
+    settings->report.snapshot = (int64_t)ns;
+    settings->report.has_snapshot = true;
+    return 0;
+}
+
 static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
      .help = "sections to show, parted by commas: overview, kernels, api, memtime,\n"
-             "memsize, sync, latency, nvtx, memory, streams (default: all)",
+             "memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels,\n"
+             "ranges, memory, memory-peak, memory-leaks, memory-churn,\n"
+             "memory-failures, streams, compilation, phases, plugins\n(default: all)",
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "format",
@@ -128,6 +142,12 @@ static const struct option_row options[] = {
      .help = "order rows by this column, such as total, calls, avg, max or name\n(default: each section's own)",
      .type = OPTION_TEXT,
      .offset = offsetof(struct settings, report.sort)},
+    {.word = "snapshot",
+     .argument = "TIME",
+     .help = "in the section memory: what was allocated at this time of the trace,\n"
+             "in seconds, or with a unit (0.25, 250ms)",
+     .type = OPTION_CALL,
+     .take = take_snapshot},
     {.word = "time-unit",
      .letter = 'u',
      .argument = "UNIT",

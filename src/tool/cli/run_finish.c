@@ -10,9 +10,11 @@
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/cli/output_name.h"
+#include "tool/cli/run_plugins.h"
 #include "tool/convert/convert.h"
 #include "tool/launch/ending.h"
 #include "tool/report/report.h"
+#include "tool/symbols/symbols.h"
 
 #define VIEWER "https://ui.perfetto.dev"
 
@@ -75,19 +77,35 @@ static void warn_of_the_living(const struct run_result *result)
                 count == 1 ? "it does" : "they do");
 }
 
-static int convert(const struct run_result *result, struct convert_summary *summary)
+static int convert(const struct run_result *result, struct symbols *symbols, struct convert_summary *summary)
 {
     char exit_text[64];
     ending_describe(result->launch->status, exit_text, sizeof(exit_text));
     verbose("'%s' ended: %s", result->launch->argv[0], exit_text);
-    struct convert_options options = {
-        .spool_directory = result->directory->path, .output = result->output, .exit_text = exit_text};
+    struct frame_namer namer = symbols_namer(symbols);
+    struct convert_options options = {.spool_directory = result->directory->path,
+                                      .output = result->output,
+                                      .exit_text = exit_text,
+                                      .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
     if (output_name_keep_old(result->output) < 0 || convert_spool(&options, summary) < 0)
         return -1;
     verbose("%u process%s read, trace written in %.2f s", summary->processes, summary->processes == 1 ? "" : "es",
             (double)(clock_monotonic() - begun) / (double)NS_PER_S);
     return 0;
+}
+
+/* What plugins said, in one piece, so that nothing of others comes between. */
+static void print_plugins(const struct run_result *result, const struct convert_plugins *plugins)
+{
+    struct sink out;
+    if (log_level() <= LOG_QUIET)
+        return;
+    uint64_t run_ns = result->launch->ended - result->launch->started;
+    sink_init(&out, sink_drain_fd, SINK_FD(STDERR_FILENO));
+    run_plugins_write(&out, plugins, run_ns, log_level() >= LOG_VERBOSE);
+    sink_finish(&out); /* nowhere left to complain */
+    sink_release(&out);
 }
 
 /* The program's stdout is its own, so the report goes to stderr. */
@@ -116,6 +134,16 @@ static void tidy(const struct run_result *result, bool whole)
         notice("the spool stays in '%s'", result->directory->path);
 }
 
+/* What there is to say of a trace that was made. Gives 0, or -1 after error(). */
+static int tell(const struct run_result *result, const struct convert_summary *summary)
+{
+    warn_of_emptiness(result, summary);
+    print_plugins(result, &summary->plugins);
+    int failed = result->options->stats ? print_report(result) : 0;
+    print_summary(result, summary);
+    return failed;
+}
+
 int run_finish(const struct run_result *result)
 {
     char last_words[PATH_MAX + 64];
@@ -124,14 +152,13 @@ int run_finish(const struct run_result *result)
     signals_end_with(&result->launch->signals, last_words);
 
     struct convert_summary summary = {0};
-    bool whole = convert(result, &summary) == 0;
+    struct symbols *symbols = symbols_new(result->launch->started); /* NULL: stacks stay addresses */
+    bool whole = convert(result, symbols, &summary) == 0;
     if (whole)
         warn_of_the_living(result);
     tidy(result, whole);
-    if (!whole)
-        return EXIT_OURS;
-    warn_of_emptiness(result, &summary);
-    int failed = result->options->stats ? print_report(result) : 0;
-    print_summary(result, &summary);
+    int failed = whole ? tell(result, &summary) : -1;
+    convert_plugins_release(&summary.plugins);
+    symbols_free(symbols);
     return failed ? EXIT_OURS : 0;
 }

@@ -2,16 +2,15 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "tool/cli/duration.h"
 #include "tool/cli/output_name.h"
+#include "tool/cli/plugin_list.h"
 #include "tool/cli/trace_list.h"
 
-#define SECONDS_MAX 1e9 /* thirty years, and far from overflow in ns */
 #define FLUSH_INTERVAL_MAX 3600000
 
 void run_options_init(struct run_options *options)
@@ -50,26 +49,16 @@ static int take_graph(void *settings, const char *value)
     return 0;
 }
 
-static int parse_seconds(const char *option, const char *value, uint64_t *ns)
-{
-    char *end;
-    double seconds = strtod(value, &end);
-    if (end == value || *end || !isfinite(seconds) || seconds < 0 || seconds > SECONDS_MAX)
-        return error("'--%s=%s' is no number of seconds: 2 or 0.5, say", option, value);
-    *ns = (uint64_t)llround(seconds * (double)NS_PER_S);
-    return 0;
-}
-
 static int take_delay(void *settings, const char *value)
 {
     struct run_options *options = settings;
-    return parse_seconds("delay", value, &options->delay);
+    return duration_parse("delay", value, &options->delay);
 }
 
 static int take_duration(void *settings, const char *value)
 {
     struct run_options *options = settings;
-    if (parse_seconds("duration", value, &options->duration) < 0)
+    if (duration_parse("duration", value, &options->duration) < 0)
         return -1;
     return options->duration ? 0 : error("'--duration=%s' would record nothing", value);
 }
@@ -85,6 +74,25 @@ static int take_capture_range(void *settings, const char *value)
     if (strncmp(value, "nvtx:", 5) == 0 && value[5] && value[5] != '@')
         return 0;
     return error("'--capture-range=%s' is none of none, api, cudaProfilerApi, nvtx:NAME and nvtx:NAME@DOMAIN", value);
+}
+
+/* A list of nothing would be one of everything. */
+static int take_domains(const char **list, const char *option, const char *value)
+{
+    *list = value;
+    return *value ? 0 : error("'--%s=' names no NVTX domain: 'default' is the one without a name", option);
+}
+
+static int take_nvtx_domains(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return take_domains(&options->settings.nvtx_domains, "nvtx-domains", value);
+}
+
+static int take_nvtx_exclude(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return take_domains(&options->settings.nvtx_exclude, "nvtx-exclude", value);
 }
 
 static int take_flush_interval(void *settings, const char *value)
@@ -110,6 +118,20 @@ static int take_cupti(void *settings, const char *value)
     return 0;
 }
 
+static int take_backtrace(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    (void)value;
+    options->settings.backtrace = BACKTRACE_ALLOCATIONS;
+    return 0;
+}
+
+static int take_plugin(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return plugin_list_add(&options->settings.plugins, value);
+}
+
 #define FIELD(name) offsetof(struct run_options, name)
 
 static const struct option_row rows[] = {
@@ -128,7 +150,7 @@ static const struct option_row rows[] = {
      .take = take_trace,
      .help = "record what LIST names (all), with commas between:\n"
              "kernel memcpy memset runtime driver sync event stream graph\n"
-             "memory nvtx overhead all none; -NAME takes one away"},
+             "memory nvtx compile overhead all none; -NAME takes one away"},
     {.word = "graph",
      .argument = "HOW",
      .type = OPTION_CALL,
@@ -150,6 +172,21 @@ static const struct option_row rows[] = {
      .take = take_capture_range,
      .help = "record only while the program says so: none, api,\n"
              "cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN"},
+    {.word = "nvtx-domains",
+     .argument = "LIST",
+     .type = OPTION_CALL,
+     .take = take_nvtx_domains,
+     .help = "record NVTX of these domains only, with commas between;\n"
+             "'default' is the one without a name"},
+    {.word = "nvtx-exclude",
+     .argument = "LIST",
+     .type = OPTION_CALL,
+     .take = take_nvtx_exclude,
+     .help = "record NVTX of all domains but these"},
+    {.word = "backtrace",
+     .type = OPTION_CALL,
+     .take = take_backtrace,
+     .help = "keep the call stack of every allocation"},
     {.word = "flush-interval",
      .argument = "MS",
      .type = OPTION_CALL,
@@ -167,6 +204,14 @@ static const struct option_row rows[] = {
      .type = OPTION_CALL,
      .take = take_cupti,
      .help = "use this libcupti before any other"},
+    {.word = "plugin",
+     .argument = "FILE",
+     .type = OPTION_CALL,
+     .take = take_plugin,
+     .help = "load FILE into the program: a library that is called when the\n"
+             "program does something; ,key=value… after it are its settings;\n"
+             "may be given more than once; leaks, hazards and calls are\n"
+             "there: gputrace-callbacks(3)"},
     {.word = "stats",
      .type = OPTION_FLAG,
      .offset = FIELD(stats),

@@ -64,6 +64,26 @@ static void put_command(struct json_out *json, char *const *command)
     json_end(json);
 }
 
+/* A line of settings.plugins for each. */
+static void put_plugins(struct json_out *json, const char *lines)
+{
+    json_key(json, "plugins");
+    json_begin_array_flat(json);
+    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        json_string_n(json, lines, length);
+    }
+    json_end(json);
+}
+
+static void put_domains(struct json_out *json, const char *key, const char *list)
+{
+    if (!list)
+        return;
+    json_key(json, key);
+    json_string(json, list);
+}
+
 static void put_options(struct json_out *json, const struct settings *settings)
 {
     json_key(json, "options");
@@ -80,12 +100,18 @@ static void put_options(struct json_out *json, const struct settings *settings)
     json_string(json, settings->graph_nodes ? "node" : "graph");
     json_key(json, "capture_range");
     json_string(json, settings->capture_range);
+    put_domains(json, "nvtx_domains", settings->nvtx_domains);
+    put_domains(json, "nvtx_exclude", settings->nvtx_exclude);
     json_key(json, "start_at");
     json_i64(json, settings->start_at);
     json_key(json, "stop_at");
     json_i64(json, settings->stop_at);
+    json_key(json, "backtrace");
+    json_bool(json, settings->backtrace != BACKTRACE_NONE);
     json_key(json, "flush_interval_ms");
     json_i64(json, settings->flush_interval_ms);
+    if (settings->plugins)
+        put_plugins(json, settings->plugins);
     json_end(json);
 }
 

@@ -8,7 +8,9 @@
  * each event and forgets it.
  *
  * So the metadata can stand first in the file with all counts, and memory grows only with small indexes: 32 bytes for a
- * correlation id, 40 for an NVTX range, 32 for an allocation, 24 for a slice of a row that needs lanes.
+ * correlation id, 40 for an NVTX range or a step of a memory pool, 144 for a device range, 32 for an allocation or a
+ * plugin's slice, 16 for a window of a plugin, 24 for an address that was freed, a call stack, or a slice of a row that
+ * needs lanes.
  */
 #ifndef GPUTRACE_TOOL_CONVERT_CONVERSION_H
 #define GPUTRACE_TOOL_CONVERT_CONVERSION_H
@@ -18,15 +20,23 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "tool/convert/convert.h"
 #include "tool/decode/api_names.h"
+#include "tool/model/compilation.h"
 #include "tool/model/cuda_events.h"
+#include "tool/model/device_ranges.h"
 #include "tool/model/event.h"
 #include "tool/model/launches.h"
 #include "tool/model/memory.h"
 #include "tool/model/names.h"
 #include "tool/model/nvtx.h"
+#include "tool/model/nvtx_extensions.h"
+#include "tool/model/plugin_windows.h"
+#include "tool/model/plugins.h"
+#include "tool/model/pools.h"
 #include "tool/model/projections.h"
+#include "tool/model/stacks.h"
 #include "tool/model/tracks.h"
 #include "tool/model/windows.h"
 #include "tool/spool/spool_file.h"
@@ -59,22 +69,34 @@ struct process {
     struct convert_losses losses;
 
     struct windows windows;
+    struct plugin_windows plugin_windows;
     struct pointer_names symbols;
     struct launches launches;
     struct tracks tracks;
     struct nvtx nvtx;
+    struct nvtx_extensions extensions;
     struct projections projections;
     struct memory memory;
+    struct pools pools;
     struct cuda_events cuda_events;
+    struct device_ranges device_ranges;
+    struct compilation compilation;
+    struct plugins plugins;
+    struct stacks stacks;
+    uint32_t stack_offset;            /* what the trace adds to their numbers */
+    struct mapping_text mapping_text; /* for the namer, once it is needed; its text is in mapping_lines */
+    struct sink mapping_lines;
     ARRAY(struct device) devices;
     struct map device_of_context; /* context -> device + 1 */
     uint32_t recent_context;      /* of GPU work, when context_seen */
     bool context_seen;
-    struct map stream_of_handle; /* CUstream -> stream id + 1 */
+    struct map stream_of_handle;  /* CUstream -> stream id + 1 */
+    struct map context_of_handle; /* CUcontext -> context id */
     ARRAY(struct given_name) names;
     struct map name_of_thread; /* -> index + 1 in names */
     struct map name_of_stream;
     struct map name_of_device;
+    struct map name_of_context;
     ARRAY(struct process_gpu) gpus;
 };
 
@@ -99,7 +121,11 @@ struct conversion {
     struct name_caches caches;
     struct writer writer;
     struct convert_losses losses; /* of all processes */
-    uint64_t base;                /* ns */
+    struct convert_plugins plugins;
+    struct {
+        struct sink frames, stacks; /* JSON arrays, once gathered */
+    } stacks;
+    uint64_t base; /* ns */
     uint64_t kernels;
     uint64_t next_async;   /* id of the next asynchronous range */
     struct noting *noting; /* while notes are written: metadata.c */
@@ -116,10 +142,18 @@ typedef int (*event_function)(struct conversion *conversion, struct process *pro
 /* Call SEE for each event until one gives non-zero, and give that. UNDECODED (or NULL) counts what cannot be read. */
 int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
 int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
+/* Also what the trace does not show. */
+int process_walk_all_cupti(struct conversion *conversion, struct process *process, event_function see);
 
-/* Whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on. The calls of
- * the process must be known. */
+/* shows.c: whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on, and
+ * is not of a plugin. The calls of the process must be known. */
 bool process_shows(struct process *process, const struct event *event);
+/* Learns when recording was on, when plugins were at work, and, where this matters, all calls. Gives 0, or -1 after
+ * error(). */
+int find_windows(struct conversion *conversion, struct process *process);
+
+/* Whether any of BITS (enum trace_bits) was asked for, as far as is known. */
+bool process_was_to_record(const struct process *process, uint64_t bits);
 
 /* Whether TIME can belong to this process; 0 cannot. */
 bool process_knows_time(const struct process *process, uint64_t time);
@@ -129,10 +163,10 @@ bool process_knows_span(const struct process *process, const struct event *event
 /* The pid of a device's rows. Gives 0, or -1 after error(). */
 int process_gpu_pid(struct conversion *conversion, struct process *process, uint32_t device, uint32_t *pid);
 
-/* The track of GPU work on a stream, or of a thread; made when new. NULL after error(). */
+/* The track of GPU work on a stream, or of a thread, of compilation, of a plugin; made when new. NULL after error(). */
 struct track *process_stream(struct conversion *conversion, struct process *process, enum track_kind kind,
                              uint32_t device, uint32_t context, uint32_t stream);
-struct track *process_thread(struct process *process, enum track_kind kind, uint32_t thread);
+struct track *process_thread(struct process *process, enum track_kind kind, uint32_t number);
 
 /* The device of an event, by its context when it does not tell. */
 uint32_t process_device(const struct process *process, const struct event *event);
@@ -143,15 +177,69 @@ const struct given_name *process_name(const struct process *process, const struc
 /* The id that the trace shows for a correlation id: those of several processes do not mix. 0: none. */
 uint32_t process_correlation(const struct process *process, uint32_t correlation);
 
+/* Widens the time that the process is known to have lived. */
+void see_time(struct process *process, uint64_t start, uint64_t end);
+
 /* survey.c, match.c: give 0, or -1 after error(). */
 int survey_process(struct conversion *conversion, struct process *process);
 int match_process(struct conversion *conversion, struct process *process);
+
+/* compilation.c: likewise. */
+int see_phase(struct process *process, const struct event *event);
+int match_compilation(struct process *process);
+int emit_compilation(struct conversion *conversion, struct process *process);
+
+/* plugins.c: likewise. */
+int see_plugin_event(struct process *process, const struct event *event);
+int match_plugins(struct process *process);
+int emit_plugin_slices(struct conversion *conversion, struct process *process);
+int emit_plugin_event(struct conversion *conversion, struct process *process, const struct event *event);
+/* To be freed; NULL after error(). */
+char *plugin_name(const struct process *process, uint32_t number);
+
+/* device_ranges.c. An EVENT_DEVICE_RANGE, and CUPTI's record of a CUDA event; then, once all were seen, their times. */
+int see_device_range(struct process *process, const struct event *event);
+void see_device_moment(struct process *process, const struct event *event);
+void see_device_times(struct process *process);
+/* Their rows, before GPU work is matched with them. Gives 0, or -1 after error(). */
+int match_device_ranges(struct conversion *conversion, struct process *process);
+void match_device_work(struct process *process, const struct event *event);
+/* Writes those not written yet that come before a range of START and END on the GPU; UINT64_MAX, 0: all. */
+void emit_device_ranges(struct conversion *conversion, struct process *process, uint64_t start, uint64_t end);
+
+/* plugin_lines.c: fills conversion.plugins. Gives 0, or -1 after error(). */
+int gather_plugins(struct conversion *conversion);
+
+/* stacks.c */
+
+/* The frames of a process's stack, with names where there is a namer; to be freed. None when it is not known. Gives 0,
+ * or -1 after error(). */
+int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
+                 size_t *count);
+/* Names the stacks that events refer to, and makes them ready for the metadata. Gives 0, or -1 after error(). */
+int gather_stacks(struct conversion *conversion);
+/* Within an object: "frames" is an array of them, "stacks" one whose elements refer to it. */
+void put_stacks(const struct conversion *conversion, struct json_out *json);
+/* The number that the trace has for a stack. */
+static inline uint32_t stack_in_trace(const struct process *process, uint32_t number)
+{
+    return process->stack_offset + number;
+}
 
 /* session_note.c */
 void session_note_read(struct session_note *session, const char *directory);
 void session_note_release(struct session_note *session);
 /* Its keys, within an object. */
 void session_note_put(const struct session_note *session, struct json_out *json);
+
+/* metadata_frames.c: an object. */
+void put_frame(const struct stack_frame *frame, struct json_out *json);
+
+/* metadata_nvtx.c: its key and array, within an object, when there are any. */
+void put_nvtx_resources(const struct conversion *conversion, struct json_out *json);
+
+/* metadata_plugins.c: an array. */
+void put_plugins(const struct convert_plugins *plugins, struct json_out *json);
 
 /* metadata.c: everything before the events. Gives 0, or -1 after error(). */
 int write_metadata(struct conversion *conversion);
@@ -166,9 +254,11 @@ int emit_api(struct conversion *conversion, struct process *process, const struc
 int emit_overhead(struct conversion *conversion, struct process *process, const struct event *event);
 int emit_nvtx_ranges(struct conversion *conversion, struct process *process);
 int emit_projections(struct conversion *conversion, struct process *process);
+int emit_nvtx_syncs(struct conversion *conversion, struct process *process);
 int emit_nvtx_mark(struct conversion *conversion, struct process *process, const struct event *event);
 int emit_capture(struct conversion *conversion, struct process *process, const struct event *event);
 int emit_memory(struct conversion *conversion, struct process *process);
+int emit_pools(struct conversion *conversion, struct process *process);
 
 /* A kept name; an empty one after error(). */
 struct name kept_name(struct conversion *conversion, const char *text);

@@ -87,6 +87,8 @@ static int learn(struct conversion *conversion)
             return -1;
     number_arrows(conversion);
     set_base(conversion);
+    if (gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
+        return -1;
     sum_losses(conversion);
     session_note_read(&conversion->session, conversion->options->spool_directory);
     return 0;
@@ -117,12 +119,14 @@ static int write_file(struct conversion *conversion, uint64_t *bytes)
     return output_commit(&output, bytes);
 }
 
-static void summarise(const struct conversion *conversion, struct convert_summary *summary)
+static void summarise(struct conversion *conversion, struct convert_summary *summary)
 {
     summary->events = conversion->writer.events;
     summary->kernels = conversion->kernels;
     summary->processes = (uint32_t)conversion->processes.count;
     summary->losses = conversion->losses;
+    summary->plugins = conversion->plugins;
+    conversion->plugins = (struct convert_plugins){0};
     for (size_t i = 0; i < conversion->processes.count; i++) {
         summary->cuda |= conversion->processes.items[i]->cuda;
         summary->nvtx |= conversion->processes.items[i]->nvtx_seen;
@@ -137,6 +141,9 @@ static void release(struct conversion *conversion)
     }
     array_release(&conversion->processes);
     session_note_release(&conversion->session);
+    convert_plugins_release(&conversion->plugins);
+    sink_release(&conversion->stacks.frames);
+    sink_release(&conversion->stacks.stacks);
     names_release(&conversion->names);
     rows_release(&conversion->rows);
     free(conversion);

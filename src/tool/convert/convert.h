@@ -5,13 +5,18 @@
 #define GPUTRACE_TOOL_CONVERT_CONVERT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "tool/model/frames.h"
 
 struct convert_options {
     const char *spool_directory; /* holds *.spool files and session.json */
     const char *output;          /* path of the trace; a name that ends in .gz is written with gzip */
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
+    /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
+    const struct frame_namer *namer;
 };
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.
@@ -26,6 +31,9 @@ struct convert_options {
     X(before_launch, "kernels that start before their launch")                  \
     X(undecoded, "records that could not be decoded")                           \
     X(unmatched_ranges, "NVTX pops and ends without a start")                   \
+    X(left_out_stacks, "call stacks left out")                                  \
+    X(untimed_ranges, "device ranges without times")                            \
+    X(unplaced, "NVTX events and samples whose clock is not known")             \
     X(cut_texts, "texts cut at 16 KiB")
 
 struct convert_losses {
@@ -33,6 +41,33 @@ struct convert_losses {
     CONVERT_LOSSES(FIELD)
 #undef FIELD
 };
+
+/* A line that a plugin, or the program, wrote for the user at the end. */
+struct convert_line {
+    char *text; /* valid UTF-8 or not, as it came */
+    size_t length;
+    struct stack_frame *frames; /* innermost first; their texts are the namer's */
+    size_t frame_count;         /* 0: no stack is to be shown */
+};
+
+/* Who added to the trace, of one process: plugins, and the program itself where it registered callbacks. */
+struct convert_plugin {
+    char *name;
+    uint32_t pid;
+    uint64_t calls; /* of its callbacks */
+    uint64_t ns;    /* spent in them */
+    struct convert_line *lines;
+    size_t line_count;
+};
+
+/* In order of processes, then of plugins' numbers. */
+struct convert_plugins {
+    struct convert_plugin *items;
+    size_t count;
+};
+
+/* Also of plugins that are all 0. */
+void convert_plugins_release(struct convert_plugins *plugins);
 
 struct convert_summary {
     uint64_t events;    /* slices, instants, asynchronous ranges and counters written; not names, not arrows */
@@ -42,6 +77,7 @@ struct convert_summary {
     bool cuda;          /* some process recorded CUDA */
     bool nvtx;          /* some process recorded NVTX */
     struct convert_losses losses;
+    struct convert_plugins plugins; /* the caller's: convert_plugins_release() */
 };
 
 /*

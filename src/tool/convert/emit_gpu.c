@@ -8,6 +8,7 @@
 #include "tool/convert/conversion.h"
 #include "tool/decode/memory_names.h"
 #include "tool/model/occupancy.h"
+#include "wire/settings.h"
 
 static struct name name_by_cache(struct conversion *conversion, uint32_t *cached, const char *text)
 {
@@ -193,10 +194,18 @@ int emit_gpu_work(struct conversion *conversion, struct process *process, const 
     return 0;
 }
 
+/* The name that the program gave to the CUDA event that the call of CORRELATION recorded. */
+static void add_event_name(struct args *args, const struct process *process, enum arg_key key, uint32_t correlation)
+{
+    struct nvtx_text name = nvtx_event_name(&process->nvtx, correlation);
+    if (name.text)
+        args_text(args, key, name.text, name.length);
+}
+
 int emit_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    if (event->start == 0 || !process_knows_time(process, event->start))
-        return 0; /* the device's time is told by newer versions of CUPTI only */
+    if (event->start == 0 || !process_knows_time(process, event->start) || !process_was_to_record(process, TRACE_EVENT))
+        return 0; /* newer versions of CUPTI alone tell the device's time, which device ranges ask for too */
     struct event placed = *event;
     placed.device = process_device(process, event);
     const struct track *stream =
@@ -206,6 +215,7 @@ int emit_cuda_event(struct conversion *conversion, struct process *process, cons
     struct args args = {0};
     add_place(&args, process, &placed);
     args_u64(&args, ARG_EVENT, event->cuda_event.event);
+    add_event_name(&args, process, ARG_EVENT_NAME, event->correlation);
     struct slice slice = {.category = CATEGORY_CUDA_EVENT,
                           .name = kept_name(conversion, "CUDA Event Record"),
                           .row = {stream->pid, stream->tids[0]},
@@ -229,6 +239,8 @@ static void describe_wait(struct args *args, const struct process *process, cons
     else
         args_i64(args, ARG_WAIT_ON_CORRELATION, -1);
     args_u64(args, ARG_WAIT_ON_EVENT, event->sync.event);
+    if (record)
+        add_event_name(args, process, ARG_WAIT_ON_EVENT_NAME, record->correlation);
 }
 
 int emit_sync(struct conversion *conversion, struct process *process, const struct event *event)

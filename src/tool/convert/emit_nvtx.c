@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tool/convert/conversion.h"
+#include "tool/convert/nvtx_extensions.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
 
@@ -45,6 +46,7 @@ static void describe(struct args *args, const struct process *process, const str
     if (event->nvtx.color_type == 1)
         args_add(args, ARG_COLOR, ARG_TYPE_COLOR)->u64 = event->nvtx.color;
     add_payload(args, event);
+    describe_payload(args, process, event);
 }
 
 static struct name message(const struct process *process, const struct event *event)
@@ -69,12 +71,17 @@ static void emit_range(struct conversion *conversion, struct process *process, c
     if (!thread)
         return;
     read_again(&event, range->record, range->thread);
+    merge_range_end(&event, range);
     describe(&args, process, &event);
+    describe_range_end(&args, process, range);
     if (range->open_at_end)
         args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    struct row row = track_row(thread, range->start, range->end);
+    if (row.tid != range->thread) /* a further row of the thread */
+        args_u64(&args, ARG_THREAD, range->thread);
     struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
                           .name = message(process, &event),
-                          .row = track_row(thread, range->start, range->end),
+                          .row = row,
                           .start = range->start,
                           .end = range->end,
                           .args = &args};
@@ -92,7 +99,9 @@ static void emit_started(struct conversion *conversion, struct process *process,
     struct event event;
     struct args args = {0};
     read_again(&event, range->record, range->thread);
+    merge_range_end(&event, range);
     describe(&args, process, &event);
+    describe_range_end(&args, process, range);
     if (range->open_at_end)
         args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
     struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
@@ -119,7 +128,8 @@ int emit_projections(struct conversion *conversion, struct process *process)
 {
     for (size_t i = 0; i < process->projections.items.count; i++) {
         const struct projection *projection = &process->projections.items.items[i];
-        const struct nvtx_range *range = &process->nvtx.ranges.items[projection->range];
+        emit_device_ranges(conversion, process, projection->start, projection->end);
+        const struct nvtx_range *range = nvtx_range(&process->nvtx, projection->range);
         const struct track *stream = process->tracks.items.items[projection->track];
         struct track *track =
             tracks_get(&process->tracks, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
@@ -128,6 +138,7 @@ int emit_projections(struct conversion *conversion, struct process *process)
         if (!track)
             continue;
         read_again(&event, range->record, range->thread);
+        merge_range_end(&event, range);
         describe(&args, process, &event);
         args_u64(&args, ARG_THREAD, range->thread);
         struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
@@ -138,6 +149,7 @@ int emit_projections(struct conversion *conversion, struct process *process)
                               .args = &args};
         conversion->writer.format->slice(&conversion->writer, &slice);
     }
+    emit_device_ranges(conversion, process, UINT64_MAX, 0);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/nvtx_extensions.h"
 
 /* As Kineto sorts: processes by pid, GPUs below all of them. */
 #define GPU_SORT_INDEX INT64_C(5000000)
@@ -51,38 +52,78 @@ static int emit_gpu_process(struct conversion *conversion, struct process *proce
     return 0;
 }
 
+static int plugin_row_name(char **text, const struct process *process, uint32_t number)
+{
+    char *plugin = plugin_name(process, number);
+    int length = plugin ? asprintf(text, "plugin %s", plugin) : -1;
+    if (plugin && length < 0)
+        error_no_memory("names of rows");
+    free(plugin);
+    return length < 0 ? -1 : 0;
+}
+
+#define OF_CONTEXT " of "
+
+/* " of context 2 (name)" */
+static int context_name(char **text, const struct process *process, const struct track *track)
+{
+    char *given = NULL;
+    if (bracketed(&given, process_name(process, &process->name_of_context, track->context)) != 0)
+        return -1;
+    int length = asprintf(text, OF_CONTEXT "context %u%s", track->context, given);
+    free(given);
+    if (length < 0)
+        *text = NULL;
+    return length < 0 ? error_no_memory("names of rows") : 0;
+}
+
 /* What a track is called before its lanes are told apart. */
 static int track_name(char **text, const struct process *process, const struct track *track)
 {
+    if (track->kind == TRACK_PLUGIN)
+        return plugin_row_name(text, process, track->number);
+    if (track->kind == TRACK_DEFERRED)
+        return (*text = deferred_row_name(process, track->number)) ? 0 : -1;
+    if (track->kind == TRACK_COMPILATION)
+        return asprintf(text, "compilation") < 0 ? error_no_memory("names of rows") : 0;
     bool of_thread = track->kind == TRACK_THREAD || track->kind == TRACK_OVERHEAD;
     const struct map *names = of_thread ? &process->name_of_thread : &process->name_of_stream;
     static const char *const suffixes[] = {
         [TRACK_OVERHEAD] = " CUPTI overhead", [TRACK_ANNOTATION] = " annotations", [TRACK_SYNC] = " synchronisation"};
     const char *suffix = track->kind == TRACK_THREAD || track->kind == TRACK_STREAM ? "" : suffixes[track->kind];
-    char *given = NULL, context[32] = "";
-    int length;
-    if (bracketed(&given, process_name(process, names, track->number)) != 0)
-        return -1;
-    if (track->kind == TRACK_STREAM && track->tids[0] >= TRACKS_EXTRA_TID)
-        snprintf(context, sizeof(context), " of context %u", track->context);
+    char *given = NULL, *context = NULL;
+    int length = -1;
+    if (bracketed(&given, process_name(process, names, track->number)) != 0 ||
+        context_name(&context, process, track) != 0)
+        goto done;
     if (track->kind == TRACK_OVERHEAD && track->number == 0)
         length = asprintf(text, "CUPTI overhead");
     else if (track->kind == TRACK_SYNC && track->number == EVENT_NO_STREAM)
-        length = asprintf(text, "context %u%s", track->context, suffix);
+        length = asprintf(text, "%s%s", context + strlen(OF_CONTEXT), suffix);
+    else if (track->kind == TRACK_STREAM && track->tids[0] >= TRACKS_EXTRA_TID)
+        length = asprintf(text, "stream %u%s%s", track->number, given, context);
     else
-        length = asprintf(text, "%s %u%s%s%s", of_thread ? "thread" : "stream", track->number, given, context, suffix);
+        length = asprintf(text, "%s %u%s%s", of_thread ? "thread" : "stream", track->number, given, suffix);
+    if (length < 0)
+        error_no_memory("names of rows");
+done:
     free(given);
-    return length < 0 ? error_no_memory("names of rows") : 0;
+    free(context);
+    return length < 0 ? -1 : 0;
 }
 
-/* Rows of one thread or stream stand together: ranges, then work, then further lanes, then waiting and overhead. */
+/* Rows of one thread or stream stand together: ranges, then work, then further lanes, then waiting and overhead. Below
+ * all threads come those of the process. */
 static int64_t sort_index(const struct track *track, uint32_t lane)
 {
     static const int64_t base[] = {
-        [TRACK_ANNOTATION] = 0, [TRACK_STREAM] = 20, [TRACK_THREAD] = 20, [TRACK_SYNC] = 80, [TRACK_OVERHEAD] = 80};
+        [TRACK_ANNOTATION] = 0, [TRACK_STREAM] = 20,      [TRACK_THREAD] = 20, [TRACK_SYNC] = 80,
+        [TRACK_OVERHEAD] = 80,  [TRACK_COMPILATION] = 20, [TRACK_PLUGIN] = 20, [TRACK_DEFERRED] = 20};
     int64_t number = track->number == EVENT_NO_STREAM ? 0 : track->number;
     if (number > 1 << 22)
         number = 1 << 22;
+    if (track->kind == TRACK_COMPILATION || track->kind == TRACK_PLUGIN || track->kind == TRACK_DEFERRED)
+        number += (1 << 22) + 1;
     return number * 100 + base[track->kind] + (lane < 19 ? lane : 19);
 }
 

@@ -2,6 +2,7 @@
  * The second walk: see conversion.h.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/nvtx_extensions.h"
 
 #include "wire/settings.h"
 
@@ -22,7 +23,7 @@ static int match_launch(struct process *process, const struct event *event, uint
     process->losses.before_launch += event->start < launch->start;
     if (!launch_reaches(launch, event->end))
         launch->works--;
-    if (process->nvtx.ranges.count == 0)
+    if (nvtx_range_count(&process->nvtx) == 0)
         return 0;
     return projections_see(&process->projections, &process->nvtx, launch->thread, launch->start, track, event->start,
                            event->end);
@@ -35,6 +36,7 @@ static int match_gpu_work(struct process *process, const struct event *event)
         return 0;
     if (lanes_collect(&stream->lanes, event->start, event->end) != 0)
         return -1;
+    match_device_work(process, event);
     return match_launch(process, event, stream->index);
 }
 
@@ -66,12 +68,23 @@ static int match_event(struct conversion *conversion, struct process *process, c
     return 0;
 }
 
+static int match_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)
+{
+    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, number);
+    return thread ? lanes_collect(&thread->lanes, start, end) : 0;
+}
+
+/* Ranges of push and pop, and waiting for synchronisation objects. */
 static int match_ranges(struct process *process)
 {
     for (size_t i = 0; i < process->nvtx.ranges.count; i++) {
         const struct nvtx_range *range = &process->nvtx.ranges.items[i];
-        struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, range->thread);
-        if (thread && lanes_collect(&thread->lanes, range->start, range->end) != 0)
+        if (match_host(process, range->thread, range->start, range->end) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < process->nvtx.syncs.waits.count; i++) {
+        const struct nvtx_wait *wait = &process->nvtx.syncs.waits.items[i];
+        if (match_host(process, wait->thread, wait->start, wait->end) != 0)
             return -1;
     }
     return 0;
@@ -95,10 +108,13 @@ static int match_projections(struct conversion *conversion, struct process *proc
 
 int match_process(struct conversion *conversion, struct process *process)
 {
-    if (process_walk_cupti(conversion, process, match_event, NULL) != 0 || match_ranges(process) != 0 ||
-        match_projections(conversion, process) != 0)
+    if (match_deferred(process) != 0 || match_counters(process) != 0 || match_device_ranges(conversion, process) != 0 ||
+        projections_begin(&process->projections, &process->nvtx) != 0 ||
+        process_walk_cupti(conversion, process, match_event, NULL) != 0 || match_ranges(process) != 0 ||
+        match_projections(conversion, process) != 0 || match_compilation(process) != 0 || match_plugins(process) != 0)
         return -1;
     memory_sort(&process->memory);
+    pools_sort(&process->pools);
     cuda_events_sort(&process->cuda_events);
     return tracks_number(&process->tracks, &conversion->rows);
 }

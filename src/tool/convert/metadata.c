@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/nvtx_extensions.h"
 
 #define SCHEMA_VERSION 1
 
@@ -178,6 +179,11 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     put_losses(&conversion->losses, json);
     json_key(json, "notes");
     put_notes(conversion, json);
+    json_key(json, "plugins");
+    put_plugins(&conversion->plugins, json);
+    put_nvtx_resources(conversion, json);
+    put_nvtx_counters(conversion, json);
+    put_stacks(conversion, json);
     json_key(json, "symbols");
     put_symbols(&conversion->names, json);
     json_key(json, "processes");

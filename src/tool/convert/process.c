@@ -5,7 +5,6 @@
 #include "tool/decode/cupti.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
-#include "wire/settings.h"
 
 /*
  * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
@@ -33,21 +32,31 @@ int process_open(struct process *process, const char *path)
 void process_close(struct process *process)
 {
     windows_release(&process->windows);
+    plugin_windows_release(&process->plugin_windows);
     pointer_names_release(&process->symbols);
     launches_release(&process->launches);
     tracks_release(&process->tracks);
     nvtx_release(&process->nvtx);
+    nvtx_extensions_release(&process->extensions);
     projections_release(&process->projections);
     memory_release(&process->memory);
+    pools_release(&process->pools);
     cuda_events_release(&process->cuda_events);
+    device_ranges_release(&process->device_ranges);
+    compilation_release(&process->compilation);
+    plugins_release(&process->plugins);
+    stacks_release(&process->stacks);
+    sink_release(&process->mapping_lines);
     array_release(&process->devices);
     array_release(&process->names);
     array_release(&process->gpus);
     map_release(&process->device_of_context);
     map_release(&process->stream_of_handle);
+    map_release(&process->context_of_handle);
     map_release(&process->name_of_thread);
     map_release(&process->name_of_stream);
     map_release(&process->name_of_device);
+    map_release(&process->name_of_context);
     spool_file_close(&process->file);
 }
 
@@ -76,8 +85,9 @@ int process_walk_own(struct conversion *conversion, struct process *process, eve
     return result;
 }
 
+/* ALL: also what the trace does not show. */
 static int walk_cupti_part(struct conversion *conversion, struct process *process, const struct spool_part *part,
-                           event_function see, uint64_t *undecoded)
+                           event_function see, bool all, uint64_t *undecoded)
 {
     struct cupti_walk walk;
     struct event event;
@@ -90,7 +100,7 @@ static int walk_cupti_part(struct conversion *conversion, struct process *proces
         cupti_decode(&event, &walk);
         if (event.type == EVENT_NONE)
             unreadable++;
-        else if (process_shows(process, &event))
+        else if (all || process_shows(process, &event))
             result = see(conversion, process, &event);
     }
     spool_part_rest(part);
@@ -99,27 +109,30 @@ static int walk_cupti_part(struct conversion *conversion, struct process *proces
     return result;
 }
 
-int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded)
+static int walk_cupti(struct conversion *conversion, struct process *process, event_function see, bool all,
+                      uint64_t *undecoded)
 {
     int result = 0;
     for (size_t i = 0; i < process->file.parts.count && result == 0; i++)
         if (process->file.parts.items[i].type == SPOOL_CUPTI)
-            result = walk_cupti_part(conversion, process, &process->file.parts.items[i], see, undecoded);
+            result = walk_cupti_part(conversion, process, &process->file.parts.items[i], see, all, undecoded);
     return result;
 }
 
-bool process_shows(struct process *process, const struct event *event)
+int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded)
 {
-    if (!process->windows.limited)
-        return true;
-    if (!event_is_gpu_work(event->type) && event->type != EVENT_CUDA_EVENT)
-        return event->type == EVENT_DEVICE || event->type == EVENT_CONTEXT ||
-               windows_hold(&process->windows, event->start);
-    const struct launch *launch = launches_get(&process->launches, event->correlation);
-    bool calls_recorded = process->file.header.trace_bits & (TRACE_RUNTIME | TRACE_DRIVER);
-    if (calls_recorded)
-        return launch && launch->from != LAUNCH_UNKNOWN;
-    return windows_hold(&process->windows, event->start);
+    return walk_cupti(conversion, process, see, false, undecoded);
+}
+
+int process_walk_all_cupti(struct conversion *conversion, struct process *process, event_function see)
+{
+    return walk_cupti(conversion, process, see, true, NULL);
+}
+
+bool process_was_to_record(const struct process *process, uint64_t bits)
+{
+    uint64_t recorded = process->file.header.trace_bits;
+    return recorded == 0 || (recorded & bits) != 0;
 }
 
 bool process_knows_time(const struct process *process, uint64_t time)
@@ -164,9 +177,9 @@ struct track *process_stream(struct conversion *conversion, struct process *proc
     return track;
 }
 
-struct track *process_thread(struct process *process, enum track_kind kind, uint32_t thread)
+struct track *process_thread(struct process *process, enum track_kind kind, uint32_t number)
 {
-    struct track *track = tracks_put(&process->tracks, kind, 0, 0, thread, NULL);
+    struct track *track = tracks_put(&process->tracks, kind, 0, 0, number, NULL);
     if (track)
         track->pid = process->pid;
     return track;

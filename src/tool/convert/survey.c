@@ -2,10 +2,12 @@
  * The first walk: see conversion.h.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/nvtx_extensions.h"
 
 #include "base/log.h"
+#include "wire/settings.h"
 
-static void see_time(struct process *process, uint64_t start, uint64_t end)
+void see_time(struct process *process, uint64_t start, uint64_t end)
 {
     if (process->first_time == 0 || start < process->first_time)
         process->first_time = start;
@@ -30,12 +32,20 @@ static int put_name(struct process *process, struct map *map, uint64_t object, c
     return 0;
 }
 
+static int see_context_name(struct process *process, const struct event *event)
+{
+    const uint64_t *context = map_get(&process->context_of_handle, event->nvtx_name.object);
+    return context ? put_name(process, &process->name_of_context, *context, event, true) : 0;
+}
+
 static int see_nvtx_name(struct process *process, const struct event *event)
 {
     if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
         return put_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
+    if (event->nvtx_name.what == SPOOL_NVTX_CONTEXT)
+        return see_context_name(process, event);
     if (event->nvtx_name.what != SPOOL_NVTX_STREAM)
-        return 0; /* contexts, CUDA events and resources have no row */
+        return nvtx_see(&process->nvtx, &process->windows, event);
     uint64_t stream = event->stream;
     if (stream == EVENT_NO_STREAM) {
         const uint64_t *known = map_get(&process->stream_of_handle, event->nvtx_name.object);
@@ -54,6 +64,17 @@ static int see_symbol(struct conversion *conversion, struct process *process, co
     return pointer_names_put(&process->symbols, event->pointer_name.pointer, event->start, name);
 }
 
+/* What goes when the process ends was still there. */
+static int see_context_end(struct process *process, const struct event *event)
+{
+    uint64_t finished = process->file.header.finished;
+    if (finished != 0 && event->start >= finished)
+        return 0;
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    return memory_collect(&process->memory, event);
+}
+
 static int see_context(struct process *process, const struct event *event)
 {
     uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
@@ -61,7 +82,13 @@ static int see_context(struct process *process, const struct event *event)
         return error_no_memory("contexts");
     if (event->device != EVENT_NO_DEVICE)
         *device = (uint64_t)event->device + 1;
-    return event->object.destroyed ? memory_collect(&process->memory, event) : 0;
+    if (event->object.handle != 0) {
+        uint64_t *context = map_put(&process->context_of_handle, event->object.handle, NULL);
+        if (!context)
+            return error_no_memory("contexts");
+        *context = event->context;
+    }
+    return event->object.destroyed ? see_context_end(process, event) : 0;
 }
 
 static int see_stream(struct process *process, const struct event *event)
@@ -81,6 +108,8 @@ static int see_memory(struct conversion *conversion, struct process *process, co
         return -1;
     if (!process_thread(process, TRACK_THREAD, event->thread))
         return -1;
+    if (windows_hold(&process->windows, event->start) && stacks_want(&process->stacks, event->memory.stack) != 0)
+        return -1;
     return memory_collect(&process->memory, event);
 }
 
@@ -90,7 +119,7 @@ static int see_nvtx(struct process *process, const struct event *event)
     struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
     if (!thread)
         return -1;
-    if (event->nvtx.what == SPOOL_NVTX_PUSH)
+    if (event->nvtx.what == SPOOL_NVTX_PUSH || event->nvtx.what == SPOOL_NVTX_ACQUIRE)
         lanes_must_collect(&thread->lanes);
     return nvtx_see(&process->nvtx, &process->windows, event);
 }
@@ -106,6 +135,7 @@ static int see_timed(struct conversion *conversion, struct process *process, con
     switch (event->type) {
     case EVENT_MEMORY: return see_memory(conversion, process, event);
     case EVENT_NVTX: return see_nvtx(process, event);
+    case EVENT_PHASE: return see_phase(process, event);
     default: return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
     }
 }
@@ -121,7 +151,17 @@ static int see_own(struct conversion *conversion, struct process *process, const
     case EVENT_NVTX_NAME: return 0; /* after the streams: see_late() */
     case EVENT_NVTX:
     case EVENT_MEMORY:
+    case EVENT_PHASE:
     case EVENT_CAPTURE: return see_timed(conversion, process, event);
+    case EVENT_PLUGIN_EVENT: return see_plugin_event(process, event);
+    case EVENT_PLUGIN:
+    case EVENT_PLUGIN_TIME:
+    case EVENT_PLUGIN_LINE: return plugins_see(&process->plugins, event);
+    case EVENT_STACK:
+    case EVENT_MAPPING: return stacks_see(&process->stacks, event);
+    case EVENT_DEVICE_RANGE:
+    case EVENT_PLUGIN_WINDOW: return 0; /* before: find_windows() */
+    case EVENT_NVTX_EXTENSION: return see_nvtx_extension(process, event);
     default: return nvtx_see(&process->nvtx, &process->windows, event);
     }
 }
@@ -200,7 +240,8 @@ static int see_device(struct process *process, const struct event *event)
 
 static int see_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    if (event->start != 0 && process_knows_time(process, event->start)) {
+    bool shown = process_was_to_record(process, TRACE_EVENT);
+    if (shown && event->start != 0 && process_knows_time(process, event->start)) {
         see_time(process, event->start, event->start);
         if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event), event->context,
                             event->stream))
@@ -229,6 +270,31 @@ static int see_sync(struct process *process, const struct event *event)
     return 0;
 }
 
+static int see_jit(struct process *process, const struct event *event)
+{
+    if (!process_knows_span(process, event)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    see_time(process, event->start, event->end);
+    return compilation_jit(&process->compilation, event);
+}
+
+static int see_pool(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    if (event->pool.address == 0)
+        return 0;
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    see_time(process, event->start, event->start);
+    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    return pools_collect(&process->pools, event);
+}
+
 static int see_cupti(struct conversion *conversion, struct process *process, const struct event *event)
 {
     process->cuda = true;
@@ -241,32 +307,12 @@ static int see_cupti(struct conversion *conversion, struct process *process, con
     case EVENT_SYNC: return see_sync(process, event);
     case EVENT_CUDA_EVENT: return see_cuda_event(conversion, process, event);
     case EVENT_OVERHEAD: return see_overhead(process, event);
+    case EVENT_POOL: return see_pool(conversion, process, event);
+    case EVENT_JIT: return see_jit(process, event);
     case EVENT_DEVICE: return see_device(process, event);
     case EVENT_CONTEXT: return see_context(process, event);
     default: return 0;
     }
-}
-
-static int see_capture(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    (void)conversion;
-    return event->type == EVENT_CAPTURE ? windows_mark(&process->windows, event) : 0;
-}
-
-/* Where recording was off at times, GPU work is shown by its call: all calls come before all work. */
-static int see_call(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    (void)conversion;
-    bool call = event->type == EVENT_API && event->correlation && process_knows_span(process, event);
-    return call ? launches_call(&process->launches, event) : 0;
-}
-
-static int find_windows(struct conversion *conversion, struct process *process)
-{
-    if (process_walk_own(conversion, process, see_capture, NULL) != 0)
-        return -1;
-    windows_close(&process->windows);
-    return process->windows.limited ? process_walk_cupti(conversion, process, see_call, NULL) : 0;
 }
 
 int survey_process(struct conversion *conversion, struct process *process)
@@ -276,10 +322,17 @@ int survey_process(struct conversion *conversion, struct process *process)
         process_walk_own(conversion, process, see_late, NULL) != 0 ||
         process_walk_cupti(conversion, process, see_cupti, undecoded) != 0)
         return -1;
+    if (close_nvtx_extensions(process) != 0)
+        return -1;
+    see_device_times(process);
     uint64_t finished = process->file.header.finished;
     if (process->last_time != 0 && process_knows_time(process, finished) && finished > process->last_time)
         process->last_time = finished;
-    nvtx_close(&process->nvtx, &process->windows, process->last_time);
+    if (nvtx_close(&process->nvtx, &process->windows, process->last_time) != 0)
+        return -1;
     process->losses.unmatched_ranges = process->nvtx.unmatched;
+    if (device_ranges_close(&process->device_ranges, &process->windows, process->last_time) != 0)
+        return -1;
+    process->losses.untimed_ranges = process->device_ranges.untimed;
     return 0;
 }

@@ -8,9 +8,13 @@
 #include <stdint.h>
 
 #include "tool/model/event.h"
+#include "tool/model/launches.h"
 
 /* NULL for an id that the headers do not have. */
 const char *api_name(enum event_api_domain domain, uint32_t cbid);
+
+/* The sorts of GPU work that a call starts, by its name: enum launch_sorts. */
+unsigned api_sorts(enum event_api_domain domain, uint32_t cbid);
 
 /* Ids that have a name are below this. */
 #define API_CBID_LIMIT 4096

@@ -161,6 +161,39 @@ static void decode_cuda_event(struct event *event, const void *at, uint32_t byte
     event->cuda_event.sync_id = FIELD(record, bytes, cudaEventSyncId);
 }
 
+/* Allocations themselves are told by our own records: of CUPTI's it is the state of the pool that counts. */
+static void decode_memory(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityMemory4 *memory = at;
+    (void)bytes;
+    event->type = EVENT_POOL;
+    event->start = event->end = memory->timestamp;
+    event->device = memory->deviceId;
+    event->context = memory->contextId;
+    event->correlation = memory->correlationId;
+    if (memory->memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
+        return;
+    event->pool.address = memory->memoryPoolConfig.address;
+    event->pool.reserved = memory->memoryPoolConfig.pool.size;
+    event->pool.used = memory->memoryPoolConfig.utilizedSize;
+}
+
+static void decode_pool(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityMemoryPool3 *pool = at;
+    bool gone = pool->memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED;
+    (void)bytes;
+    event->type = EVENT_POOL;
+    event->start = event->end = pool->timestamp;
+    event->device = pool->deviceId;
+    event->correlation = pool->correlationId;
+    if (pool->memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
+        return;
+    event->pool.address = pool->address;
+    event->pool.reserved = gone ? 0 : pool->size;
+    event->pool.used = gone ? 0 : pool->utilizedSize;
+}
+
 static const char *overhead_name(CUpti_ActivityOverheadKind kind)
 {
     switch (kind) {
@@ -186,6 +219,30 @@ static void decode_overhead(struct event *event, const void *at, uint32_t bytes)
     event->correlation = FIELD(overhead, bytes, correlationId);
     event->thread = overhead->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? overhead->objectId.pt.threadId : 0;
     event->overhead.name = overhead_name(overhead->overheadKind);
+}
+
+static_assert((int)EVENT_JIT_CACHE_LOAD == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD &&
+                  (int)EVENT_JIT_CACHE_STORE == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE &&
+                  (int)EVENT_JIT_COMPILE == CUPTI_ACTIVITY_JIT_OPERATION_COMPILE &&
+                  (int)EVENT_JIT_FROM_PTX == CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN &&
+                  (int)EVENT_JIT_FROM_NVVM_IR == CUPTI_ACTIVITY_JIT_ENTRY_NVVM_IR_TO_PTX,
+              "the numbers are CUPTI's");
+
+static void decode_jit(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityJit2 *jit = at;
+    event->type = EVENT_JIT;
+    event->start = jit->start;
+    event->end = jit->end;
+    event->device = jit->deviceId;
+    event->correlation = jit->correlationId;
+    event->thread = FIELD(jit, bytes, threadId);
+    event->jit.group = FIELD(jit, bytes, jitOperationCorrelationId);
+    event->jit.cache_bytes = FIELD(jit, bytes, cacheSize);
+    if ((unsigned)jit->jitOperationType < EVENT_JIT_OPERATION_COUNT)
+        event->jit.operation = (enum event_jit_operation)jit->jitOperationType;
+    if ((unsigned)jit->jitEntryType < EVENT_JIT_ENTRY_COUNT)
+        event->jit.entry = (enum event_jit_entry)jit->jitEntryType;
 }
 
 static void decode_device(struct event *event, const void *at, uint32_t bytes)
@@ -237,7 +294,10 @@ static const struct decoder {
     [CUPTI_ACTIVITY_KIND_DRIVER] = {decode_api, sizeof(CUpti_ActivityAPI)},
     [CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = {decode_sync, UP_TO(CUpti_ActivitySynchronization2, cudaEventId)},
     [CUPTI_ACTIVITY_KIND_CUDA_EVENT] = {decode_cuda_event, UP_TO(CUpti_ActivityCudaEvent2, eventId)},
+    [CUPTI_ACTIVITY_KIND_MEMORY2] = {decode_memory, UP_TO(CUpti_ActivityMemory4, memoryPoolConfig)},
+    [CUPTI_ACTIVITY_KIND_MEMORY_POOL] = {decode_pool, UP_TO(CUpti_ActivityMemoryPool3, utilizedSize)},
     [CUPTI_ACTIVITY_KIND_OVERHEAD] = {decode_overhead, UP_TO(CUpti_ActivityOverhead3, end)},
+    [CUPTI_ACTIVITY_KIND_JIT] = {decode_jit, UP_TO(CUpti_ActivityJit2, correlationId)},
     [CUPTI_ACTIVITY_KIND_DEVICE] = {decode_device, UP_TO(CUpti_ActivityDevice5, name)},
     [CUPTI_ACTIVITY_KIND_CONTEXT] = {decode_context, UP_TO(CUpti_ActivityContext3, deviceId)},
 };

@@ -67,6 +67,7 @@ static void decode_memory(struct event *event, const void *record)
     event->memory.pool = memory->pool;
     event->memory.result = memory->result;
     event->memory.operation = memory->operation;
+    event->memory.stack = memory->stack;
     event->memory.kind = memory->kind < SPOOL_MEMORY_KIND_COUNT ? memory->kind : (uint16_t)SPOOL_MEMORY_UNKNOWN;
 }
 
@@ -117,6 +118,121 @@ static void decode_nvtx_event(struct event *event, const void *record)
     event->nvtx.payload = nvtx->payload;
 }
 
+static void decode_nvtx_plain(struct event *event, const void *record)
+{
+    const struct spool_nvtx_plain *nvtx = record;
+    event->type = EVENT_NVTX;
+    event->nvtx.what = nvtx->head.flags;
+    event->nvtx.domain = nvtx->domain;
+    event->nvtx.string = nvtx->string;
+}
+
+static void decode_nvtx_resource(struct event *event, const void *record)
+{
+    const struct spool_nvtx_resource *resource = record;
+    event->type = EVENT_NVTX_RESOURCE;
+    event->nvtx_resource.number = resource->resource;
+    event->nvtx_resource.identifier = resource->identifier;
+    event->nvtx_resource.type = resource->type;
+    event->nvtx_resource.domain = resource->domain;
+    event->nvtx_resource.destroyed = resource->head.flags == SPOOL_DESTROYED;
+}
+
+static void decode_nvtx_recorded(struct event *event, const void *record)
+{
+    const struct spool_nvtx_recorded *recorded = record;
+    event->type = EVENT_NVTX_RECORDED;
+    event->correlation = recorded->correlation;
+    event->nvtx_name.object = recorded->event;
+    event->nvtx_name.what = SPOOL_NVTX_CUDA_EVENT;
+}
+
+static void decode_phase(struct event *event, const void *record)
+{
+    const struct spool_phase *phase = record;
+    event->type = EVENT_PHASE;
+    event->thread = phase->thread;
+    event->correlation = phase->correlation;
+    event->phase.number = phase->phase;
+    event->phase.trigger = phase->trigger;
+    event->phase.ending = phase->ending;
+    event->phase.result = phase->result;
+    event->phase.ended = phase->head.flags == SPOOL_PHASE_ENDED;
+}
+
+static void decode_plugin(struct event *event, const void *record)
+{
+    const struct spool_plugin *plugin = record;
+    event->type = EVENT_PLUGIN;
+    event->plugin.number = plugin->plugin;
+}
+
+static void decode_plugin_time(struct event *event, const void *record)
+{
+    const struct spool_plugin_time *time = record;
+    event->type = EVENT_PLUGIN_TIME;
+    event->plugin.number = time->plugin;
+    event->plugin.calls = time->calls;
+    event->plugin.ns = time->ns;
+}
+
+static void decode_plugin_window(struct event *event, const void *record)
+{
+    const struct spool_plugin_window *window = record;
+    event->type = EVENT_PLUGIN_WINDOW;
+    event->end = window->end;
+}
+
+static void decode_plugin_event(struct event *event, const void *record)
+{
+    const struct spool_plugin_event *made = record;
+    event->type = EVENT_PLUGIN_EVENT;
+    event->thread = made->thread;
+    event->plugin_event.what = made->head.flags;
+    event->plugin_event.plugin = made->plugin;
+    event->plugin_event.value = made->value;
+    event->plugin_event.name_length = made->name_length < made->length ? made->name_length : made->length;
+    if (event->plugin_event.what == SPOOL_PLUGIN_SLICE)
+        event->end = made->end;
+}
+
+static void decode_plugin_line(struct event *event, const void *record)
+{
+    const struct spool_plugin_line *line = record;
+    event->type = EVENT_PLUGIN_LINE;
+    event->plugin_line.plugin = line->plugin;
+    event->plugin_line.stack = line->stack;
+}
+
+static void decode_stack(struct event *event, const void *record)
+{
+    const struct spool_stack *stack = record;
+    event->type = EVENT_STACK;
+    event->stack.number = stack->stack;
+}
+
+static void decode_mapping(struct event *event, const void *record)
+{
+    (void)record;
+    event->type = EVENT_MAPPING;
+}
+
+static void decode_device_range(struct event *event, const void *record)
+{
+    const struct spool_device_range *range = record;
+    event->type = EVENT_DEVICE_RANGE;
+    event->correlation = range->correlation;
+    event->device_range.number = range->range;
+    event->device_range.ended = range->head.flags == SPOOL_DEVICE_RANGE_END;
+}
+
+/* Those who know the extensions read its records themselves. */
+static void decode_nvtx_extension(struct event *event, const void *record)
+{
+    (void)record;
+    event->type = EVENT_NVTX_EXTENSION;
+}
+
 static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, const void *record) = {
     [SPOOL_RECORD_POINTER_NAME] = decode_pointer_name,
     [SPOOL_RECORD_THREAD_NAME] = decode_thread_name,
@@ -130,6 +246,21 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_NVTX_CATEGORY] = decode_nvtx_category,
     [SPOOL_RECORD_NVTX_NAME] = decode_nvtx_name,
     [SPOOL_RECORD_NVTX_EVENT] = decode_nvtx_event,
+    [SPOOL_RECORD_NVTX_PLAIN] = decode_nvtx_plain,
+    [SPOOL_RECORD_NVTX_RESOURCE] = decode_nvtx_resource,
+    [SPOOL_RECORD_NVTX_RECORDED] = decode_nvtx_recorded,
+    [SPOOL_RECORD_PHASE] = decode_phase,
+    [SPOOL_RECORD_PLUGIN] = decode_plugin,
+    [SPOOL_RECORD_PLUGIN_TIME] = decode_plugin_time,
+    [SPOOL_RECORD_PLUGIN_WINDOW] = decode_plugin_window,
+    [SPOOL_RECORD_PLUGIN_EVENT] = decode_plugin_event,
+    [SPOOL_RECORD_PLUGIN_LINE] = decode_plugin_line,
+    [SPOOL_RECORD_STACK] = decode_stack,
+    [SPOOL_RECORD_MAPPING] = decode_mapping,
+    [SPOOL_RECORD_DEVICE_RANGE] = decode_device_range,
+#define EXTENSION(type, structure) [SPOOL_RECORD_##type] = decode_nvtx_extension,
+    SPOOL_NVTX_EXTENSION_TYPES(EXTENSION)
+#undef EXTENSION
 };
 
 void own_decode(struct event *event, const struct own_walk *walk, uint32_t thread)

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 /* Two pipes: on `go` the child waits for its way; on `failure` it tells errno when exec failed. Both close at exec. */
@@ -76,6 +77,7 @@ static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
     if (told == 0 && way != LAUNCH_CANCELLED)
         verbose("started '%s' as process %d", launch->path, (int)child);
     launch->status = signals_wait(&launch->signals, child);
+    launch->ended = clock_now();
     if (way == LAUNCH_CANCELLED)
         return EXIT_OURS;
     return told == (ssize_t)sizeof(failure) ? error_not_run(launch, failure) : 0;
@@ -87,6 +89,7 @@ int launch_run(struct launch *launch)
     if (open_pipes(&pipes) < 0)
         return EXIT_OURS;
     signals_hold(&launch->signals);
+    launch->started = clock_now();
     pid_t child = fork();
     int result = EXIT_OURS;
     if (child == 0)

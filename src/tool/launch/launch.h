@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_TOOL_LAUNCH_LAUNCH_H
 #define GPUTRACE_TOOL_LAUNCH_LAUNCH_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "tool/launch/signals.h"
@@ -34,12 +35,14 @@ struct launch {
 
     struct signals signals; /* held from the start on, see launch_run() */
     int status;             /* how the program ended, as waitpid(2) tells */
+    uint64_t started;       /* CLOCK_REALTIME before the program began, ns */
+    uint64_t ended;         /* and after its end */
 };
 
 /*
- * Starts the program, passes signals on and waits for its end. Gives 0 and sets `status`; or, after error(), an exit
- * status of ours: the program did not run. Signals stay held until signals_end_with(), so that what comes meanwhile
- * interrupts nothing.
+ * Starts the program, passes signals on and waits for its end. Gives 0 and sets `status` and the times; or, after
+ * error(), an exit status of ours: the program did not run. Signals stay held until signals_end_with(), so that what
+ * comes meanwhile interrupts nothing.
  */
 int launch_run(struct launch *launch);
 

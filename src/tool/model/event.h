@@ -23,6 +23,8 @@ enum event_type {
     EVENT_SYNC,
     EVENT_CUDA_EVENT,
     EVENT_OVERHEAD,
+    EVENT_POOL,
+    EVENT_JIT,
     EVENT_DEVICE,
     EVENT_CONTEXT,
     /* The library's own records */
@@ -36,7 +38,19 @@ enum event_type {
     EVENT_NVTX_STRING,
     EVENT_NVTX_CATEGORY,
     EVENT_NVTX_NAME,
+    EVENT_NVTX_RESOURCE,
+    EVENT_NVTX_RECORDED,
     EVENT_NVTX,
+    EVENT_PHASE,
+    EVENT_PLUGIN,
+    EVENT_PLUGIN_TIME,
+    EVENT_PLUGIN_WINDOW,
+    EVENT_PLUGIN_EVENT,
+    EVENT_PLUGIN_LINE,
+    EVENT_STACK,
+    EVENT_MAPPING,
+    EVENT_DEVICE_RANGE,
+    EVENT_NVTX_EXTENSION, /* its record is a struct of wire/spool_nvtx.h */
 };
 
 static inline bool event_is_gpu_work(enum event_type type)
@@ -48,6 +62,16 @@ static inline bool event_is_gpu_work(enum event_type type)
 #define EVENT_NO_DEVICE UINT32_MAX
 
 enum event_api_domain { EVENT_API_RUNTIME, EVENT_API_DRIVER };
+
+/* What the just-in-time compiler did, as CUPTI numbers it. */
+enum event_jit_operation {
+    EVENT_JIT_UNKNOWN = 0,
+    EVENT_JIT_CACHE_LOAD,
+    EVENT_JIT_CACHE_STORE,
+    EVENT_JIT_COMPILE,
+    EVENT_JIT_OPERATION_COUNT
+};
+enum event_jit_entry { EVENT_JIT_FROM_UNKNOWN = 0, EVENT_JIT_FROM_PTX, EVENT_JIT_FROM_NVVM_IR, EVENT_JIT_ENTRY_COUNT };
 
 enum event_sync_kind {
     EVENT_SYNC_UNKNOWN,
@@ -126,6 +150,12 @@ struct event {
         struct {
             const char *name;
         } overhead;
+        struct {
+            uint64_t group; /* operations on one piece of code have the same */
+            uint64_t cache_bytes;
+            enum event_jit_operation operation;
+            enum event_jit_entry entry;
+        } jit; /* `thread` 0: not told */
         struct device device_info;
         struct {
             uint64_t pointer;
@@ -147,20 +177,57 @@ struct event {
             uint64_t address, size, pool;
             int32_t result;
             uint16_t operation, kind; /* enum spool_memory_operation, spool_memory_kind */
+            uint32_t stack;           /* that asked for it; 0: not kept */
         } memory;
+        struct {
+            uint64_t address;        /* 0: the record is of memory that is in no pool of the process */
+            uint64_t reserved, used; /* bytes, once it was done */
+        } pool;
         struct {
             uint32_t domain, number; /* of EVENT_NVTX_DOMAIN, _STRING, _CATEGORY */
         } nvtx_text;
         struct {
             uint64_t object;
             uint32_t what; /* enum spool_nvtx_object */
-        } nvtx_name;
+        } nvtx_name;       /* also of EVENT_NVTX_RECORDED */
+        struct {
+            uint64_t number, identifier;
+            uint32_t type, domain;
+            bool destroyed;
+        } nvtx_resource;
         struct {
             uint16_t what; /* enum spool_nvtx_what */
             uint16_t color_type, payload_type;
             uint32_t domain, category, color, string;
             uint64_t range, payload;
         } nvtx;
+        struct {
+            uint64_t number;
+            uint32_t trigger; /* enum spool_trigger */
+            uint32_t ending;
+            int32_t result;
+            bool ended; /* else it began */
+        } phase;        /* its text: the function */
+        struct {
+            uint32_t number;
+            uint64_t calls, ns; /* of EVENT_PLUGIN_TIME */
+        } plugin;
+        struct {
+            uint32_t plugin;
+            uint16_t what; /* SPOOL_PLUGIN_SLICE … */
+            uint32_t name_length;
+            double value;
+        } plugin_event; /* its text: the name, then the detail */
+        struct {
+            uint32_t plugin, stack;
+        } plugin_line;
+        struct {
+            uint64_t number;
+            bool ended; /* else it began */
+        } device_range; /* of a start, its text: the message */
+        struct {
+            uint32_t number;
+        } stack; /* its text: addresses */
     };
 };
 

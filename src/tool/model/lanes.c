@@ -48,6 +48,11 @@ void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end)
 
 int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end)
 {
+    return lanes_collect_own(lanes, start, end, 0);
+}
+
+int lanes_collect_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner)
+{
     if (!lanes->collecting)
         return 0;
     struct lanes_span *span = array_push(&lanes->spans);
@@ -55,6 +60,7 @@ int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end)
         return error_no_memory("the order of rows");
     span->start = start;
     span->end = end;
+    span->owner = owner;
     return 0;
 }
 
@@ -64,35 +70,58 @@ static int outer_first(const void *a, const void *b)
     const struct lanes_span *left = a, *right = b;
     if (left->start != right->start)
         return left->start < right->start ? -1 : 1;
-    return left->end > right->end ? -1 : left->end < right->end;
+    if (left->end != right->end)
+        return left->end > right->end ? -1 : 1;
+    return left->owner < right->owner ? -1 : left->owner > right->owner;
 }
 
 /* The slices of each lane that are open where the sorted walk stands, outermost first. */
 struct open_lanes {
-    ARRAY(struct open_lane { ARRAY(uint64_t) ends; }) lanes;
+    ARRAY(struct open_lane {
+        ARRAY(uint64_t) ends;
+        uint32_t owner; /* of what is open */
+    })
+    lanes;
 };
 
-static bool fits(enum lanes_rule rule, struct open_lane *lane, const struct lanes_span *span)
+/* Whether the lane is empty where SPAN begins. */
+static bool is_empty(struct open_lane *lane, const struct lanes_span *span)
 {
     while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= span->start)
         lane->ends.count--;
-    if (lane->ends.count == 0)
-        return true;
-    return rule == LANES_NEST && lane->ends.items[lane->ends.count - 1] >= span->end;
+    return lane->ends.count == 0;
+}
+
+/* Whether what is innermost there encloses it. */
+static bool encloses(struct open_lane *lane, const struct lanes_span *span)
+{
+    return !is_empty(lane, span) && lane->owner == span->owner && lane->ends.items[lane->ends.count - 1] >= span->end;
+}
+
+/* The first lane that has room. What lies within something of its owner's stays with it. */
+static size_t find_lane(struct open_lanes *open, enum lanes_rule rule, const struct lanes_span *span)
+{
+    for (size_t i = 0; rule == LANES_OWN && i < open->lanes.count; i++)
+        if (encloses(&open->lanes.items[i], span))
+            return i;
+    size_t i = 0;
+    while (i < open->lanes.count && !is_empty(&open->lanes.items[i], span) &&
+           !(rule == LANES_NEST && encloses(&open->lanes.items[i], span)))
+        i++;
+    return i;
 }
 
 static int place(struct open_lanes *open, enum lanes_rule rule, struct lanes_span *span)
 {
-    size_t i = 0;
-    while (i < open->lanes.count && !fits(rule, &open->lanes.items[i], span))
-        i++;
+    size_t i = find_lane(open, rule, span);
     if (i == open->lanes.count && !array_push(&open->lanes))
         return -1;
+    open->lanes.items[i].owner = span->owner;
     uint64_t *end = array_push(&open->lanes.items[i].ends);
     if (!end)
         return -1;
     *end = span->end;
-    span->lane = (uint32_t)i;
+    span->lane = (uint32_t)i & INT32_MAX;
     return 0;
 }
 
@@ -127,7 +156,12 @@ int lanes_assign(struct lanes *lanes)
 
 uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end)
 {
-    struct lanes_span wanted = {.start = start, .end = end};
+    return lanes_take_own(lanes, start, end, 0);
+}
+
+uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner)
+{
+    struct lanes_span wanted = {.start = start, .end = end, .owner = owner};
     size_t low = 0, high = lanes->spans.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -138,10 +172,10 @@ uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end)
     }
     for (; low < lanes->spans.count && outer_first(&lanes->spans.items[low], &wanted) == 0; low++) {
         struct lanes_span *span = &lanes->spans.items[low];
-        if (lanes->rule == LANES_NEST)
+        if (lanes->rule != LANES_FOLLOW)
             return span->lane; /* equal slices enclose one another: one lane has them all */
         if (!span->taken) {
-            span->taken = true;
+            span->taken = 1;
             return span->lane;
         }
     }

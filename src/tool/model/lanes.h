@@ -17,12 +17,14 @@
 enum lanes_rule {
     LANES_NEST,   /* slices of a lane are apart, or one lies within the other */
     LANES_FOLLOW, /* slices of a lane are apart */
+    LANES_OWN,    /* as LANES_NEST, but within a slice lie slices of the same owner alone */
 };
 
 struct lanes_span {
     uint64_t start, end; /* ns */
-    uint32_t lane;
-    bool taken;
+    uint32_t owner;      /* of LANES_OWN: a thread; else 0 */
+    uint32_t lane : 31;
+    uint32_t taken : 1;
 };
 
 #define LANES_RECENT 4
@@ -31,7 +33,8 @@ struct lanes {
     enum lanes_rule rule;
     bool collecting;
     uint32_t count; /* of lanes, after lanes_assign(); at least 1 */
-    /* Watching: the last slices that no other one encloses so far, in order, and the end of all before them. */
+    /* Watching, which LANES_OWN does not: the last slices that no other one encloses so far, in order, and the end of
+     * all before them. */
     struct lanes_recent {
         uint64_t start, end;
     } recent[LANES_RECENT];
@@ -55,10 +58,12 @@ void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end);
 
 /* Gives 0, or -1 after error(). Does nothing unless collecting. */
 int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end);
+int lanes_collect_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner);
 
 int lanes_assign(struct lanes *lanes);
 
 /* The lane of a slice that was collected, 0 when it was not. Of several equal slices each is given one of theirs. */
 uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end);
+uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner);
 
 #endif

@@ -74,11 +74,44 @@ int launches_call(struct launches *launches, const struct event *api)
     if (from < known || (from == known && api->start <= launch->start))
         return 0;
     uint64_t duration = api->end - api->start;
-    launch->from = (uint16_t)from;
+    launch->from = (uint8_t)from;
     launch->start = api->start;
     launch->duration = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
     launch->thread = api->thread;
     return 0;
+}
+
+int launches_aside(struct launches *launches, const struct event *api)
+{
+    struct launch *launch = launches_put(launches, api->correlation);
+    if (launch)
+        launch->aside = true;
+    return launch ? 0 : -1;
+}
+
+int launches_starts(struct launches *launches, uint32_t correlation, unsigned sorts)
+{
+    struct launch *launch = launches_put(launches, correlation);
+    if (launch)
+        launch->sorts |= (uint8_t)(sorts & LAUNCH_ANYTHING);
+    return launch ? 0 : -1;
+}
+
+static unsigned sort_of(enum event_type type)
+{
+    switch (type) {
+    case EVENT_KERNEL: return LAUNCH_KERNELS;
+    case EVENT_MEMCPY: return LAUNCH_COPIES;
+    case EVENT_MEMSET: return LAUNCH_SETS;
+    case EVENT_GRAPH: return LAUNCH_GRAPHS;
+    case EVENT_CUDA_EVENT: return LAUNCH_CUDA_EVENTS;
+    default: return 0;
+    }
+}
+
+bool launch_is_aside(const struct launch *launch, enum event_type type)
+{
+    return launch->aside && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
 }
 
 bool launch_is_call(const struct launch *launch, const struct event *api)

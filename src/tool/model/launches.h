@@ -20,6 +20,16 @@
 
 enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };
 
+/* Sorts of GPU work, a bit each. */
+enum launch_sorts {
+    LAUNCH_KERNELS = 1,
+    LAUNCH_COPIES = 2,
+    LAUNCH_SETS = 4,
+    LAUNCH_GRAPHS = 8,
+    LAUNCH_CUDA_EVENTS = 16,
+    LAUNCH_ANYTHING = 31,
+};
+
 struct launch {
     uint64_t start;    /* of the call, ns */
     uint32_t duration; /* ns, UINT32_MAX when longer */
@@ -27,8 +37,10 @@ struct launch {
     uint32_t works;   /* GPU works that an arrow can go to */
     uint32_t arrived; /* arrow heads given out so far */
     uint32_t extra;   /* arrow id of the second work; 0: there are no ids left */
-    uint16_t from;    /* enum launch_from */
+    uint8_t from;     /* enum launch_from */
+    uint8_t sorts;    /* enum launch_sorts: what its calls start; known of those with ASIDE alone */
     bool departed;    /* its arrows' tails were given out */
+    bool aside;       /* a plugin's call, which is not shown, had the same id */
 };
 
 #define LAUNCHES_PAGE 1024
@@ -55,6 +67,16 @@ struct launch *launches_get(struct launches *launches, uint32_t correlation);
 
 /* Tells of an API call. Gives 0, or -1 after error(). */
 int launches_call(struct launches *launches, const struct event *api);
+
+/* Tells of an API call that a plugin made in a callback. Gives 0, or -1 after error(). */
+int launches_aside(struct launches *launches, const struct event *api);
+
+/* Adds to what the program's calls of this id start: SORTS of enum launch_sorts. Gives 0, or -1 after error(). */
+int launches_starts(struct launches *launches, uint32_t correlation, unsigned sorts);
+
+/* Whether GPU work, or the record of a CUDA event, was started by plugins' calls alone, as far as can be told: nested
+ * calls have the id of the program's call around them. */
+bool launch_is_aside(const struct launch *launch, enum event_type type);
 
 /* Whether this call is the one that its GPU works belong to. */
 bool launch_is_call(const struct launch *launch, const struct event *api);

@@ -9,6 +9,7 @@ void memory_release(struct memory *memory)
 {
     array_release(&memory->steps);
     map_release(&memory->live);
+    map_release(&memory->gone);
     array_release(&memory->allocations);
     array_release(&memory->levels);
 }
@@ -89,7 +90,10 @@ static int allocate(struct memory *memory, const struct event *event, const stru
     return 0;
 }
 
-static void remove_oldest(struct memory *memory, uint64_t address, uint64_t *oldest)
+#define GONE_KIND_SHIFT 32 /* the device is below */
+
+/* Gives 0, or -1 after error(). */
+static int remove_oldest(struct memory *memory, uint64_t address, uint64_t *oldest)
 {
     uint32_t index = (uint32_t)*oldest;
     struct allocation *entry = &memory->allocations.items[index - 1];
@@ -99,24 +103,40 @@ static void remove_oldest(struct memory *memory, uint64_t address, uint64_t *old
     } else {
         map_remove(&memory->live, address);
     }
+    uint64_t *gone = map_put(&memory->gone, address, NULL);
+    if (gone)
+        *gone = (uint64_t)entry->kind << GONE_KIND_SHIFT | entry->device;
     *entry = (struct allocation){.next = memory->free};
     memory->free = index;
+    return gone ? 0 : error_no_memory("allocations");
 }
 
-static void give_back(struct memory *memory, const struct event *event, struct allocation *about)
+static void find_fault(const struct memory *memory, const struct event *event, struct allocation *about)
+{
+    const uint64_t *gone = map_get(&memory->gone, event->memory.address);
+    about->fault = gone ? MEMORY_FREED_TWICE : MEMORY_NEVER_ALLOCATED;
+    if (!gone)
+        return;
+    about->kind = (uint16_t)(*gone >> GONE_KIND_SHIFT);
+    about->device = (uint32_t)*gone;
+}
+
+static int give_back(struct memory *memory, const struct event *event, struct allocation *about)
 {
     uint64_t *oldest = map_get(&memory->live, event->memory.address);
     about->live = oldest != NULL;
-    if (!oldest)
-        return;
+    if (!oldest) {
+        find_fault(memory, event, about);
+        return 0;
+    }
     const struct allocation *entry = &memory->allocations.items[*oldest - 1];
     about->size = entry->size;
     about->kind = entry->kind;
     about->device = entry->device;
     if (event->memory.result != 0)
-        return;
+        return 0;
     lower(memory, about);
-    remove_oldest(memory, event->memory.address, oldest);
+    return remove_oldest(memory, event->memory.address, oldest);
 }
 
 int memory_apply(struct memory *memory, const struct event *event, struct allocation *about)
@@ -126,10 +146,8 @@ int memory_apply(struct memory *memory, const struct event *event, struct alloca
                                  .context = event->context,
                                  .kind = event->memory.kind,
                                  .live = true};
-    if (event->memory.operation == SPOOL_MEMORY_RELEASE) {
-        give_back(memory, event, about);
-        return 0;
-    }
+    if (event->memory.operation == SPOOL_MEMORY_RELEASE)
+        return give_back(memory, event, about);
     if (event->memory.operation != SPOOL_MEMORY_ALLOCATE || event->memory.result != 0)
         return 0;
     return allocate(memory, event, about);
@@ -150,21 +168,42 @@ static int note_address(void *context, uint64_t address, uint64_t *oldest)
         return 0;
     uint64_t *noted = array_push(&ending->addresses);
     if (!noted)
-        return -1;
+        return error_no_memory("allocations");
     *noted = address;
     return 0;
 }
 
-void memory_end_context(struct memory *memory, uint32_t context)
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *left = a, *right = b;
+    return *left < *right ? -1 : *left > *right;
+}
+
+int memory_end_context(struct memory *memory, uint32_t context,
+                       void (*gone)(void *data, uint64_t address, const struct allocation *about), void *data)
 {
     struct ending ending = {.memory = memory, .context = context};
-    if (map_each(&memory->live, note_address, &ending) != 0)
-        warning("no memory to release the allocations of context %u: memory in use stays too high", context);
-    for (size_t i = 0; i < ending.addresses.count; i++) {
-        uint64_t *oldest = map_get(&memory->live, ending.addresses.items[i]);
-        struct allocation gone = memory->allocations.items[*oldest - 1];
-        lower(memory, &gone);
-        remove_oldest(memory, ending.addresses.items[i], oldest);
+    int result = map_each(&memory->live, note_address, &ending);
+    if (ending.addresses.count > 1)
+        qsort(ending.addresses.items, ending.addresses.count, sizeof(*ending.addresses.items), by_number);
+    for (size_t i = 0; i < ending.addresses.count && result == 0; i++) {
+        uint64_t address = ending.addresses.items[i], *oldest = map_get(&memory->live, address);
+        struct allocation about = memory->allocations.items[*oldest - 1];
+        lower(memory, &about);
+        result = remove_oldest(memory, address, oldest);
+        gone(data, address, &about);
     }
     array_release(&ending.addresses);
+    return result;
+}
+
+uint64_t memory_held(const struct memory *memory, uint32_t device, uint16_t kind)
+{
+    uint64_t held = 0;
+    for (size_t i = 0; i < memory->levels.count; i++) {
+        const struct memory_level *level = &memory->levels.items[i];
+        if (level->device == device && (kind == SPOOL_MEMORY_UNKNOWN || level->kind == kind))
+            held += level->bytes;
+    }
+    return held;
 }

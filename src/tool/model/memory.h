@@ -22,11 +22,25 @@ struct memory_step {
     uint32_t thread;
 };
 
+/* What is wrong with a release.
+ *      fault            words in the trace */
+#define MEMORY_FAULTS(X)          \
+    X(NO_FAULT, "")               \
+    X(FREED_TWICE, "double free") \
+    X(NEVER_ALLOCATED, "unknown free")
+enum memory_fault {
+#define FAULT(name, text) MEMORY_##name,
+    MEMORY_FAULTS(FAULT)
+#undef FAULT
+        MEMORY_FAULT_COUNT
+};
+
 struct allocation {
     uint64_t size;
     uint32_t device, context;
     uint16_t kind;
     bool live;
+    uint8_t fault;     /* enum memory_fault */
     uint32_t next;     /* index + 1 of the next younger one of this address, or of the next free entry */
     uint32_t youngest; /* of the oldest of an address: index + 1 of the youngest */
 };
@@ -42,6 +56,7 @@ struct memory_level {
 struct memory {
     ARRAY(struct memory_step) steps;
     struct map live; /* address -> index + 1 of the oldest */
+    struct map gone; /* addresses that were released -> kind and device of the last allocation there */
     ARRAY(struct allocation) allocations;
     uint32_t free;                     /* index + 1 of the first free entry */
     ARRAY(struct memory_level) levels; /* few */
@@ -55,12 +70,17 @@ void memory_sort(struct memory *memory);
 
 /*
  * Applies an EVENT_MEMORY. What it was about is told in ABOUT: of a release, size, kind and device are the
- * allocation's; size 0 and `live` false when there is no such allocation. A failed operation changes nothing.
- * Gives 0, or -1 after error().
+ * allocation's; when there is no such allocation size is 0, `live` false, and `fault` tells whether there was one
+ * before. A failed operation changes nothing. Gives 0, or -1 after error().
  */
 int memory_apply(struct memory *memory, const struct event *event, struct allocation *about);
 
-/* The context is gone and with it its memory on devices. */
-void memory_end_context(struct memory *memory, uint32_t context);
+/* The context is gone and with it its memory on devices; GONE hears of each allocation, by address. Gives 0, or -1
+ * after error(). */
+int memory_end_context(struct memory *memory, uint32_t context,
+                       void (*gone)(void *data, uint64_t address, const struct allocation *about), void *data);
+
+/* Bytes in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
+uint64_t memory_held(const struct memory *memory, uint32_t device, uint16_t kind);
 
 #endif

@@ -19,6 +19,10 @@ void nvtx_release(struct nvtx *nvtx)
     map_release(&nvtx->domains);
     map_release(&nvtx->strings);
     map_release(&nvtx->categories);
+    map_release(&nvtx->event_names);
+    map_release(&nvtx->recorded_events);
+    nvtx_syncs_release(&nvtx->syncs);
+    nvtx_resources_release(&nvtx->resources);
 }
 
 static uint64_t pair(uint32_t high, uint32_t low)
@@ -106,6 +110,11 @@ static uint64_t not_before(uint64_t time, uint64_t start)
     return time < start ? start : time;
 }
 
+static const void *telling(const struct event *event)
+{
+    return event->nvtx.payload_type == SPOOL_NVTX_PAYLOAD_PIECES ? event->record : NULL;
+}
+
 static int pop(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
 {
     struct nvtx_track *track = track_of(nvtx, event);
@@ -118,6 +127,7 @@ static int pop(struct nvtx *nvtx, const struct windows *windows, const struct ev
     }
     struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
     range->end = not_before(event->start, range->start);
+    range->end_record = telling(event);
     track->innermost = range->parent;
     return 0;
 }
@@ -134,6 +144,7 @@ static int start(struct nvtx *nvtx, const struct event *event)
         const struct nvtx_end *found = &nvtx->ends.items[*early - 1];
         range->end = not_before(found->time, range->start);
         range->end_thread = found->thread;
+        range->end_record = found->record;
         map_remove(&nvtx->early_ends, event->nvtx.range);
         return 0;
     }
@@ -153,7 +164,7 @@ static int end_early(struct nvtx *nvtx, const struct event *event)
         return error_no_memory("NVTX ranges");
     if (!is_new)
         nvtx->unmatched++;
-    *end = (struct nvtx_end){.time = event->start, .thread = event->thread};
+    *end = (struct nvtx_end){.time = event->start, .thread = event->thread, .record = telling(event)};
     *index = nvtx->ends.count;
     return 0;
 }
@@ -166,6 +177,7 @@ static int end(struct nvtx *nvtx, const struct event *event)
     struct nvtx_range *range = &nvtx->started.items[*index - 1];
     range->end = not_before(event->start, range->start);
     range->end_thread = event->thread;
+    range->end_record = telling(event);
     map_remove(&nvtx->open_started, event->nvtx.range);
     return 0;
 }
@@ -178,8 +190,21 @@ static int see_event(struct nvtx *nvtx, const struct windows *windows, const str
     case SPOOL_NVTX_START: return start(nvtx, event);
     case SPOOL_NVTX_END: return end(nvtx, event);
     case SPOOL_NVTX_MARK: nvtx->marks++; return 0;
+    case SPOOL_NVTX_ACQUIRE:
+    case SPOOL_NVTX_ACQUIRED:
+    case SPOOL_NVTX_ACQUIRE_FAILED:
+    case SPOOL_NVTX_RELEASE: return nvtx_syncs_see(&nvtx->syncs, event);
     default: nvtx->unmatched++; return 0;
     }
+}
+
+static int see_recorded(struct nvtx *nvtx, const struct event *event)
+{
+    uint64_t *handle = map_put(&nvtx->recorded_events, event->correlation, NULL);
+    if (!handle)
+        return error_no_memory("NVTX names");
+    *handle = event->nvtx_name.object;
+    return 0;
 }
 
 int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
@@ -190,6 +215,12 @@ int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct even
     case EVENT_NVTX_DOMAIN: return put_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
     case EVENT_NVTX_STRING: return put_text(nvtx, &nvtx->strings, key, event);
     case EVENT_NVTX_CATEGORY: return put_text(nvtx, &nvtx->categories, key, event);
+    case EVENT_NVTX_RESOURCE: return nvtx_resources_see(&nvtx->resources, event);
+    case EVENT_NVTX_NAME:
+        return event->nvtx_name.what != SPOOL_NVTX_CUDA_EVENT
+                   ? 0
+                   : put_text(nvtx, &nvtx->event_names, event->nvtx_name.object, event);
+    case EVENT_NVTX_RECORDED: return see_recorded(nvtx, event);
     default: return 0;
     }
 }
@@ -204,13 +235,17 @@ static void close_range(struct nvtx_range *range, const struct windows *windows,
     range->open_at_end = true;
 }
 
-void nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
+int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
 {
     nvtx->unmatched += windows->limited ? 0 : nvtx->early_ends.count;
     for (size_t i = 0; i < nvtx->ranges.count; i++)
         close_range(&nvtx->ranges.items[i], windows, time);
     for (size_t i = 0; i < nvtx->started.count; i++)
         close_range(&nvtx->started.items[i], windows, time);
+    if (nvtx_syncs_match(&nvtx->syncs, windows, time) != 0)
+        return -1;
+    nvtx->unmatched += nvtx->syncs.unmatched;
+    return 0;
 }
 
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)
@@ -228,6 +263,12 @@ struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain)
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)
 {
     return get_text(nvtx, &nvtx->categories, pair(domain, category));
+}
+
+struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
+{
+    const uint64_t *handle = map_get(&nvtx->recorded_events, correlation);
+    return handle ? get_text(nvtx, &nvtx->event_names, *handle) : (struct nvtx_text){NULL, 0};
 }
 
 const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)

@@ -13,11 +13,14 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
+#include "tool/model/nvtx_resources.h"
+#include "tool/model/nvtx_syncs.h"
 #include "tool/model/windows.h"
 
 struct nvtx_range {
-    const void *record;  /* of the push or start */
-    uint64_t start, end; /* ns; end is 0 while it is open */
+    const void *record;     /* of the push or start */
+    const void *end_record; /* of a pop or end that told more than that it ended; NULL */
+    uint64_t start, end;    /* ns; end is 0 while it is open */
     uint32_t thread, end_thread;
     uint32_t parent; /* index + 1 of the range around it in its domain, 0: none; not of start and end */
     bool open_at_end;
@@ -44,6 +47,7 @@ struct nvtx {
     ARRAY(struct nvtx_end {
         uint64_t time;
         uint32_t thread;
+        const void *record; /* as in nvtx_range */
     })
     ends;
     struct map tracks_by_key;    /* thread, domain -> index + 1 */
@@ -53,7 +57,11 @@ struct nvtx {
     struct map strings;    /* domain, string -> index + 1 in texts */
     struct map categories; /* domain, category -> index + 1 in texts */
     ARRAY(struct nvtx_text) texts;
-    uint64_t unmatched; /* pops and ends without a start */
+    struct nvtx_syncs syncs;
+    struct nvtx_resources resources;
+    struct map event_names;     /* CUevent -> index + 1 in texts */
+    struct map recorded_events; /* correlation of the call that recorded a named one -> CUevent */
+    uint64_t unmatched;         /* pops and ends without a start */
     uint64_t marks;
 };
 
@@ -62,14 +70,27 @@ void nvtx_release(struct nvtx *nvtx);
 /* An EVENT_NVTX or one of the names. Gives 0, or -1 after error(). */
 int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event);
 
-/* Ends what is still open. */
-void nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time);
+/* Ends what is still open. Gives 0, or -1 after error(). */
+int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time);
+
+/* All ranges by one number: those of push and pop, then the started ones. */
+static inline size_t nvtx_range_count(const struct nvtx *nvtx)
+{
+    return nvtx->ranges.count + nvtx->started.count;
+}
+static inline const struct nvtx_range *nvtx_range(const struct nvtx *nvtx, size_t number)
+{
+    size_t nested = nvtx->ranges.count;
+    return number < nested ? &nvtx->ranges.items[number] : &nvtx->started.items[number - nested];
+}
 
 /* The message of an EVENT_NVTX; of length 0 when it has none or its string is not known. */
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event);
 /* NULL text: not named. */
 struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain);
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category);
+/* Of the CUDA event that the call of this correlation id recorded. */
+struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation);
 
 /* The first track of a thread, or of no thread at all: NULL. */
 const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread);

@@ -4,17 +4,53 @@
 
 #include "base/log.h"
 
+static int no_memory(void)
+{
+    return error_no_memory("NVTX ranges on the GPU");
+}
+
 void projections_release(struct projections *projections)
 {
+    for (size_t i = 0; i < projections->started.count; i++)
+        intervals_release(&projections->started.items[i]);
+    array_release(&projections->started);
+    map_release(&projections->started_by_thread);
     map_release(&projections->by_key);
     array_release(&projections->items);
+}
+
+static int add_started(struct projections *projections, uint32_t thread, const struct nvtx_range *range,
+                       uint32_t number)
+{
+    uint64_t *index = map_put(&projections->started_by_thread, thread, NULL);
+    if (!index || (*index == 0 && !array_push(&projections->started)))
+        return no_memory();
+    if (*index == 0)
+        *index = projections->started.count;
+    struct intervals *started = &projections->started.items[*index - 1];
+    return intervals_add(started, (int64_t)range->start, (int64_t)range->end, number) == 0 ? 0 : no_memory();
+}
+
+int projections_begin(struct projections *projections, const struct nvtx *nvtx)
+{
+    for (size_t i = 0; i < nvtx->started.count; i++) {
+        const struct nvtx_range *range = &nvtx->started.items[i];
+        uint32_t number = (uint32_t)(nvtx->ranges.count + i);
+        if (add_started(projections, range->thread, range, number) != 0)
+            return -1;
+        if (range->end_thread != range->thread && add_started(projections, range->end_thread, range, number) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < projections->started.count; i++)
+        intervals_ready(&projections->started.items[i]);
+    return 0;
 }
 
 static int widen(struct projections *projections, uint32_t range, uint32_t track, uint64_t start, uint64_t end)
 {
     uint64_t *index = map_put(&projections->by_key, (uint64_t)range << 32 | track, NULL);
     if (!index)
-        return error_no_memory("NVTX ranges on the GPU");
+        return no_memory();
     if (*index != 0) {
         struct projection *known = &projections->items.items[*index - 1];
         known->start = start < known->start ? start : known->start;
@@ -23,10 +59,22 @@ static int widen(struct projections *projections, uint32_t range, uint32_t track
     }
     struct projection *projection = array_push(&projections->items);
     if (!projection)
-        return error_no_memory("NVTX ranges on the GPU");
+        return no_memory();
     *projection = (struct projection){.range = range, .track = track, .start = start, .end = end};
     *index = projections->items.count;
     return 0;
+}
+
+struct work {
+    struct projections *projections;
+    uint32_t track;
+    uint64_t start, end;
+};
+
+static int widen_started(void *context, uint32_t range)
+{
+    const struct work *work = context;
+    return widen(work->projections, range, work->track, work->start, work->end);
 }
 
 int projections_see(struct projections *projections, const struct nvtx *nvtx, uint32_t thread, uint64_t called,
@@ -38,7 +86,11 @@ int projections_see(struct projections *projections, const struct nvtx *nvtx, ui
         if (innermost != 0 && widen(projections, innermost - 1, track, start, end) != 0)
             return -1;
     }
-    return 0;
+    const uint64_t *index = map_get(&projections->started_by_thread, thread);
+    if (!index)
+        return 0;
+    struct work work = {projections, track, start, end};
+    return intervals_each(&projections->started.items[*index - 1], (int64_t)called, widen_started, &work);
 }
 
 /* Earlier ranges first where times are equal: what encloses was pushed before. */
@@ -57,7 +109,7 @@ int projections_finish(struct projections *projections, const struct nvtx *nvtx)
     size_t direct = projections->items.count;
     for (size_t i = 0; i < direct; i++) {
         struct projection inner = projections->items.items[i];
-        uint32_t outer = nvtx->ranges.items[inner.range].parent;
+        uint32_t outer = nvtx_range(nvtx, inner.range)->parent; /* 0 of a started one */
         for (; outer != 0; outer = nvtx->ranges.items[outer - 1].parent)
             if (widen(projections, outer - 1, inner.track, inner.start, inner.end) != 0)
                 return -1;

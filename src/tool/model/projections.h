@@ -1,6 +1,9 @@
 /*
- * NVTX ranges on the GPU: for each range and stream the time from the first to the last GPU work that the range's
- * thread started within it.
+ * NVTX ranges on the GPU: for each range and stream the time from the first to the last GPU work that was started
+ * within it.
+ *
+ * To a range of push and pop belongs what its thread started. A range of start and end may be handed on: to it belongs
+ * what the thread that started it and the thread that ended it have started meanwhile.
  */
 #ifndef GPUTRACE_TOOL_MODEL_PROJECTIONS_H
 #define GPUTRACE_TOOL_MODEL_PROJECTIONS_H
@@ -8,11 +11,12 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/intervals.h"
 #include "base/map.h"
 #include "tool/model/nvtx.h"
 
 struct projection {
-    uint32_t range;      /* index in nvtx.ranges */
+    uint32_t range;      /* number: nvtx_range() */
     uint32_t track;      /* index of the stream's track */
     uint64_t start, end; /* ns */
 };
@@ -20,9 +24,14 @@ struct projection {
 struct projections {
     struct map by_key; /* range, track -> index + 1 */
     ARRAY(struct projection) items;
+    struct map started_by_thread;    /* -> index + 1 in started */
+    ARRAY(struct intervals) started; /* ranges of start and end */
 };
 
 void projections_release(struct projections *projections);
+
+/* Before the first work, when all ranges are known. Gives 0, or -1 after error(). */
+int projections_begin(struct projections *projections, const struct nvtx *nvtx);
 
 /* GPU work on TRACK, whose call THREAD began at CALLED. Gives 0, or -1 after error(). */
 int projections_see(struct projections *projections, const struct nvtx *nvtx, uint32_t thread, uint64_t called,

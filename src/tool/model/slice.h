@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_TOOL_MODEL_SLICE_H
 #define GPUTRACE_TOOL_MODEL_SLICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,10 @@
     X(GPU_USER_ANNOTATION, "gpu_user_annotation") \
     X(MEMORY, "memory")                           \
     X(CAPTURE, "capture")                         \
-    X(OVERHEAD, "overhead")
+    X(OVERHEAD, "overhead")                       \
+    X(COMPILATION, "compilation")                 \
+    X(PLUGIN, "plugin")                           \
+    X(NVTX_MEMORY, "nvtx_memory")
 
 enum category {
 #define CATEGORY(name, text) CATEGORY_##name,
@@ -65,19 +69,48 @@ enum category {
     X(WAIT_ON_STREAM, "wait_on_stream")                         \
     X(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id") \
     X(WAIT_ON_EVENT, "wait_on_cuda_event_id")                   \
+    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")            \
     X(EVENT, "cuda_event_id")                                   \
+    X(EVENT_NAME, "cuda_event_name")                            \
     X(MESSAGE, "message")                                       \
     X(DOMAIN, "domain")                                         \
     X(CATEGORY, "category")                                     \
     X(COLOR, "color")                                           \
     X(PAYLOAD, "payload")                                       \
     X(OPEN_AT_END, "open at end")                               \
+    X(FAILED, "failed")                                         \
     X(ADDRESS, "address")                                       \
     X(KIND, "kind")                                             \
     X(POOL, "pool")                                             \
     X(RESULT, "result")                                         \
+    X(FAULT, "fault")                                           \
+    X(HELD, "held")                                             \
+    X(HELD_BY_KIND, "held by kind")                             \
+    X(STACK, "stack")                                           \
     X(REASON, "reason")                                         \
-    X(THREAD, "thread")
+    X(THREAD, "thread")                                         \
+    X(TRIGGER, "trigger")                                       \
+    X(FUNCTION, "function")                                     \
+    X(PHASE, "phase")                                           \
+    X(ENDING, "ending")                                         \
+    X(CACHE_HIT, "cache hit")                                   \
+    X(GROUP, "group")                                           \
+    X(CACHE_LIMIT, "cache limit bytes")                         \
+    X(FROM, "from")                                             \
+    X(DETAIL, "detail")                                         \
+    X(RANGE, "range")                                           \
+    X(END_STREAM, "end stream")                                 \
+    X(SCHEMA, "schema")                                         \
+    X(END_PAYLOAD, "end payload")                               \
+    X(SCOPE, "scope")                                           \
+    X(NAME, "name")                                             \
+    X(HEAP, "heap")                                             \
+    X(USAGE, "usage")                                           \
+    X(PERMISSIONS, "permissions")                               \
+    X(ACCESS, "access")                                         \
+    X(FLAGS, "flags")                                           \
+    X(OFFSET, "offset")                                         \
+    X(EXTENT, "extent")
 
 enum arg_key {
 #define KEY(name, text) ARG_##name,
@@ -95,7 +128,19 @@ enum arg_type {
     ARG_TYPE_COLOR, /* ARGB as a text, "#rrggbb", or "#aarrggbb" unless it is opaque */
     ARG_TYPE_TEXT,  /* to be escaped */
     ARG_TYPE_TRUE,
+    ARG_TYPE_FALSE,
     ARG_TYPE_SIZE3, /* [x,y,z] */
+    ARG_TYPE_JSON,  /* a value that is put together when it is written */
+};
+
+struct sink;
+
+/* Writes one JSON value of whatever CONTEXT and the numbers name. */
+struct arg_json {
+    void (*put)(struct sink *sink, const struct arg_json *json);
+    const void *context;
+    uint64_t number, stride;
+    uint32_t domain, index;
 };
 
 struct arg {
@@ -110,6 +155,7 @@ struct arg {
             const char *text;
             size_t length;
         };
+        struct arg_json json;
     };
 };
 
@@ -168,11 +214,29 @@ struct async_slice {
     const struct args *args;
 };
 
+/* One of several values of a counter. */
+struct counter_value {
+    const char *name; /* escaped when it is written */
+    size_t length;
+    enum { COUNTER_UNSIGNED, COUNTER_SIGNED, COUNTER_REAL } kind;
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double real; /* finite */
+    };
+};
+
 struct counter {
     struct name name; /* unique within its process */
     uint32_t pid;
     uint64_t time;
-    uint64_t bytes;
+    bool real; /* it has a value, else bytes */
+    union {
+        uint64_t bytes;
+        double value; /* finite */
+    };
+    const struct counter_value *values; /* instead, when there are any */
+    size_t value_count;
 };
 
 /* One end of the arrow from a call to the GPU work it started. */

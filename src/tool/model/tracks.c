@@ -46,7 +46,12 @@ struct track *tracks_get(struct tracks *tracks, enum track_kind kind, uint32_t d
 
 static enum lanes_rule rule_of(enum track_kind kind)
 {
-    return kind == TRACK_STREAM ? LANES_FOLLOW : LANES_NEST;
+    switch (kind) {
+    case TRACK_STREAM: return LANES_FOLLOW;
+    case TRACK_COMPILATION:
+    case TRACK_PLUGIN: return LANES_OWN;
+    default: return LANES_NEST;
+    }
 }
 
 static struct track *add_track(struct tracks *tracks, const struct track *made)
@@ -137,7 +142,7 @@ static void join_stream(struct tracks *tracks, struct track *annotation)
 {
     struct track *stream =
         tracks_get(tracks, TRACK_STREAM, annotation->device, annotation->context, annotation->number);
-    annotation->joined = stream && stream->lanes.count == 1;
+    annotation->joined = stream && stream->lanes.count == 1 && !annotation->apart;
     if (annotation->joined)
         annotation->tids[0] = stream->tids[0];
 }

@@ -27,21 +27,25 @@
 #define TRACKS_GPU_PID UINT32_C(0x40000000)
 
 enum track_kind {
-    TRACK_THREAD,     /* number: thread id */
-    TRACK_OVERHEAD,   /* CUPTI's overhead on a thread; number: thread id, 0: of no thread */
-    TRACK_STREAM,     /* number: stream id; GPU work */
-    TRACK_ANNOTATION, /* NVTX ranges on a stream */
-    TRACK_SYNC,       /* waiting for a stream, or, without a stream, for a context */
+    TRACK_THREAD,      /* number: thread id */
+    TRACK_OVERHEAD,    /* CUPTI's overhead on a thread; number: thread id, 0: of no thread */
+    TRACK_STREAM,      /* number: stream id; GPU work */
+    TRACK_ANNOTATION,  /* NVTX ranges on a stream */
+    TRACK_SYNC,        /* waiting for a stream, or, without a stream, for a context */
+    TRACK_COMPILATION, /* of the process; number: 0 */
+    TRACK_PLUGIN,      /* what one added; number: the plugin's */
+    TRACK_DEFERRED,    /* NVTX's deferred events of one scope; number: of nvtx_deferred's rows */
 };
 
 struct track {
     enum track_kind kind;
-    uint32_t device, context; /* of the last three kinds */
+    uint32_t device, context; /* of streams, annotations and synchronisation */
     uint32_t number;
     uint32_t index; /* among the tracks of its process */
     uint32_t pid;
     uint32_t *tids; /* one for each lane, after tracks_number() */
     bool joined;    /* of annotations: their first lane is the stream's own row */
+    bool apart;     /* of annotations: they do not nest with the stream's work, and are not joined */
     struct lanes lanes;
 };
 
@@ -86,6 +90,13 @@ int tracks_number(struct tracks *tracks, struct rows *rows);
 static inline struct row track_row(struct track *track, uint64_t start, uint64_t end)
 {
     uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take(&track->lanes, start, end);
+    return (struct row){track->pid, track->tids[lane]};
+}
+
+/* The same of lanes_collect_own(). */
+static inline struct row track_row_own(struct track *track, uint64_t start, uint64_t end, uint32_t owner)
+{
+    uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take_own(&track->lanes, start, end, owner);
     return (struct row){track->pid, track->tids[lane]};
 }
 

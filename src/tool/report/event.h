@@ -10,23 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* No "cat", but "from" in the "args" of a GPU_RANGE that the program put into its stream. */
+#define EVENT_DEVICE_RANGE_WORD "gputrace_device_range"
+
 /*      category         "cat" in the file */
-#define EVENT_CATEGORIES(X)             \
-    X(KERNEL, "kernel")                 \
-    X(MEMCPY, "gpu_memcpy")             \
-    X(MEMSET, "gpu_memset")             \
-    X(GRAPH, "gpu_graph")               \
-    X(RUNTIME, "cuda_runtime")          \
-    X(DRIVER, "cuda_driver")            \
-    X(SYNC, "cuda_sync")                \
-    X(RANGE, "user_annotation")         \
-    X(GPU_RANGE, "gpu_user_annotation") \
-    X(MEMORY, "memory")                 \
-    X(IN_FLIGHT, "gpu_in_flight")       \
-    X(CPU_OP, "cpu_op")                 \
-    X(PYTHON, "python_function")        \
-    X(CPU_INSTANT, "cpu_instant_event") \
-    X(OVERHEAD, "overhead")             \
+#define EVENT_CATEGORIES(X)                  \
+    X(KERNEL, "kernel")                      \
+    X(MEMCPY, "gpu_memcpy")                  \
+    X(MEMSET, "gpu_memset")                  \
+    X(GRAPH, "gpu_graph")                    \
+    X(RUNTIME, "cuda_runtime")               \
+    X(DRIVER, "cuda_driver")                 \
+    X(SYNC, "cuda_sync")                     \
+    X(RANGE, "user_annotation")              \
+    X(GPU_RANGE, "gpu_user_annotation")      \
+    X(DEVICE_RANGE, EVENT_DEVICE_RANGE_WORD) \
+    X(MEMORY, "memory")                      \
+    X(IN_FLIGHT, "gpu_in_flight")            \
+    X(CPU_OP, "cpu_op")                      \
+    X(PYTHON, "python_function")             \
+    X(CPU_INSTANT, "cpu_instant_event")      \
+    X(OVERHEAD, "overhead")                  \
+    X(COMPILATION, "compilation")            \
+    X(PLUGIN, "plugin")                      \
     X(SPAN, "Trace")
 
 enum event_category {
@@ -85,12 +91,17 @@ struct trace_event {
     int64_t return_value; /* of an API call or memory operation: 0 is success */
     int64_t grid[3], block[3];
     int64_t wait_on_stream, wait_on_event;
-    int64_t total_allocated, device_type; /* of PyTorch's "[memory]" */
-    int64_t open_at_end;                  /* 1: a range that the program did not end */
+    int64_t address, held, stack;                         /* of an allocation or release */
+    int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */
+    int64_t open_at_end;                                  /* 1: a range that the program did not end */
+    int64_t cache_hit; /* of a compilation: 1 it was found in the cache, 0 it was not */
+    int64_t of_thread; /* whose it is, where the row is not the thread's */
     uint32_t mangled_name;
     uint32_t domain;
-    uint32_t memory_kind;
-    uint32_t label; /* args.name or args.labels of a metadata event */
+    uint32_t memory_kind, fault, held_by_kind;
+    uint32_t function; /* that was called */
+    uint32_t ending;   /* how a phase ended, when not by the return of a call */
+    uint32_t label;    /* args.name or args.labels of a metadata event */
 };
 
 #endif

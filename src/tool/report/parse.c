@@ -39,7 +39,18 @@ static const struct field {
     FIELD("name", TEXT, label),
     FIELD("labels", TEXT, label),
     FIELD("open at end", NUMBER, open_at_end),
+    FIELD("cache hit", NUMBER, cache_hit),
+    FIELD("thread", NUMBER, of_thread),
+    FIELD("function", TEXT, function),
+    FIELD("ending", TEXT, ending),
+    FIELD("address", NUMBER, address),
+    FIELD("held", NUMBER, held),
+    FIELD("held by kind", TEXT, held_by_kind),
+    FIELD("fault", TEXT, fault),
+    FIELD("stack", NUMBER, stack),
     /* PyTorch's allocator */
+    FIELD("Addr", NUMBER, address),
+    FIELD("Total Reserved", NUMBER, total_reserved),
     FIELD("Bytes", NUMBER, bytes),
     FIELD("Total Allocated", NUMBER, total_allocated),
     FIELD("Device Id", NUMBER, device),
@@ -89,15 +100,15 @@ static bool intern_text(struct parser *parser, const char *text, uint32_t *numbe
     return *number != INTERN_NO_MEMORY;
 }
 
-/* A number, or a text that is one, as results are written by some; true is 1. */
+/* A number, or a text that is one, as results are written by some; true is 1, false 0. */
 static void take_number(const cJSON *value, int64_t *number)
 {
     if (cJSON_IsNumber(value))
         to_integer(value->valuedouble, number);
     else if (cJSON_IsString(value) && *value->valuestring)
         *number = strtoll(value->valuestring, NULL, 0);
-    else if (cJSON_IsTrue(value))
-        *number = 1;
+    else if (cJSON_IsBool(value))
+        *number = cJSON_IsTrue(value);
 }
 
 static bool take_text(struct parser *parser, const cJSON *value, uint32_t *text)
@@ -216,6 +227,15 @@ static enum parse_result take_times(struct parser *parser, const struct members 
     return PARSE_DONE;
 }
 
+/* Ranges that the program put into its streams look to others like those of NVTX. */
+static void tell_device_range(const struct members *members, struct trace_event *event)
+{
+    const cJSON *from =
+        event->category == EVENT_GPU_RANGE ? cJSON_GetObjectItemCaseSensitive(members->args, "from") : NULL;
+    if (cJSON_IsString(from) && strcmp(from->valuestring, EVENT_DEVICE_RANGE_WORD) == 0)
+        event->category = EVENT_DEVICE_RANGE;
+}
+
 static enum parse_result convert(struct parser *parser, const char *text, const struct scan *scan,
                                  struct trace_event *event)
 {
@@ -239,6 +259,7 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
     if (!take_id(parser, members.process, &event->process) || !take_id(parser, members.thread, &event->thread) ||
         !take_id(parser, members.id, &event->id) || !take_args(parser, members.args, event))
         return PARSE_NO_MEMORY;
+    tell_device_range(&members, event);
     return PARSE_DONE;
 }
 
@@ -274,11 +295,21 @@ enum parse_result parser_event(struct parser *parser, const char *text, const st
         .block = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
         .wait_on_stream = EVENT_NONE,
         .wait_on_event = EVENT_NONE,
+        .address = EVENT_NONE,
+        .held = EVENT_NONE,
+        .stack = EVENT_NONE,
         .total_allocated = EVENT_NONE,
+        .total_reserved = EVENT_NONE,
         .device_type = EVENT_NONE,
         .mangled_name = EVENT_NO_TEXT,
         .domain = EVENT_NO_TEXT,
+        .cache_hit = EVENT_NONE,
+        .of_thread = EVENT_NONE,
         .memory_kind = EVENT_NO_TEXT,
+        .fault = EVENT_NO_TEXT,
+        .held_by_kind = EVENT_NO_TEXT,
+        .function = EVENT_NO_TEXT,
+        .ending = EVENT_NO_TEXT,
         .label = EVENT_NO_TEXT,
     };
     *event = nothing;

@@ -5,9 +5,11 @@
 
 #include "base/log.h"
 #include "base/sink.h"
+#include "tool/report/heap.h"
 #include "tool/report/reader.h"
 #include "tool/report/render.h"
 #include "tool/report/section.h"
+#include "tool/report/snapshot.h"
 
 static const struct {
     const char *word, *title;
@@ -18,10 +20,27 @@ static const struct {
 };
 
 static const struct section *const sections[REPORT_SECTION_COUNT] = {
-    [REPORT_OVERVIEW] = &section_overview, [REPORT_KERNELS] = &section_kernels, [REPORT_API] = &section_api,
-    [REPORT_MEMTIME] = &section_memtime,   [REPORT_MEMSIZE] = &section_memsize, [REPORT_SYNC] = &section_sync,
-    [REPORT_LATENCY] = &section_latency,   [REPORT_NVTX] = &section_nvtx,       [REPORT_MEMORY] = &section_memory,
+    [REPORT_OVERVIEW] = &section_overview,
+    [REPORT_KERNELS] = &section_kernels,
+    [REPORT_API] = &section_api,
+    [REPORT_MEMTIME] = &section_memtime,
+    [REPORT_MEMSIZE] = &section_memsize,
+    [REPORT_SYNC] = &section_sync,
+    [REPORT_LATENCY] = &section_latency,
+    [REPORT_NVTX] = &section_nvtx,
+    [REPORT_NVTX_TREE] = &section_nvtx_tree,
+    [REPORT_NVTX_GPU] = &section_nvtx_gpu,
+    [REPORT_NVTX_KERNELS] = &section_nvtx_kernels,
+    [REPORT_RANGES] = &section_device_ranges,
+    [REPORT_MEMORY] = &section_memory,
+    [REPORT_MEMORY_PEAK] = &section_memory_peak,
+    [REPORT_MEMORY_LEAKS] = &section_memory_leaks,
+    [REPORT_MEMORY_CHURN] = &section_memory_churn,
+    [REPORT_MEMORY_FAILURES] = &section_memory_failures,
     [REPORT_STREAMS] = &section_streams,
+    [REPORT_COMPILATION] = &section_compilation,
+    [REPORT_PHASES] = &section_phases,
+    [REPORT_PLUGINS] = &section_plugins,
 };
 
 static const struct renderer *const renderers[] = {
@@ -35,6 +54,7 @@ static const struct renderer *const renderers[] = {
 struct report {
     const struct report_options *options;
     struct trace trace;
+    struct heap heap;                   /* the trace's, where it is wanted */
     void *states[REPORT_SECTION_COUNT]; /* NULL: the section is not wanted, or has no state */
     /* For each category the sections that want its events. */
     struct watchers {
@@ -48,13 +68,30 @@ static bool is_wanted(const struct report_options *options, unsigned section)
     return options->sections == 0 || (options->sections >> section & 1);
 }
 
+static const struct section *section_of(const struct report_options *options, unsigned section)
+{
+    return section == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : sections[section];
+}
+
+/* Whether a wanted section is about what is allocated. */
+static bool wants_heap(const struct report_options *options)
+{
+    static const unsigned of_heap[] = {REPORT_MEMORY_PEAK, REPORT_MEMORY_LEAKS, REPORT_MEMORY_CHURN,
+                                       REPORT_MEMORY_FAILURES};
+    bool wanted = options->has_snapshot && is_wanted(options, REPORT_MEMORY);
+    for (size_t i = 0; i < sizeof(of_heap) / sizeof(*of_heap); i++)
+        wanted |= is_wanted(options, of_heap[i]);
+    return wanted;
+}
+
 static void report_release(struct report *report)
 {
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         if (report->states[i])
-            sections[i]->release(report->states[i]);
+            section_of(report->options, i)->release(report->states[i]);
         free(report->states[i]);
     }
+    heap_release(&report->heap);
     trace_release(&report->trace);
 }
 
@@ -62,7 +99,7 @@ static void watch(struct report *report, unsigned section)
 {
     for (unsigned category = 0; category < EVENT_CATEGORY_COUNT; category++) {
         struct watchers *watchers = &report->watchers[category];
-        if (event_category_in(category, sections[section]->categories))
+        if (event_category_in(category, section_of(report->options, section)->categories))
             watchers->sections[watchers->count++] = (unsigned char)section;
     }
 }
@@ -71,10 +108,14 @@ static int report_init(struct report *report, const struct report_options *optio
 {
     *report = (struct report){.options = options};
     trace_init(&report->trace, options);
+    heap_init(&report->heap, &report->trace.strings);
+    report->trace.heap = wants_heap(options) ? &report->heap : NULL;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
-        if (!is_wanted(options, i) || sections[i]->state_size == 0)
+        size_t size = section_of(options, i)->state_size;
+        report->trace.ranges.wanted |= is_wanted(options, i) && section_of(options, i)->ranges;
+        if (!is_wanted(options, i) || size == 0)
             continue;
-        report->states[i] = calloc(1, sections[i]->state_size);
+        report->states[i] = calloc(1, size);
         if (!report->states[i])
             return error_no_memory("a report");
         watch(report, i);
@@ -119,10 +160,12 @@ static int sort_column(const struct report_options *options, const struct sectio
 
 static int write_section(struct report *report, unsigned number, struct render *render)
 {
-    const struct section *section = sections[number];
+    const struct section *section = section_of(report->options, number);
+    char title[64];
+    snapshot_title(title, sizeof(title), report->options->snapshot);
     struct table table = {
         .word = names[number].word,
-        .title = names[number].title,
+        .title = section == &section_memory_snapshot ? title : names[number].title,
         .columns = section->columns,
         .column_count = section->column_count,
         .listing = section->listing,
@@ -155,6 +198,8 @@ static int report_file(const struct report_options *options, const char *path, s
 {
     struct report report;
     int status = report_init(&report, options);
+    if (status == 0 && report.trace.heap && options->has_snapshot)
+        status = snapshot_find(&report.heap.asked_at, options, path);
     struct reader_sink sink = {.context = &report, .event = take_event, .metadata = take_metadata};
     if (status == 0)
         status = reader_read(path, &report.trace.strings, &sink);
@@ -173,11 +218,12 @@ static int check_sort(const struct report_options *options)
     char list[1024] = "";
     bool found = !options->sort;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
-        if (!is_wanted(options, i) || sections[i]->listing)
+        const struct section *section = section_of(options, i);
+        if (!is_wanted(options, i) || section->listing)
             continue;
-        found = table_find_column(sections[i]->columns, sections[i]->column_count, options->sort) >= 0;
-        for (size_t k = 0; k < sections[i]->column_count; k++) {
-            const char *word = sections[i]->columns[k].word;
+        found = table_find_column(section->columns, section->column_count, options->sort) >= 0;
+        for (size_t k = 0; k < section->column_count; k++) {
+            const char *word = section->columns[k].word;
             size_t before = words.count, length = strlen(list);
             intern(&words, word, strlen(word));
             if (words.count > before && length + strlen(word) + 3 < sizeof(list))

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sink;
 
@@ -14,17 +15,28 @@ enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED 
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
 
 /*      section    name for -r      title */
-#define REPORT_SECTIONS(X)                             \
-    X(OVERVIEW, "overview", "Overview")                \
-    X(KERNELS, "kernels", "Kernels")                   \
-    X(API, "api", "API calls")                         \
-    X(MEMTIME, "memtime", "Memory operations by time") \
-    X(MEMSIZE, "memsize", "Memory operations by size") \
-    X(SYNC, "sync", "Synchronisation")                 \
-    X(LATENCY, "latency", "Launch latency")            \
-    X(NVTX, "nvtx", "NVTX ranges")                     \
-    X(MEMORY, "memory", "Memory")                      \
-    X(STREAMS, "streams", "Streams")
+#define REPORT_SECTIONS(X)                                               \
+    X(OVERVIEW, "overview", "Overview")                                  \
+    X(KERNELS, "kernels", "Kernels")                                     \
+    X(API, "api", "API calls")                                           \
+    X(MEMTIME, "memtime", "Memory operations by time")                   \
+    X(MEMSIZE, "memsize", "Memory operations by size")                   \
+    X(SYNC, "sync", "Synchronisation")                                   \
+    X(LATENCY, "latency", "Launch latency")                              \
+    X(NVTX, "nvtx", "NVTX ranges")                                       \
+    X(NVTX_TREE, "nvtx-tree", "NVTX ranges within one another")          \
+    X(NVTX_GPU, "nvtx-gpu", "NVTX ranges on the GPU")                    \
+    X(NVTX_KERNELS, "nvtx-kernels", "Kernels by NVTX range")             \
+    X(RANGES, "ranges", "Device ranges")                                 \
+    X(MEMORY, "memory", "Memory")                                        \
+    X(MEMORY_PEAK, "memory-peak", "Memory at its peak")                  \
+    X(MEMORY_LEAKS, "memory-leaks", "Memory still allocated at the end") \
+    X(MEMORY_CHURN, "memory-churn", "Short-lived memory")                \
+    X(MEMORY_FAILURES, "memory-failures", "Allocations that failed")     \
+    X(STREAMS, "streams", "Streams")                                     \
+    X(COMPILATION, "compilation", "Compilation")                         \
+    X(PHASES, "phases", "Phases of compilation")                         \
+    X(PLUGINS, "plugins", "Plugins")
 
 enum report_section {
 #define SECTION(name, word, title) REPORT_##name,
@@ -41,15 +53,18 @@ struct report_options {
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
-    bool by_grid;     /* kernels: a row per name, grid and block */
-    size_t top;       /* rows of each section at most; 0: all */
-    const char *sort; /* name of the column to sort by; NULL: the section's own */
-    size_t width;     /* of a terminal: tables shorten names to fit; 0: whole names */
+    bool has_snapshot; /* the section memory tells what was allocated at a time … */
+    int64_t snapshot;  /* … so many ns after the trace's first event */
+    bool by_grid;      /* kernels: a row per name, grid and block */
+    size_t top;        /* rows of each section at most; 0: all */
+    const char *sort;  /* name of the column to sort by; NULL: the section's own */
+    size_t width;      /* of a terminal: tables shorten names to fit; 0: whole names */
 };
 
 /*
- * Reads the trace files (".json", ".json.gz" by content; "-" is stdin), each reported on its own, and writes the report
- * to OUT. Gives 0, or -1 after error(), which names the file, the place and what was expected.
+ * Reads the trace files (".json", ".json.gz" by content; "-" is stdin, but not with a snapshot, for which a file is
+ * read twice), each reported on its own, and writes the report to OUT. Gives 0, or -1 after error(), which names the
+ * file, the place and what was expected.
  */
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct sink *out);
 

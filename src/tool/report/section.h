@@ -18,6 +18,7 @@ struct section {
     bool listing;        /* see struct table */
     unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
     size_t state_size;   /* bytes of its state, which starts as zeros */
+    bool ranges;         /* it looks at trace.ranges */
     /* Takes an event. Gives 0, or -1: no memory. NULL: it looks at the trace alone. */
     int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
     /* Fills TABLE's rows after trace_finish(). Gives 0, or -1: no memory. */
@@ -26,6 +27,8 @@ struct section {
 };
 
 extern const struct section section_overview, section_kernels, section_api, section_memtime, section_memsize,
-    section_sync, section_latency, section_nvtx, section_memory, section_streams;
+    section_sync, section_latency, section_nvtx, section_memory, section_memory_peak, section_memory_leaks,
+    section_memory_churn, section_memory_failures, section_memory_snapshot, section_streams, section_compilation,
+    section_phases, section_plugins, section_nvtx_tree, section_nvtx_gpu, section_nvtx_kernels, section_device_ranges;
 
 #endif

@@ -1,10 +1,12 @@
 /*
  * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
- * counters "Memory in use: KIND"; allocations and releases, from the instants of category "memory". PyTorch's caching
+ * counters "Memory in use: KIND", and likewise what pools held and lent, from "Pool reserved" and "Pool used";
+ * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
  * allocator tells of itself by instants called "[memory]".
  */
 #include <string.h>
 
+#include "tool/report/heap.h"
 #include "tool/report/section.h"
 
 #define COLUMNS(X)                                                 \
@@ -14,6 +16,7 @@
     X(ALLOCATIONS, "allocations", "Allocations", COUNT, 0)         \
     X(RELEASES, "releases", "Releases", COUNT, 0)                  \
     X(FAILURES, "failures", "Failures", COUNT, 0)                  \
+    X(DOUBLE, "double", "Double frees", COUNT, COLUMN_OPTIONAL)    \
     X(UNKNOWN, "unknown", "Unknown frees", COUNT, COLUMN_OPTIONAL) \
     X(DEVICE, "device", "GPU", NUMBER, COLUMN_OPTIONAL)            \
     X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)        \
@@ -23,10 +26,8 @@ enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 #define COUNTER_PREFIX "Memory in use: "
-#define PYTORCH_EVENT "[memory]"
-#define PYTORCH_CPU 0 /* its "Device Type" of the host's memory */
 
-enum source { SOURCE_COUNTER, SOURCE_INSTANT, SOURCE_PYTORCH };
+enum source { SOURCE_COUNTER, SOURCE_INSTANT, SOURCE_PYTORCH, SOURCE_PYTORCH_RESERVED };
 
 struct memory_key {
     int64_t source;   /* enum source */
@@ -37,11 +38,13 @@ struct memory_key {
 
 struct memory_use {
     bool counted; /* peak and end are known */
+    bool stepped; /* allocations and releases are */
     bool shown;   /* with another one, as one row */
     int64_t peak, peak_at;
     int64_t end, end_at;
     int64_t allocations, releases, failures;
-    int64_t unknown; /* releases of what was not allocated, or released before */
+    int64_t doubles; /* releases of what was released before */
+    int64_t unknown; /* releases of what was not allocated, as far as is known */
 };
 
 struct memory {
@@ -63,11 +66,19 @@ static void level(struct memory_use *use, int64_t bytes, int64_t time)
     use->counted = true;
 }
 
+/* The kind of memory that a counter tells of; NULL: it is another one. */
+static const char *counted_kind(const char *name)
+{
+    if (strncmp(name, COUNTER_PREFIX, strlen(COUNTER_PREFIX)) == 0)
+        return name + strlen(COUNTER_PREFIX);
+    return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
+}
+
 static int counter(struct memory *memory, const struct trace *trace, const struct trace_event *event)
 {
     if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
         return 0;
-    if (strncmp(interned(&trace->strings, event->name), COUNTER_PREFIX, strlen(COUNTER_PREFIX)) != 0)
+    if (!counted_kind(interned(&trace->strings, event->name)))
         return 0;
     struct memory_key key = {SOURCE_COUNTER, event->name, EVENT_NONE, event->process};
     struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
@@ -78,9 +89,20 @@ static int counter(struct memory *memory, const struct trace *trace, const struc
 
 static void step(struct memory_use *use, bool allocation, bool failed)
 {
+    use->stepped = true;
     use->allocations += allocation && !failed;
     use->releases += !allocation && !failed;
     use->failures += failed;
+}
+
+/* CUDA may have refused the release, or done it. */
+static void fault(struct memory_use *use, const char *what)
+{
+    use->stepped = true;
+    if (strcmp(what, "double free") == 0)
+        use->doubles++;
+    else
+        use->unknown++;
 }
 
 static int instant(struct memory *memory, const struct trace *trace, const struct trace_event *event)
@@ -92,23 +114,40 @@ static int instant(struct memory *memory, const struct trace *trace, const struc
         return -1;
     bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
     bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
-    step(use, allocation, failed);
-    use->unknown += !allocation && !failed && event->bytes == EVENT_NONE; /* then there is no size to tell */
+    if (event->fault != EVENT_NO_TEXT)
+        fault(use, interned(&trace->strings, event->fault));
+    else
+        step(use, allocation, failed);
+    /* A size that is not told is not known either: so it was before faults were told. */
+    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == EVENT_NONE;
     return 0;
+}
+
+/* What it keeps from CUDA. Of the host it does not tell. */
+static int pytorch_reserved(struct memory *memory, const struct trace_event *event)
+{
+    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
+        return 0;
+    struct memory_key key = {SOURCE_PYTORCH_RESERVED, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
+    if (use)
+        level(use, event->total_reserved, event->start);
+    return use ? 0 : -1;
 }
 
 static int pytorch(struct memory *memory, const struct trace *trace, const struct trace_event *event)
 {
-    if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), PYTORCH_EVENT) != 0)
+    if (!heap_is_pytorch(&trace->strings, event))
         return 0;
     struct memory_key key = {SOURCE_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
     struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
     if (!use)
         return -1;
-    step(use, event->bytes >= 0, false); /* a release has its bytes negative */
+    bool failed = event->address == EVENT_NONE;     /* out of memory: there is none */
+    step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
     if (event->total_allocated != EVENT_NONE)
         level(use, event->total_allocated, event->start);
-    return 0;
+    return pytorch_reserved(memory, event);
 }
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
@@ -124,12 +163,14 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 
 static const char *kind_of(const struct trace *trace, const struct memory_key *key)
 {
+    if (key->source == SOURCE_PYTORCH_RESERVED)
+        return "PyTorch's allocator, reserved";
     if (key->source == SOURCE_PYTORCH)
-        return key->text == PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
+        return key->text == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
     if (key->text == EVENT_NO_TEXT)
         return "not told";
     const char *text = interned(&trace->strings, (uint32_t)key->text);
-    return key->source == SOURCE_COUNTER ? text + strlen(COUNTER_PREFIX) : text;
+    return key->source == SOURCE_COUNTER ? counted_kind(text) : text;
 }
 
 /* Whose memory and where: what rows are told apart by, and what the two views have in common. */
@@ -178,9 +219,11 @@ static void unite(struct memory *memory, const struct trace *trace, size_t insta
     }
     if (!partner)
         return;
+    partner->stepped = true;
     partner->allocations += use->allocations;
     partner->releases += use->releases;
     partner->failures += use->failures;
+    partner->doubles += use->doubles;
     partner->unknown += use->unknown;
     use->shown = true;
 }
@@ -196,9 +239,13 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
         row[COLUMN_PEAK_AT] = cell_integer(use->peak_at - trace->start);
         row[COLUMN_END] = cell_integer(use->end);
     }
-    row[COLUMN_ALLOCATIONS] = cell_integer(use->allocations);
-    row[COLUMN_RELEASES] = cell_integer(use->releases);
-    row[COLUMN_FAILURES] = cell_integer(use->failures);
+    if (use->stepped) {
+        row[COLUMN_ALLOCATIONS] = cell_integer(use->allocations);
+        row[COLUMN_RELEASES] = cell_integer(use->releases);
+        row[COLUMN_FAILURES] = cell_integer(use->failures);
+    }
+    if (use->doubles)
+        row[COLUMN_DOUBLE] = cell_integer(use->doubles);
     if (use->unknown)
         row[COLUMN_UNKNOWN] = cell_integer(use->unknown);
     struct place place = place_of(trace, key);

@@ -55,6 +55,14 @@ static void put_count(struct table *table, const char *item, uint64_t count)
     put(table, table_text(table, item), cell_integer((int64_t)count), TYPE_COUNT);
 }
 
+static void put_compilation(struct table *table, const struct trace *trace)
+{
+    if (trace->counts[EVENT_COMPILATION] == 0)
+        return;
+    put(table, table_text(table, "Compiling"), cell_share(trace->compiling_total, trace_span(trace)), TYPE_PERCENT);
+    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiling_total), TYPE_NS);
+}
+
 static void put_counts(struct table *table, const struct trace *trace)
 {
     const uint64_t *counts = trace->counts;
@@ -131,6 +139,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS);
     for (size_t i = 0; i < trace->devices.count; i++)
         put_device(table, trace, i);
+    put_compilation(table, trace);
     put_counts(table, trace);
     put_program(table, trace);
     put_losses(table, trace);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/report/heap.h"
 #include "tool/report/names.h"
 
 /* Slices of these are what a thread of the program did. */
@@ -32,18 +33,26 @@ void trace_release(struct trace *trace)
         busy_release(&trace->streams.items[i].busy);
     for (size_t i = 0; i < trace->devices.count; i++)
         busy_release(&trace->devices.items[i].busy);
+    busy_release(&trace->compiling);
     array_release(&trace->processes);
     array_release(&trace->threads);
     array_release(&trace->streams);
     array_release(&trace->devices);
     array_release(&trace->losses);
     array_release(&trace->gpu_rows);
+    array_release(&trace->plugins);
+    array_release(&trace->plugin_lines);
+    array_release(&trace->frames);
+    array_release(&trace->stack_frames);
+    array_release(&trace->stacks);
+    map_release(&trace->stack_of_number);
     array_release(&trace->shown_names);
     groups_release(&trace->process_ids);
     groups_release(&trace->thread_ids);
     groups_release(&trace->stream_ids);
     groups_release(&trace->device_ids);
     calls_release(&trace->calls);
+    ranges_release(&trace->ranges);
     interner_release(&trace->strings);
 }
 
@@ -104,15 +113,29 @@ static int host_event(struct trace *trace, const struct trace_event *event)
     return 0;
 }
 
+/* The index of the thread that the last host event is of, which tells it when its row is a further one. */
+static int64_t thread_of(struct trace *trace, const struct trace_event *event)
+{
+    struct trace_event own = *event;
+    if (event->of_thread == EVENT_NONE || event_id_is_text(event->thread) ||
+        event_id_value(event->thread) < TRACE_EXTRA_TID)
+        return trace->recent_index - 1;
+    own.thread = event_id_number(event->of_thread);
+    const struct trace_thread *thread = put_thread(trace, &own);
+    return thread ? thread - trace->threads.items : -1;
+}
+
 static int api_call(struct trace *trace, const struct trace_event *event)
 {
+    int64_t thread = thread_of(trace, event);
+    if (thread < 0)
+        return -1;
     if (event->correlation < 0 || event->correlation > UINT32_MAX)
         return 0;
-    uint32_t thread = trace->recent_index - 1;
     struct call call = {
         .correlation = (uint32_t)event->correlation,
         .name = event->name,
-        .thread = thread,
+        .thread = (uint32_t)thread,
         .process = trace->threads.items[thread].process,
         .start = event->start,
         .end = event->start + event->duration,
@@ -134,7 +157,8 @@ static int gpu_work(struct trace *trace, const struct trace_event *event)
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
     device->used = true;
-    return 0;
+    uint32_t number = (uint32_t)(stream - trace->streams.items);
+    return trace->ranges.wanted ? ranges_add_work(&trace->ranges, event, number) : 0;
 }
 
 static int name_row(struct trace *trace, const struct trace_event *event)
@@ -199,16 +223,31 @@ static void widen(struct trace *trace, int64_t start, int64_t end)
     trace->any = true;
 }
 
+/* A range that nests, or one end of another. */
+static int range(struct trace *trace, const struct trace_event *event)
+{
+    if (host_event(trace, event) < 0)
+        return -1;
+    if (!trace->ranges.wanted || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
+        return 0;
+    int64_t thread = thread_of(trace, event);
+    return thread < 0 ? -1 : ranges_add(&trace->ranges, event, (uint32_t)thread);
+}
+
 static int slice(struct trace *trace, const struct trace_event *event)
 {
     trace->counts[event->category]++;
-    if (event->category == EVENT_SPAN) /* of the recording, not of the program */
+    if (event->category == EVENT_SPAN || event->category == EVENT_PLUGIN) /* not of the program */
         return 0;
     widen(trace, event->start, event->start + event->duration);
+    if (event->category == EVENT_COMPILATION)
+        return busy_add(&trace->compiling, event->start, event->start + event->duration);
     if (event_category_in(event->category, EVENT_GPU_WORK))
         return gpu_work(trace, event);
     if (!event_category_in(event->category, HOST_CATEGORIES))
         return 0;
+    if (event->category == EVENT_RANGE)
+        return range(trace, event);
     if (host_event(trace, event) < 0)
         return -1;
     return event_category_in(event->category, EVENT_API) ? api_call(trace, event) : 0;
@@ -221,11 +260,9 @@ int trace_event(struct trace *trace, const struct trace_event *event)
     case 'M': return name_row(trace, event);
     case 'b':
         trace->async_ranges++;
-        if (event->category == EVENT_RANGE && host_event(trace, event) < 0)
-            return -1;
         widen(trace, event->start, event->start);
-        return 0;
-    case 'e':
+        return event->category == EVENT_RANGE ? range(trace, event) : 0;
+    case 'e': widen(trace, event->start, event->start); return event->category == EVENT_RANGE ? range(trace, event) : 0;
     case 'C': widen(trace, event->start, event->start); return 0;
     case 'i':
     case 'I':
@@ -236,7 +273,7 @@ int trace_event(struct trace *trace, const struct trace_event *event)
             return -1;
         trace->counts[EVENT_IN_FLIGHT] += event->category == EVENT_IN_FLIGHT;
         widen(trace, event->start, event->start);
-        return 0;
+        return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
     }
 }
@@ -255,7 +292,10 @@ int trace_finish(struct trace *trace)
         trace->devices.items[i].busy_total = busy_total(&trace->devices.items[i].busy);
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
-    return 0;
+    trace->compiling_total = busy_total(&trace->compiling);
+    if (trace->ranges.wanted && ranges_finish(&trace->ranges, trace->end) < 0)
+        return -1;
+    return trace->heap ? heap_finish(trace->heap) : 0;
 }
 
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row)
@@ -272,4 +312,14 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
         if (*(const event_id *)groups_key(&trace->process_ids, i) == id)
             return &trace->processes.items[i];
     return NULL;
+}
+
+int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id)
+{
+    for (size_t i = 0; i < trace->threads.count; i++) {
+        const struct trace_thread_id *known = groups_key(&trace->thread_ids, i);
+        if (known->process == process && known->thread == event_id_number(id))
+            return (int64_t)i;
+    }
+    return EVENT_NONE;
 }

@@ -13,6 +13,7 @@
 #include "tool/report/calls.h"
 #include "tool/report/event.h"
 #include "tool/report/groups.h"
+#include "tool/report/ranges.h"
 #include "tool/report/report.h"
 
 struct cJSON;
@@ -38,12 +39,24 @@ struct trace {
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
     struct calls calls;
+    struct ranges ranges;
+    struct busy compiling;       /* phases of compilation, of all threads and processes */
+    int64_t compiling_total;     /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
     uint32_t program, version, host, ending;
     bool losses_known;
     ARRAY(struct trace_loss) losses; /* those that are not 0 */
+    ARRAY(struct trace_plugin) plugins;
+    ARRAY(struct trace_plugin_line) plugin_lines; /* of one plugin after another */
+
+    /* Call stacks that allocations refer to */
+    ARRAY(struct trace_frame) frames;
+    ARRAY(uint32_t) stack_frames; /* numbers of frames, of one stack after another */
+    ARRAY(struct trace_stack) stacks;
+    struct map stack_of_number; /* -> index + 1 in stacks */
+    struct heap *heap;          /* what is allocated; NULL: nobody wants to know */
 
     /* Which process a GPU's rows are of, and which device: told by traces of gputrace, where several processes use one.
      */
@@ -96,6 +109,27 @@ struct trace_loss {
     int64_t count;
 };
 
+/* Whoever registered callbacks and said something, of one process. */
+struct trace_plugin {
+    uint32_t name;
+    int64_t pid, calls, ns; /* EVENT_NONE: not told */
+    size_t lines;           /* of plugin_lines, in the same order */
+};
+
+struct trace_plugin_line {
+    uint32_t text, stack; /* EVENT_NO_TEXT: none; the stack's frames from the innermost on, parted by " < " */
+};
+
+struct trace_frame {
+    uint32_t words; /* function, file and line, with calls that were inlined */
+    uint32_t place; /* shortly */
+    bool is_cuda;   /* or the tracing's, not the program's */
+};
+
+struct trace_stack {
+    size_t first, count; /* of stack_frames, the innermost first */
+};
+
 void trace_init(struct trace *trace, const struct report_options *options);
 void trace_release(struct trace *trace);
 
@@ -104,6 +138,10 @@ int trace_event(struct trace *trace, const struct trace_event *event);
 /* Gives a kernel the name that the user wants to see. */
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
+/* The part of it about plugins. */
+int trace_plugins(struct trace *trace, const struct cJSON *plugins);
+/* And about call stacks. */
+int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
 /* After the last event. */
 int trace_finish(struct trace *trace);
 
@@ -132,6 +170,9 @@ const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id ro
 /* NULL: no event tells of it. */
 const struct trace_process *trace_process(const struct trace *trace, event_id id);
 
+/* The thread ID of the process; its index may be given to trace_thread_cell(). EVENT_NONE: no event tells of it. */
+int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
+
 struct cell;
 struct table;
 /* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
@@ -139,5 +180,8 @@ struct cell trace_thread_cell(const struct trace *trace, struct table *table, ui
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
 struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
+/* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
+struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
+struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);
 
 #endif

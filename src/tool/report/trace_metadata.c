@@ -111,6 +111,11 @@ static int take_own(struct trace *trace, const cJSON *own)
     for (const cJSON *process = cJSON_IsArray(processes) ? processes->child : NULL; process; process = process->next)
         if (take_process(trace, process) < 0)
             return -1;
+    if (trace->heap && trace_stacks(trace, cJSON_GetObjectItemCaseSensitive(own, "frames"),
+                                    cJSON_GetObjectItemCaseSensitive(own, "stacks")) < 0)
+        return -1;
+    if (trace_plugins(trace, cJSON_GetObjectItemCaseSensitive(own, "plugins")) < 0)
+        return -1;
     return take_command(trace, cJSON_GetObjectItemCaseSensitive(own, "command"));
 }
 

@@ -48,7 +48,14 @@ static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {
         TEXTED(NOTE, spool_note) FIXED(CONTEXT, spool_context) FIXED(STREAM, spool_stream) FIXED(MEMORY, spool_memory)
             TEXTED(NVTX_DOMAIN, spool_nvtx_domain) TEXTED(NVTX_STRING, spool_nvtx_string)
                 TEXTED(NVTX_CATEGORY, spool_nvtx_category) TEXTED(NVTX_NAME, spool_nvtx_name)
-                    TEXTED(NVTX_EVENT, spool_nvtx_event)};
+                    TEXTED(NVTX_EVENT, spool_nvtx_event) TEXTED(NVTX_PLAIN, spool_nvtx_plain)
+                        TEXTED(NVTX_RESOURCE, spool_nvtx_resource) FIXED(NVTX_RECORDED, spool_nvtx_recorded)
+                            TEXTED(PHASE, spool_phase) TEXTED(PLUGIN, spool_plugin)
+                                FIXED(PLUGIN_TIME, spool_plugin_time) FIXED(PLUGIN_WINDOW, spool_plugin_window)
+                                    TEXTED(PLUGIN_EVENT, spool_plugin_event) TEXTED(PLUGIN_LINE, spool_plugin_line)
+                                        TEXTED(STACK, spool_stack) TEXTED(MAPPING, spool_mapping)
+                                            TEXTED(DEVICE_RANGE, spool_device_range)
+                                                SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
 
 void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
 {

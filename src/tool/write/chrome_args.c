@@ -22,8 +22,8 @@ void chrome_text(struct sink *sink, const char *text, size_t length)
     sink_char(sink, '"');
 }
 
-/* Numbers that JSON has no form for are texts, so that nothing is made up. */
-static void write_real(struct sink *sink, double value)
+/* Texts are what JSON has no form for, so that nothing is made up. */
+void chrome_real(struct sink *sink, double value)
 {
     if (isnan(value)) {
         sink_text(sink, "\"NaN\"");
@@ -42,8 +42,10 @@ static char *put_long_value(struct writer *writer, char *at, const struct arg *a
     claim(writer, at);
     if (arg->type == ARG_TYPE_TEXT)
         chrome_text(writer->sink, arg->text, arg->length);
+    else if (arg->type == ARG_TYPE_JSON)
+        arg->json.put(writer->sink, &arg->json);
     else
-        write_real(writer->sink, arg->real);
+        chrome_real(writer->sink, arg->real);
     return sink_reserve(writer->sink, ARGS_MAX * ARG_ROOM);
 }
 
@@ -56,8 +58,10 @@ static inline char *put_value(struct writer *writer, char *at, const struct arg 
     case ARG_TYPE_HEX: return put_hex(at, arg->u64);
     case ARG_TYPE_COLOR: return put_color(at, (uint32_t)arg->u64);
     case ARG_TYPE_TRUE: return PUT(at, "true");
+    case ARG_TYPE_FALSE: return PUT(at, "false");
     case ARG_TYPE_SIZE3: return put_size3(at, arg->size3);
     case ARG_TYPE_REAL:
+    case ARG_TYPE_JSON:
     case ARG_TYPE_TEXT: return put_long_value(writer, at, arg);
     }
     return at;

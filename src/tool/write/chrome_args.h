@@ -12,4 +12,7 @@ void chrome_end_event(struct writer *writer, char *at, const struct args *args);
 /* TEXT in quotes. */
 void chrome_text(struct sink *sink, const char *text, size_t length);
 
+/* A number; one that JSON has no form for as a text. */
+void chrome_real(struct sink *sink, double value);
+
 #endif

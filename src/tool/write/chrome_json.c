@@ -160,6 +160,28 @@ static void write_async(struct writer *writer, const struct async_slice *slice)
     chrome_end_event(writer, at, NULL);
 }
 
+static void put_counter_value(struct sink *sink, const struct counter_value *value)
+{
+    chrome_text(sink, value->name, value->length);
+    sink_char(sink, ':');
+    switch (value->kind) {
+    case COUNTER_UNSIGNED: sink_u64(sink, value->u64); break;
+    case COUNTER_SIGNED: sink_i64(sink, value->i64); break;
+    case COUNTER_REAL: chrome_real(sink, value->real); break;
+    }
+}
+
+static void put_counter_values(struct sink *sink, const struct counter *counter)
+{
+    sink_text(sink, ",\"args\":{");
+    for (size_t i = 0; i < counter->value_count; i++) {
+        if (i > 0)
+            sink_char(sink, ',');
+        put_counter_value(sink, &counter->values[i]);
+    }
+    sink_bytes(sink, "}}", 2);
+}
+
 static void write_counter(struct writer *writer, const struct counter *counter)
 {
     writer->events++;
@@ -174,10 +196,18 @@ static void write_counter(struct writer *writer, const struct counter *counter)
     at = PUT(at, "\",\"pid\":");
     at = number_u64(at, counter->pid);
     at = put_time(writer, at, counter->time);
-    at = PUT(at, ",\"args\":{\"bytes\":");
-    at = number_u64(at, counter->bytes);
-    at = PUT(at, "}}");
+    if (counter->value_count > 0) {
+        claim(writer, at);
+        put_counter_values(writer->sink, counter);
+        return;
+    }
+    at = counter->real ? PUT(at, ",\"args\":{\"value\":") : PUT(at, ",\"args\":{\"bytes\":");
     claim(writer, at);
+    if (counter->real)
+        chrome_real(writer->sink, counter->value);
+    else
+        sink_u64(writer->sink, counter->bytes);
+    sink_bytes(writer->sink, "}}", 2);
 }
 
 static void write_arrow(struct writer *writer, const struct arrow *arrow, const char *phase)

@@ -1,28 +1,33 @@
 #include "injected/collect/activity_walk.h"
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "injected/collect/cupti_library.h"
 #include "injected/registry/registry.h"
+#include "tests/unit.h"
 
 static char told[256];
 
-static void hear(void *data, const struct pointer_name_event *event)
+static void hear(void *data, const struct gputrace_pointer_name *event)
 {
     (void)data;
     strncat(told, event->text.bytes, event->text.length);
     strcat(told, " ");
 }
 
+static struct gputrace_jit jits[4];
+static char cache_path[64];
+static unsigned jit_count;
+
+static void hear_jit(void *data, const struct gputrace_jit *jit)
+{
+    (void)data;
+    jits[jit_count++] = *jit;
+    snprintf(cache_path, sizeof(cache_path), "%s", jit->cache_path ? jit->cache_path : "none");
+}
+
 static int subscribe(void **state)
 {
     (void)state;
-    return registry_pointer_name_register(hear, NULL);
+    return registry_pointer_name_register(hear, NULL) | registry_jit_register(hear_jit, NULL);
 }
 
 static CUpti_ActivityKernel10 *put_kernel(uint8_t *at, const char *name, bool in_flight)
@@ -122,6 +127,84 @@ static void sizes_are_learnt_from_complete_buffers(void **state)
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_RUNTIME], 40);
 }
 
+static size_t jit_bytes;
+
+static CUptiResult next_jit(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    uint8_t *at = *record ? (uint8_t *)*record + jit_bytes : buffer;
+    if (at >= buffer + valid)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    *record = (CUpti_Activity *)at;
+    return CUPTI_SUCCESS;
+}
+
+static void put_jit(uint8_t *at, CUpti_ActivityJitOperationType operation, const char *path)
+{
+    CUpti_ActivityJit2 jit = {
+        .kind = CUPTI_ACTIVITY_KIND_JIT,
+        .jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN,
+        .jitOperationType = operation,
+        .deviceId = 2,
+        .start = 100,
+        .end = 200,
+        .correlationId = 7,
+        .jitOperationCorrelationId = 9,
+        .cacheSize = 1 << 30,
+        .cachePath = path,
+        .threadId = 4321,
+    };
+    memcpy(at, &jit, jit_bytes);
+}
+
+static void compilation_is_told_when_its_buffer_is_complete(void **state)
+{
+    (void)state;
+    static uint8_t data[512] __attribute__((aligned(64)));
+    struct spool_header header = {0};
+    struct cupti cupti = {.cuptiActivityGetNextRecord = next_jit};
+    activity_walk_init(&header, CUPTI_API_VERSION);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_JIT], sizeof(CUpti_ActivityJit2));
+    jit_bytes = sizeof(CUpti_ActivityJit2);
+    put_jit(data, CUPTI_ACTIVITY_JIT_OPERATION_COMPILE, NULL);
+    put_jit(data + jit_bytes, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE, "/home/cache/1");
+    size_t walked = 0;
+    activity_walk_in_use(&header, data, sizeof(data), &walked);
+    assert_int_equal(jit_count, 0);
+    activity_walk_complete(&cupti, &header, data, 2 * jit_bytes);
+    assert_int_equal(jit_count, 2);
+    assert_int_equal(jits[0].operation, GPUTRACE_JIT_COMPILE);
+    assert_null(jits[0].cache_path);
+    assert_int_equal(jits[0].call.start, 100);
+    assert_int_equal(jits[0].call.end, 200);
+    assert_int_equal(jits[0].call.correlation, 7);
+    assert_int_equal(jits[0].call.thread, 4321);
+    assert_int_equal(jits[0].call.device, 2);
+    assert_int_equal(jits[0].from_ptx, 1);
+    assert_int_equal(jits[0].group, 9);
+    assert_int_equal(jits[0].cache_bytes, 1 << 30);
+    assert_int_equal(jits[1].operation, GPUTRACE_JIT_CACHE_STORE);
+    assert_string_equal(cache_path, "/home/cache/1");
+}
+
+static void compilation_of_an_older_cupti_names_no_thread(void **state)
+{
+    (void)state;
+    static uint8_t data[512] __attribute__((aligned(64)));
+    struct spool_header header = {0};
+    struct cupti cupti = {.cuptiActivityGetNextRecord = next_jit};
+    activity_walk_init(&header, 20);
+    jit_bytes = offsetof(CUpti_ActivityJit2, processId);
+    jit_count = 0;
+    put_jit(data, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD, "/home/cache/2");
+    put_jit(data + jit_bytes, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD, "/home/cache/2");
+    activity_walk_complete(&cupti, &header, data, 2 * jit_bytes);
+    assert_int_equal(jit_count, 2);
+    assert_int_equal(jits[0].call.thread, 0);
+    assert_int_equal(jits[1].call.thread, 0);
+    assert_int_equal(jits[0].operation, GPUTRACE_JIT_CACHE_LOAD);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_JIT], jit_bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +212,8 @@ int main(void)
         cmocka_unit_test(names_come_once_and_from_records_in_flight_too),
         cmocka_unit_test(an_unknown_kind_ends_the_walk),
         cmocka_unit_test(sizes_are_learnt_from_complete_buffers),
+        cmocka_unit_test(compilation_is_told_when_its_buffer_is_complete),
+        cmocka_unit_test(compilation_of_an_older_cupti_names_no_thread),
     };
     return cmocka_run_group_tests_name("collect/activity_walk", tests, subscribe, NULL);
 }

@@ -1,6 +1,9 @@
 /* How long the record of each kind is. CUPTI appends fields from version to version, so an older record is the newest
  * one cut short. */
 #include "core/activity.h"
+
+#include <cupti_activity_deprecated.h>
+
 #include "core/config.h"
 
 size_t activity_size(CUpti_ActivityKind kind)
@@ -19,11 +22,13 @@ size_t activity_size(CUpti_ActivityKind kind)
     case CUPTI_ACTIVITY_KIND_DEVICE: return sizeof(CUpti_ActivityDevice5);
     case CUPTI_ACTIVITY_KIND_CONTEXT: return sizeof(CUpti_ActivityContext3);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead3);
-    case CUPTI_ACTIVITY_KIND_CUDA_EVENT: return sizeof(CUpti_ActivityCudaEvent2);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+        return version >= 26 ? sizeof(CUpti_ActivityCudaEvent2) : sizeof(CUpti_ActivityCudaEvent);
     case CUPTI_ACTIVITY_KIND_STREAM: return sizeof(CUpti_ActivityStream);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
-    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return sizeof(CUpti_ActivityMemoryPool3);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return version >= 130000 ? sizeof(CUpti_ActivityMemoryPool3) : 72;
+    case CUPTI_ACTIVITY_KIND_JIT: return sizeof(CUpti_ActivityJit2);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return sizeof(CUpti_ActivityGraphTrace2);
     default: return 0;
     }

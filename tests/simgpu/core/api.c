@@ -29,6 +29,12 @@ uint32_t api_new_correlation(void)
     return atomic_fetch_add(&api.correlation, 1) + 1;
 }
 
+bool api_watched(void)
+{
+    return activity_wanted(CUPTI_ACTIVITY_KIND_DRIVER, 0) || activity_wanted(CUPTI_ACTIVITY_KIND_OVERHEAD, 0) ||
+           (thread.innermost && thread.innermost->domain == CUPTI_CB_DOMAIN_DRIVER_API && thread.innermost->told);
+}
+
 uint32_t api_correlation(void)
 {
     return thread.innermost ? thread.innermost->correlation : api_new_correlation();
@@ -96,13 +102,15 @@ void api_enter(struct api_call *call)
     thread.innermost = call;
     if (thread.hidden)
         return;
-    /* Ids enabled one by one are of calls that the program makes itself; the whole kind is of all calls. */
+    /* Ids enabled one by one are of calls that the program or the tool makes itself; the whole kind is of all calls. */
+    call->in_callback = callbacks_inside();
+    bool own = !call->outer || (call->in_callback && !call->outer->in_callback);
     call->recorded =
-        activity_wanted(api_kind(call), 0) || (!call->outer && atomic_load(&api.recorded[call->domain][call->cbid]));
-    call->told = callbacks_enabled(call->domain, call->cbid);
+        activity_wanted(api_kind(call), 0) || (own && atomic_load(&api.recorded[call->domain][call->cbid]));
+    call->start = call->recorded ? clock_now() : 0;
+    call->told = callbacks_wanted(call->domain, call->cbid);
     if (call->told)
         api_tell(call, CUPTI_API_ENTER, NULL);
-    call->start = call->recorded ? clock_now() : 0;
 }
 
 static void api_write_external(const struct api_call *call)
@@ -141,10 +149,10 @@ static void api_write(const struct api_call *call, int result)
 
 void api_leave(struct api_call *call, const void *result)
 {
-    if (call->recorded)
-        api_write(call, *(const int *)result);
     if (call->told)
         api_tell(call, CUPTI_API_EXIT, result);
+    if (call->recorded)
+        api_write(call, *(const int *)result);
     thread.innermost = call->outer;
 }
 

@@ -1,7 +1,8 @@
 /*
  * What happens around every call of the driver and runtime API, so that the entry points hold only what they do
  * themselves: CUPTI's callbacks at entry and exit, the correlation id (a driver call inside a runtime call has that
- * call's), and the activity record at the end.
+ * call's, and so has a call that the tool makes in one of its callbacks), and the activity record at the end, which
+ * spans the callbacks.
  *
  *     DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
  *     {
@@ -34,12 +35,16 @@ struct api_call {
     uint64_t correlation_data;
     uint64_t start;
     uint32_t correlation;
+    bool in_callback; /* made by the tool, in one of its callbacks, not by the program */
     bool told, recorded;
 };
 
 void api_enter(struct api_call *call);
 /* RESULT points to the CUresult or cudaError_t. */
 void api_leave(struct api_call *call, const void *result);
+
+/* Does the tool get to know of what happens inside the driver call that this thread is in? So with compilation. */
+bool api_watched(void);
 
 /* The correlation id of this thread's outermost call; a fresh one outside of any. */
 uint32_t api_correlation(void);

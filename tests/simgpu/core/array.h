@@ -1,4 +1,5 @@
-/* Arrays: memory with a shape. Laid out in rows here. */
+/* Arrays: memory with a shape. Laid out in rows here. A mipmapped array has several in one piece of memory, each half
+ * as large as the one before. */
 #ifndef SIMGPU_CORE_ARRAY_H
 #define SIMGPU_CORE_ARRAY_H
 
@@ -14,6 +15,14 @@ struct CUarray_st {
 };
 
 CUresult array_create(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *shape, CUarray *array);
+/* Not of a mipmapped array's. */
 CUresult array_destroy(CUarray array);
+
+/* SHAPE is that of its first array. It gets no more than LEVELS, and no more than there can be. */
+CUresult mipmap_create(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned levels,
+                       CUmipmappedArray *mipmap);
+/* NULL when it has not so many. */
+CUarray mipmap_level(CUmipmappedArray mipmap, unsigned level);
+CUresult mipmap_destroy(CUmipmappedArray mipmap);
 
 #endif

@@ -64,12 +64,22 @@ bool callbacks_enable_domain(bool enable, CUpti_CallbackDomain domain)
 
 bool callbacks_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-    return !inside && atomic_load_explicit(&callbacks.enabled[domain][cbid], memory_order_relaxed);
+    return atomic_load_explicit(&callbacks.enabled[domain][cbid], memory_order_relaxed);
+}
+
+bool callbacks_wanted(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+    return !inside && callbacks_enabled(domain, cbid);
+}
+
+bool callbacks_inside(void)
+{
+    return inside;
 }
 
 void callbacks_tell(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
-    if (!callbacks_enabled(domain, cbid))
+    if (!callbacks_wanted(domain, cbid))
         return;
     CUpti_CallbackFunc function = atomic_load(&callbacks.function);
     if (!function)

@@ -24,8 +24,12 @@ bool callbacks_subscribed(void);
 bool callbacks_enable(bool enable, CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 bool callbacks_enable_domain(bool enable, CUpti_CallbackDomain domain);
 
-/* Is this to be told to somebody, on this thread, now? */
+/* Is it enabled? */
 bool callbacks_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+/* Is this to be told to somebody, on this thread, now? */
+bool callbacks_wanted(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+/* Is this thread in a callback? */
+bool callbacks_inside(void);
 /* Tells it, if it is enabled. DATA is what CUPTI's header says for DOMAIN. */
 void callbacks_tell(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data);
 

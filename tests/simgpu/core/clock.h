@@ -18,4 +18,16 @@ static inline struct timespec clock_timespec(uint64_t ns)
                              .tv_nsec = (long)(ns % UINT64_C(1000000000))};
 }
 
+/* Comes back when the clock is past UNTIL. Sleeping takes longer than it should, so the last part is waited out awake.
+ */
+static inline void clock_wait(uint64_t until)
+{
+    enum { AWAKE_NS = 200000 };
+    const struct timespec time = clock_timespec(until - AWAKE_NS);
+    while (clock_now() + AWAKE_NS < until)
+        clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &time, NULL);
+    while (clock_now() < until)
+        ;
+}
+
 #endif

@@ -16,6 +16,7 @@
     X(memory_until, "SIMGPU_OOM_AFTER", UINT64_MAX)  /* no more after so many bytes were handed out in all */ \
     X(kernel_ns, "SIMGPU_KERNEL_NS", 0)              /* each kernel takes so long; 0: by its size */          \
     X(launch_ns, "SIMGPU_LAUNCH_NS", 2000)           /* from the call to the earliest start */                \
+    X(jit_ns, "SIMGPU_JIT_NS", 2000000)              /* compiling PTX takes so long */                        \
     X(hang_kernel, "SIMGPU_HANG_KERNEL", 0)          /* the Nth kernel never ends */                          \
     X(zero_kernels, "SIMGPU_ZERO_KERNELS", 0)        /* every Nth kernel's record has no times */             \
     X(crash_launch, "SIMGPU_CRASH_LAUNCH", 0)        /* SIGSEGV inside the Nth launch */                      \

@@ -17,12 +17,16 @@ static _Thread_local struct {
 } stack;
 
 static atomic_uint contexts_made;
+static struct list contexts; /* all that ever were; under the simulator's lock */
 
 CUcontext context_create(struct device *device, unsigned flags, bool primary)
 {
     CUcontext context = calloc(1, sizeof(*context));
     if (!context)
         abort();
+    sim_lock();
+    list_add(&contexts, context);
+    sim_unlock();
     context->id = atomic_fetch_add(&contexts_made, 1) + 1;
     context->device = device;
     context->flags = flags;

@@ -57,6 +57,8 @@
     X(CLUSTER_LAUNCH, 1)                              \
     X(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1)         \
     X(MEMORY_POOLS_SUPPORTED, 1)                      \
+    X(CAN_USE_64_BIT_STREAM_MEM_OPS, 1)               \
+    X(CAN_USE_STREAM_WAIT_VALUE_NOR, 1)               \
     X(MEMPOOL_SUPPORTED_HANDLE_TYPES, 1)              \
     X(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1) \
     X(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2)       \

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "core/api.h"
+#include "core/capture.h"
 #include "core/clock.h"
 #include "core/config.h"
-#include "core/graph.h"
+#include "core/context.h"
 #include "core/records.h"
 #include "core/sim.h"
 #include "core/stream.h"
@@ -39,12 +40,11 @@ CUresult event_record(CUevent event, CUstream stream)
 {
     if (!stream)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stream->capture) {
-        event->capture = stream->capture;
-        list_copy(&event->captured, &stream->capture_nodes);
-        return CUDA_SUCCESS;
-    }
-    event->capture = NULL;
+    if (stream->capture)
+        return capture_record(stream, event);
+    if (stream == stream->context->null_stream && capture_refuse_implicit(stream->context) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    event->capture = 0;
     event->sync_id = atomic_fetch_add(&recordings, 1) + 1;
     event->stream_id = stream->id;
     struct op op = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .event = event};
@@ -67,7 +67,7 @@ CUresult event_wait(CUevent event, CUstream stream)
     if (!stream)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (event->capture)
-        return graph_capture_join(stream, event);
+        return capture_join(stream, event);
     struct op op = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .event = event};
     sim_lock();
     struct work *item = work_new(&op);
@@ -75,6 +75,47 @@ CUresult event_wait(CUevent event, CUstream stream)
     stream_append(stream, item);
     work_start(item);
     work_drop(item);
+    sim_unlock();
+    return CUDA_SUCCESS;
+}
+
+CUresult event_record_context(CUevent event, CUcontext context)
+{
+    CUresult result = capture_refuse_context(context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    event->capture = 0;
+    event->sync_id = atomic_fetch_add(&recordings, 1) + 1;
+    event->stream_id = context->null_stream->id;
+    const struct op op = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .event = event};
+    sim_lock();
+    struct work *item = work_new(&op);
+    item->earliest = clock_now() + config()->launch_ns;
+    for (size_t i = 0; i < context->streams.count; i++)
+        work_depend(item, ((CUstream)context->streams.items[i])->tail);
+    work_replace(&event->work, item);
+    work_start(item);
+    work_drop(item);
+    sim_unlock();
+    return CUDA_SUCCESS;
+}
+
+CUresult event_wait_context(CUevent event, CUcontext context)
+{
+    CUresult result = capture_refuse_context(context);
+    if (result == CUDA_SUCCESS)
+        result = capture_refuse_event(event);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const struct op op = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .event = event};
+    sim_lock();
+    for (size_t i = 0; i < context->streams.count; i++) {
+        struct work *item = work_new(&op);
+        work_depend(item, event->work);
+        stream_append(context->streams.items[i], item);
+        work_start(item);
+        work_drop(item);
+    }
     sim_unlock();
     return CUDA_SUCCESS;
 }

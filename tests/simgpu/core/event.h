@@ -18,7 +18,7 @@ struct CUevent_st {
     struct work *work;  /* the last recording, or NULL: under the simulator's lock */
     uint64_t sync_id;   /* of that recording, unique in the process */
     uint32_t stream_id; /* where it was */
-    CUgraph capture;    /* recorded in a capture: the graph, and the nodes before it */
+    uint64_t capture;   /* recorded in a capture: its id, and the nodes before it; else 0 */
     struct list captured;
 };
 
@@ -29,6 +29,9 @@ void event_destroy(CUevent event);
 CUresult event_record(CUevent event, CUstream stream);
 /* Makes STREAM wait for EVENT's last recording. */
 CUresult event_wait(CUevent event, CUstream stream);
+/* The same for all streams of CONTEXT. */
+CUresult event_record_context(CUevent event, CUcontext context);
+CUresult event_wait_context(CUevent event, CUcontext context);
 /* An event that was never recorded is complete. */
 bool event_complete(CUevent event);
 void event_synchronize(CUevent event);

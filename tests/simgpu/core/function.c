@@ -5,12 +5,19 @@
 #include <string.h>
 
 #include "core/callbacks.h"
+#include "core/clock.h"
 #include "core/context.h"
+#include "core/cubin.h"
 #include "core/image_read.h"
+#include "core/jit.h"
 #include "core/memory.h"
+#include "core/records.h"
 #include "core/sim.h"
 
-enum { REGISTERS = 32 }; /* of a kernel whose image does not say */
+enum {
+    REGISTERS = 32, /* of a kernel whose image does not say */
+    LOAD_NS = 15000 /* loading a function */
+};
 
 static atomic_uint images_made;
 static struct list images; /* all that ever were: functions in them may still be looked at */
@@ -46,10 +53,11 @@ void image_add_global(struct image *image, const char *name, size_t size)
     list_add(&image->globals, global);
 }
 
-static void image_tell(const struct image *image, CUpti_CallbackIdResource cbid)
+static void image_tell(const struct image *image, CUcontext context, CUpti_CallbackIdResource cbid)
 {
-    CUpti_ModuleResourceData module = {.moduleId = image->id, .cubinSize = image->size, .pCubin = image->data};
-    callbacks_resource(cbid, image->context ? image->context : context_current(), NULL, &module);
+    CUpti_ModuleResourceData module = {
+        .moduleId = image->id, .cubinSize = image->cubin_size, .pCubin = (const char *)image->cubin};
+    callbacks_resource(cbid, context, NULL, &module);
 }
 
 CUresult image_load(const void *data, CUcontext context, struct image **image)
@@ -61,23 +69,94 @@ CUresult image_load(const void *data, CUcontext context, struct image **image)
         abort();
     made->id = atomic_fetch_add(&images_made, 1) + 1;
     made->context = context;
-    made->data = data;
     if (!image_read(made, data)) {
+        image_forget(made);
         free(made);
         return CUDA_ERROR_INVALID_IMAGE;
     }
+    if (made->ptx)
+        jit_compile(made->ptx, made->ptx_size);
+    made->ptx = NULL; /* the program may do with it as it likes */
     sim_lock();
     list_add(&images, made);
     sim_unlock();
-    image_tell(made, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+    if (context)
+        image_use(made, context);
     *image = made;
     return CUDA_SUCCESS;
+}
+
+void image_forget(struct image *image)
+{
+    for (size_t i = 0; i < image->functions.count; i++) {
+        struct function *function = image->functions.items[i];
+        free(function->name);
+        free(function->record_name);
+        free(function);
+    }
+    for (size_t i = 0; i < image->globals.count; i++) {
+        struct global *global = image->globals.items[i];
+        free(global->name);
+        free(global);
+    }
+    list_release(&image->functions);
+    list_release(&image->globals);
+}
+
+void image_use(struct image *image, CUcontext context)
+{
+    sim_lock();
+    bool first = !list_has(&image->loaded, context);
+    if (first)
+        list_add(&image->loaded, context);
+    if (!image->cubin)
+        image->cubin = cubin_make(image, &image->cubin_size);
+    sim_unlock();
+    if (first)
+        image_tell(image, context, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+}
+
+bool function_loaded(const struct function *function, CUcontext context)
+{
+    sim_lock();
+    bool loaded = list_has(&function->loaded, context);
+    sim_unlock();
+    return loaded;
+}
+
+void function_load(struct function *function, CUcontext context)
+{
+    if (function_loaded(function, context))
+        return;
+    uint64_t start = clock_now();
+    image_use(function->image, context);
+    clock_wait(start + LOAD_NS);
+    sim_lock();
+    bool first = !list_has(&function->loaded, context); /* another thread may have been as quick */
+    if (first)
+        list_add(&function->loaded, context);
+    sim_unlock();
+    if (first)
+        records_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, start);
+}
+
+void function_tell_launch(const struct function *function, CUcontext context)
+{
+    if (callbacks_wanted(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_PROFILED))
+        image_tell(function->image, context, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
 }
 
 /* Functions stay: records and handles in work that goes on point to them. */
 void image_unload(struct image *image)
 {
-    image_tell(image, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+    struct list contexts = {0};
+    sim_lock();
+    list_copy(&contexts, &image->loaded);
+    image->loaded.count = 0;
+    sim_unlock();
+    for (size_t i = 0; i < contexts.count; i++)
+        image_tell(image, contexts.items[i], CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+    list_release(&contexts);
     for (size_t i = 0; i < image->globals.count; i++) {
         struct global *global = image->globals.items[i];
         if (global->address)

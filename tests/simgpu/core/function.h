@@ -22,6 +22,7 @@ struct function {
     char *record_name; /* the same, elsewhere: as CUPTI, whose records point to a copy of their own */
     unsigned registers, static_shared;
     int max_dynamic_shared;
+    struct list loaded; /* contexts that it is loaded in: under the simulator's lock */
 };
 
 struct global {
@@ -36,14 +37,28 @@ struct image {
     struct list functions; /* struct function */
     struct list globals;   /* struct global */
     bool closed;           /* the image could be read: what is not in it does not exist */
-    const void *data;      /* the program's, for callbacks */
-    size_t size;
-    CUcontext context; /* a module's; NULL for a library */
+    const void *ptx;       /* while it is loaded: what is to be compiled; NULL: there is a cubin */
+    size_t ptx_size;
+    const void *cubin; /* for callbacks: the program's, or made when it is first told */
+    size_t cubin_size;
+    CUcontext context;  /* a module's; NULL for a library */
+    struct list loaded; /* contexts that its code is loaded in: under the simulator's lock */
 };
 
-/* Reads PTX text, a cubin or a fat binary. Told to CUPTI as a loaded module. */
+/* Reads PTX text, which is compiled, a cubin or a fat binary. A module is told to CUPTI as loaded; a library is when
+ * it is first used in a context. */
 CUresult image_load(const void *data, CUcontext context, struct image **image);
+/* Also tells, where it was told as loaded. */
 void image_unload(struct image *image);
+/* Frees the names in an image that was only read, never loaded. */
+void image_forget(struct image *image);
+/* Loads its code into CONTEXT, if it is not there. */
+void image_use(struct image *image, CUcontext context);
+/* Loads FUNCTION into CONTEXT, with its image, if it is not there: the driver leaves that to a function's first use. */
+void function_load(struct function *function, CUcontext context);
+bool function_loaded(const struct function *function, CUcontext context);
+/* Tells CUPTI of a launch: its module is "profiled". */
+void function_tell_launch(const struct function *function, CUcontext context);
 /* NULL when the image has no such kernel. */
 struct function *image_function(struct image *image, const char *name);
 /* NULL when the image has no such variable. SIZE is what it gets when the image does not tell; 0: then it has none. */

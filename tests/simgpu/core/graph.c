@@ -7,6 +7,8 @@
 #include "core/context.h"
 #include "core/memory.h"
 #include "core/sim.h"
+#include "core/user_object.h"
+#include "core/work.h"
 
 static atomic_uint graphs_made;
 
@@ -100,7 +102,7 @@ void graph_destroy(CUgraph graph)
     for (size_t i = 0; i < graph->nodes.count; i++)
         graph_free_node(graph->nodes.items[i]);
     list_release(&graph->nodes);
-    list_release(&graph->capturing);
+    user_objects_release(&graph->objects, NULL);
     free(graph);
 }
 
@@ -117,6 +119,7 @@ CUgraphNode graph_find_copy(CUgraph graph, CUgraphNode original)
 CUgraph graph_clone(CUgraph graph)
 {
     CUgraph copy = graph_new();
+    user_objects_retain(&copy->objects, &graph->objects);
     graph_tell(CUPTI_CBID_RESOURCE_GRAPH_CLONED, &(CUpti_GraphData){.graph = copy, .originalGraph = graph});
     for (size_t i = 0; i < graph->nodes.count; i++) {
         CUgraphNode original = graph->nodes.items[i];
@@ -150,10 +153,43 @@ CUgraphExec graph_instantiate(CUgraph graph, uint64_t flags)
     return exec;
 }
 
+/* Those launches that are done need nothing any more. With the lock held. */
+static void graph_exec_tidy(CUgraphExec exec)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < exec->launches.count; i++) {
+        struct work *last = exec->launches.items[i];
+        if (last->done)
+            work_drop(last);
+        else
+            exec->launches.items[kept++] = last;
+    }
+    exec->launches.count = kept;
+}
+
+void graph_exec_note(CUgraphExec exec, struct work *last)
+{
+    graph_exec_tidy(exec);
+    if (exec->graph->objects.count)
+        list_add(&exec->launches, work_hold(last));
+}
+
+/* Lets go of what its graph holds, when the launches so far are done. */
+static void graph_exec_release_objects(CUgraphExec exec)
+{
+    user_objects_release(&exec->graph->objects, &exec->launches);
+    sim_lock();
+    for (size_t i = 0; i < exec->launches.count; i++)
+        work_drop(exec->launches.items[i]);
+    sim_unlock();
+    list_release(&exec->launches);
+}
+
 void graph_exec_destroy(CUgraphExec exec)
 {
     graph_tell(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
                &(CUpti_GraphData){.graph = exec->graph, .graphExec = exec});
+    graph_exec_release_objects(exec);
     graph_destroy(exec->graph);
     free(exec);
 }
@@ -173,5 +209,7 @@ bool graph_exec_update(CUgraphExec exec, CUgraph graph)
             old->op = now->op;
         old->original = now;
     }
+    graph_exec_release_objects(exec);
+    user_objects_retain(&exec->graph->objects, &graph->objects);
     return true;
 }

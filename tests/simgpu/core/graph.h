@@ -13,6 +13,8 @@
 #include "core/list.h"
 #include "core/op.h"
 
+struct work;
+
 struct CUgraphNode_st {
     CUgraph graph;
     uint64_t id; /* as CUPTI counts them: the graph's id in the upper half */
@@ -26,12 +28,13 @@ struct CUgraph_st {
     uint32_t id;
     uint32_t nodes_made;
     struct list nodes;
-    struct list capturing; /* streams that are being captured into it */
+    struct list objects; /* CUuserObject: what it holds, one for each reference */
 };
 
 struct CUgraphExec_st {
     CUgraph graph;
     uint64_t flags;
+    struct list launches; /* struct work: the last of each launch that may still go on, when it holds objects */
 };
 
 CUgraph graph_create(void);
@@ -50,12 +53,7 @@ void graph_exec_destroy(CUgraphExec exec);
 /* Takes over the ops of GRAPH, which has to have the same shape. False when it has not. */
 bool graph_exec_update(CUgraphExec exec, CUgraph graph);
 CUresult graph_launch(CUgraphExec exec, CUstream stream);
-
-/* Capturing a stream. GRAPH: what to add to, or NULL for a new one. */
-CUresult graph_capture_begin(CUstream stream, CUgraph graph, CUstreamCaptureMode mode);
-CUresult graph_capture_end(CUstream stream, CUgraph *graph);
-CUresult graph_capture(CUstream stream, const struct op *op);
-/* STREAM goes on after EVENT, which was recorded in a capture; it joins that capture. */
-CUresult graph_capture_join(CUstream stream, CUevent event);
+/* A launch ends with LAST. With the lock held. */
+void graph_exec_note(CUgraphExec exec, struct work *last);
 
 #endif

@@ -112,7 +112,7 @@ static void step_start(struct step *step, uint64_t earliest, struct work *span)
         work_replace(&step->op.event->work, item);
 }
 
-static void steps_start(struct list *steps, CUstream stream)
+static void steps_start(struct list *steps, CUgraphExec exec, CUstream stream)
 {
     sim_lock();
     uint64_t earliest = clock_now() + config()->launch_ns;
@@ -125,6 +125,7 @@ static void steps_start(struct list *steps, CUstream stream)
     for (size_t i = 0; i < steps->count; i++)
         step_start(steps->items[i], earliest, last->work);
     work_replace(&stream->tail, last->work);
+    graph_exec_note(exec, last->work);
     for (size_t i = 0; i < steps->count; i++)
         work_start(((struct step *)steps->items[i])->work);
     for (size_t i = 0; i < steps->count; i++)
@@ -139,7 +140,7 @@ CUresult graph_launch(CUgraphExec exec, CUstream stream)
     struct step *begin = step_add(&steps, &nothing, 0);
     steps_of_graph(&steps, exec->graph, begin);
     steps_begin_records(&steps, exec, stream);
-    steps_start(&steps, stream);
+    steps_start(&steps, exec, stream);
     for (size_t i = 0; i < steps.count; i++) {
         list_release(&((struct step *)steps.items[i])->before);
         free(steps.items[i]);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FATBIN_WRAPPER UINT32_C(0x466243b1)
-#define FATBIN UINT32_C(0xba55ed50)
+#define FATBIN_WRAPPER "\xb1\x43\x62\x46"
+#define FATBIN "\x50\xed\x55\xba"
 
 enum { NAME_MOST = 4096 };
 
@@ -87,7 +87,8 @@ static void ptx_read(struct image *image, const char *text)
     for (size_t i = 0; i < 2; i++)
         for (const char *at = text; (at = ptx_find(at, spaces[i]));)
             ptx_read_variable(image, at);
-    image->size = strlen(text);
+    image->ptx = text;
+    image->ptx_size = strlen(text);
 }
 
 /* ---- cubins ---- */
@@ -115,6 +116,14 @@ static void elf_read_symbols(struct image *image, const uint8_t *elf, const Elf6
             image_add_global(image, names + symbols[i].st_name, symbols[i].st_size);
 }
 
+/* Up to the end of its last part. */
+static size_t elf_size(const Elf64_Ehdr *header)
+{
+    size_t sections = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    size_t segments = header->e_phoff + (size_t)header->e_phnum * header->e_phentsize;
+    return sections > segments ? sections : segments;
+}
+
 static void elf_read(struct image *image, const uint8_t *elf)
 {
     const Elf64_Ehdr *header = (const void *)elf;
@@ -126,19 +135,80 @@ static void elf_read(struct image *image, const uint8_t *elf)
         else if (sections[i].sh_type == SHT_SYMTAB)
             elf_read_symbols(image, elf, &sections[i], &sections[sections[i].sh_link]);
     }
-    image->size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    image->cubin = elf;
+    image->cubin_size = elf_size(header);
+}
+
+/* ---- fat binaries ---- */
+
+/* What a fat binary begins with, what the program has of one, and what each image in it begins with. */
+struct fatbin_header {
+    uint32_t magic;
+    uint16_t version, header_size;
+    uint64_t size; /* without the header */
+};
+
+struct fatbin_wrapper {
+    uint32_t magic, version;
+    const struct fatbin_header *data;
+};
+
+struct fatbin_entry {
+    uint16_t kind, version;
+    uint32_t header_size;
+    uint64_t size; /* without the header, with padding */
+    uint32_t compressed_size, unknown, ptx_version, arch;
+};
+
+enum { FATBIN_PTX = 1, FATBIN_CUBIN = 2, OUR_ARCH = 90 };
+
+/* Takes the cubin for this device, if there is one, as far as it can be told from outside; else the PTX. */
+static void fatbin_read(struct image *image, const struct fatbin_header *header)
+{
+    const uint8_t *at = (const uint8_t *)header + header->header_size, *end = at + header->size;
+    bool has_cubin = false;
+    while (at + sizeof(struct fatbin_entry) <= end) {
+        const struct fatbin_entry *entry = (const void *)at;
+        const uint8_t *data = at + entry->header_size;
+        if (entry->kind == FATBIN_CUBIN && entry->arch == OUR_ARCH) {
+            has_cubin = true;
+            if (memcmp(data, ELFMAG, SELFMAG) == 0) { /* not compressed */
+                image->cubin = data;
+                image->cubin_size = elf_size((const void *)data);
+            }
+        } else if (entry->kind == FATBIN_PTX) {
+            image->ptx = data;
+            image->ptx_size = entry->size;
+        }
+        at = data + entry->size;
+    }
+    if (has_cubin)
+        image->ptx = NULL;
+}
+
+/* Reads no further than up to the first byte that differs: DATA may be shorter. */
+static bool begins(const void *data, const char *magic)
+{
+    return strncmp(data, magic, strlen(magic)) == 0;
 }
 
 bool image_read(struct image *image, const void *data)
 {
-    uint32_t magic;
-    memcpy(&magic, data, sizeof(magic));
-    if (magic == FATBIN || magic == FATBIN_WRAPPER)
+    bool wrapped = begins(data, FATBIN_WRAPPER);
+    if (wrapped || begins(data, FATBIN)) {
+        const struct fatbin_header *fatbin = wrapped ? ((const struct fatbin_wrapper *)data)->data : data;
+        if (fatbin)
+            fatbin_read(image, fatbin);
         return true;
+    }
     image->closed = true;
-    if (memcmp(data, ELFMAG, SELFMAG) == 0)
+    if (begins(data, ELFMAG)) {
         elf_read(image, data);
-    else if (isprint(*(const unsigned char *)data) || isspace(*(const unsigned char *)data))
-        ptx_read(image, data);
-    return image->functions.count || image->globals.count || memcmp(data, ELFMAG, SELFMAG) == 0;
+        return true;
+    }
+    bool text = isprint(*(const unsigned char *)data) || isspace(*(const unsigned char *)data);
+    if (!text || !ptx_find(data, ".version"))
+        return false;
+    ptx_read(image, data);
+    return true;
 }

@@ -1,5 +1,5 @@
-/* What is in an image of device code: PTX text and cubins are read; of fat binaries, which are compressed, nothing is
- * known. */
+/* What is in an image of device code: PTX text and cubins are read; of fat binaries, which are compressed, is only
+ * known whether there is a cubin for this device in them. */
 #ifndef SIMGPU_CORE_IMAGE_READ_H
 #define SIMGPU_CORE_IMAGE_READ_H
 
@@ -8,7 +8,7 @@
 
 #include "core/function.h"
 
-/* False when DATA is no image. Sets closed when all of its contents are known. */
+/* False when DATA is no image. Sets closed when all of its contents are known; ptx or cubin, as far as they are. */
 bool image_read(struct image *image, const void *data);
 
 /* For image_read. */

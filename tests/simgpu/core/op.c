@@ -114,12 +114,44 @@ static void op_run_host(const struct op_host *host)
         host->function(host->data);
 }
 
+static uint64_t op_value_read(const struct op_value *value)
+{
+    return value->bytes == 4 ? __atomic_load_n((const uint32_t *)value->address, __ATOMIC_ACQUIRE)
+                             : __atomic_load_n((const uint64_t *)value->address, __ATOMIC_ACQUIRE);
+}
+
+static void op_run_value(const struct op_value *value)
+{
+    if (value->write && value->bytes == 4)
+        __atomic_store_n((uint32_t *)value->address, (uint32_t)value->value, __ATOMIC_RELEASE);
+    else if (value->write)
+        __atomic_store_n((uint64_t *)value->address, value->value, __ATOMIC_RELEASE);
+}
+
+bool op_waits(const struct op *op)
+{
+    return op->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !op->value.write;
+}
+
+bool op_holds(const struct op *op)
+{
+    uint64_t is = op_value_read(&op->value), wanted = op->value.value;
+    uint64_t mask = op->value.bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    switch (op->value.flags) {
+    case CU_STREAM_WAIT_VALUE_EQ: return is == wanted;
+    case CU_STREAM_WAIT_VALUE_AND: return (is & wanted) != 0;
+    case CU_STREAM_WAIT_VALUE_NOR: return (~(is | wanted) & mask) != 0;
+    default: return op->value.bytes == 4 ? (int32_t)(is - wanted) >= 0 : (int64_t)(is - wanted) >= 0; /* GEQ, cyclic */
+    }
+}
+
 void op_run(struct op *op)
 {
     switch ((int)op->type) {
     case CU_GRAPH_NODE_TYPE_MEMCPY: op_run_copy(&op->copy); break;
     case CU_GRAPH_NODE_TYPE_MEMSET: op_run_set(&op->set); break;
     case CU_GRAPH_NODE_TYPE_HOST: op_run_host(&op->host); break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: op_run_value(&op->value); break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE: memory_give_back((void *)(uintptr_t)op->memory); break;
     default: break;
     }

@@ -52,6 +52,15 @@ struct op_host {
     void *data;
 };
 
+/* Waits until memory has a value, or writes it. */
+struct op_value {
+    void *address;
+    uint64_t value;
+    unsigned bytes; /* 4 or 8 */
+    unsigned flags; /* enum CUstreamWaitValue_flags: how they are compared */
+    bool write;
+};
+
 struct op {
     CUgraphNodeType type;
     union {
@@ -59,14 +68,18 @@ struct op {
         struct op_copy copy;
         struct op_set set;
         struct op_host host;
-        CUevent event;      /* EVENT_RECORD, WAIT_EVENT */
-        CUgraph graph;      /* GRAPH */
-        CUdeviceptr memory; /* MEM_ALLOC, MEM_FREE */
+        struct op_value value; /* BATCH_MEM_OP */
+        CUevent event;         /* EVENT_RECORD, WAIT_EVENT */
+        CUgraph graph;         /* GRAPH */
+        CUdeviceptr memory;    /* MEM_ALLOC, MEM_FREE */
     };
 };
 
 /* How long the device takes, ns. */
 uint64_t op_duration(const struct op *op);
+/* Does it wait for something that nobody can know before? Then it is done when op_holds says so. */
+bool op_waits(const struct op *op);
+bool op_holds(const struct op *op);
 /* Does what moves bytes, calls or frees. A kernel computes nothing. Once per op. No lock held. */
 void op_run(struct op *op);
 

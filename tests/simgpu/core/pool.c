@@ -5,6 +5,27 @@
 #include "core/records.h"
 #include "core/sim.h"
 
+enum { GRAIN = 32 << 20 }; /* what a pool of an H200 grows by */
+
+static CUmemoryPool pools; /* under the simulator's lock */
+
+static void pool_link(CUmemoryPool pool)
+{
+    sim_lock();
+    pool->next = pools;
+    pools = pool;
+    sim_unlock();
+}
+
+/* With the lock held. */
+static void pool_unlink(CUmemoryPool pool)
+{
+    CUmemoryPool *place = &pools;
+    while (*place != pool)
+        place = &(*place)->next;
+    *place = pool->next;
+}
+
 CUmemoryPool pool_create(struct device *device, uint64_t most)
 {
     CUmemoryPool pool = calloc(1, sizeof(*pool));
@@ -13,6 +34,7 @@ CUmemoryPool pool_create(struct device *device, uint64_t most)
     pool->device = device;
     pool->most = most;
     pool->reuse[0] = pool->reuse[1] = pool->reuse[2] = 1;
+    pool_link(pool);
     records_pool(CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED, pool, 0);
     return pool;
 }
@@ -23,8 +45,12 @@ void pool_destroy(CUmemoryPool pool)
     sim_lock();
     if (pool->device->pool == pool)
         pool->device->pool = NULL;
+    pool_unlink(pool);
+    pool->destroyed = true;
+    bool unused = !pool->used;
     sim_unlock();
-    free(pool);
+    if (unused)
+        free(pool);
 }
 
 CUmemoryPool pool_default(struct device *device)
@@ -39,6 +65,8 @@ CUmemoryPool pool_default(struct device *device)
     CUmemoryPool spare = device->default_pool ? pool : NULL; /* another thread was as quick */
     if (!spare)
         device->default_pool = pool;
+    if (spare)
+        pool_unlink(spare);
     pool = device->default_pool;
     sim_unlock();
     free(spare);
@@ -53,6 +81,11 @@ CUmemoryPool pool_current(struct device *device)
     return pool ? pool : pool_default(device);
 }
 
+static uint64_t pool_grains(uint64_t bytes)
+{
+    return (bytes + GRAIN - 1) / GRAIN * GRAIN;
+}
+
 bool pool_take(CUmemoryPool pool, size_t size)
 {
     sim_lock();
@@ -61,6 +94,10 @@ bool pool_take(CUmemoryPool pool, size_t size)
         pool->used += size;
     if (pool->used > pool->used_high)
         pool->used_high = pool->used;
+    if (pool->used > pool->reserved)
+        pool->reserved = pool_grains(pool->used);
+    if (pool->reserved > pool->reserved_high)
+        pool->reserved_high = pool->reserved;
     sim_unlock();
     return has;
 }
@@ -69,5 +106,32 @@ void pool_untake(CUmemoryPool pool, size_t size)
 {
     sim_lock();
     pool->used -= size;
+    bool last = pool->destroyed && !pool->used;
+    sim_unlock();
+    if (last)
+        free(pool);
+}
+
+/* With the lock held. */
+static void pool_lower(CUmemoryPool pool, uint64_t least)
+{
+    uint64_t wanted = pool_grains(pool->used > least ? pool->used : least);
+    if (pool->reserved > wanted)
+        pool->reserved = wanted;
+}
+
+void pool_trim(CUmemoryPool pool, uint64_t least)
+{
+    sim_lock();
+    pool_lower(pool, least);
+    sim_unlock();
+}
+
+void pool_settle(struct device *device)
+{
+    sim_lock();
+    for (CUmemoryPool pool = pools; pool; pool = pool->next)
+        if (pool->device == device)
+            pool_lower(pool, pool->threshold);
     sim_unlock();
 }

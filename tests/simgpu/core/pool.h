@@ -1,4 +1,4 @@
-/* Memory pools: what cuMemAllocAsync takes from. Here they keep nothing back; they only count. */
+/* Memory pools: what cuMemAllocAsync takes from. Here they only count: what they hold, and what of it is used. */
 #ifndef SIMGPU_CORE_POOL_H
 #define SIMGPU_CORE_POOL_H
 
@@ -11,10 +11,13 @@
 
 struct CUmemPoolHandle_st {
     struct device *device;
+    CUmemoryPool next;        /* of all there are */
     uint64_t used, used_high; /* bytes, under the simulator's lock */
-    uint64_t threshold;       /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
-    int reuse[3];             /* the three CU_MEMPOOL_ATTR_REUSE_… */
-    uint64_t most;            /* 0: as much as the device has */
+    uint64_t reserved, reserved_high;
+    uint64_t threshold; /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
+    int reuse[3];       /* the three CU_MEMPOOL_ATTR_REUSE_… */
+    uint64_t most;      /* 0: as much as the device has */
+    bool destroyed;     /* by the program; it goes with the last that was taken from it */
 };
 
 CUmemoryPool pool_create(struct device *device, uint64_t most);
@@ -27,5 +30,10 @@ CUmemoryPool pool_current(struct device *device);
 /* Counts bytes as taken. False when the pool may not have so many. */
 bool pool_take(CUmemoryPool pool, size_t size);
 void pool_untake(CUmemoryPool pool, size_t size);
+
+/* Gives back what it holds beyond LEAST bytes and is not used. */
+void pool_trim(CUmemoryPool pool, uint64_t least);
+/* The device was waited for: its pools give back what they hold beyond their thresholds. */
+void pool_settle(struct device *device);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/context.h"
 #include "core/event.h"
+#include "core/jit.h"
 #include "core/memory.h"
 #include "core/pool.h"
 #include "core/stream.h"
@@ -117,7 +118,7 @@ void records_memory(CUpti_ActivityMemoryOperationType operation, const struct me
         record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
         record.memoryPoolConfig.address = (uintptr_t)range->pool;
         record.memoryPoolConfig.releaseThreshold = range->pool->threshold;
-        record.memoryPoolConfig.pool.size = config()->memory;
+        record.memoryPoolConfig.pool.size = range->pool->reserved;
         record.memoryPoolConfig.utilizedSize = range->pool->used;
     }
     activity_write(&record);
@@ -136,7 +137,7 @@ void records_pool(CUpti_ActivityMemoryPoolOperationType operation, CUmemoryPool 
         .deviceId = (uint32_t)pool->device->ordinal,
         .minBytesToKeep = bytes_kept,
         .address = (uintptr_t)pool,
-        .size = pool->most ? pool->most : config()->memory,
+        .size = pool->reserved,
         .releaseThreshold = pool->threshold,
         .timestamp = clock_now(),
         .utilizedSize = pool->used,
@@ -178,6 +179,28 @@ void records_overhead(CUpti_ActivityOverheadKind kind, uint64_t start)
         .start = start,
         .end = clock_now(),
         .correlationId = api_correlation(),
+    };
+    activity_write(&record);
+}
+
+void records_jit(CUpti_ActivityJitOperationType operation, const struct jit_step *step)
+{
+    if (!activity_wanted(CUPTI_ACTIVITY_KIND_JIT, 0) || !api_watched())
+        return;
+    CUcontext context = context_current();
+    const CUpti_ActivityJit2 record = {
+        .kind = CUPTI_ACTIVITY_KIND_JIT,
+        .jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN,
+        .jitOperationType = operation,
+        .deviceId = context ? (uint32_t)context->device->ordinal : 0,
+        .start = step->start,
+        .end = step->end,
+        .correlationId = api_correlation(),
+        .jitOperationCorrelationId = step->unit,
+        .cacheSize = step->cache_size,
+        .cachePath = step->cache_path,
+        .processId = (uint32_t)getpid(),
+        .threadId = api_thread_id(),
     };
     activity_write(&record);
 }

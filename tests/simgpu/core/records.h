@@ -12,6 +12,7 @@
 #include "core/op.h"
 #include "core/work.h"
 
+struct jit_step;
 struct memory_range;
 
 /* Where work comes from. */
@@ -41,6 +42,8 @@ void records_pool(CUpti_ActivityMemoryPoolOperationType operation, CUmemoryPool 
 void records_synchronization(CUpti_ActivitySynchronizationType type, uint64_t start, CUcontext context, CUstream stream,
                              CUevent event, CUresult result);
 void records_overhead(CUpti_ActivityOverheadKind kind, uint64_t start);
+/* Only when the tool watches the driver call in which it happened: as the real one. */
+void records_jit(CUpti_ActivityJitOperationType operation, const struct jit_step *step);
 
 /* CUPTI's own switches. */
 void records_set_event_timestamps(bool enable);

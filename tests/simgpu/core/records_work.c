@@ -157,7 +157,8 @@ static struct activity_slot records_begin_event(const struct CUevent_st *event, 
         .deviceId = (uint32_t)context->device->ordinal,
         .cudaEventSyncId = event->sync_id,
     };
-    if (atomic_load(&event_timestamps))
+    bool has_time = activity_size(record.kind) == sizeof(record); /* since CUDA 12.8 */
+    if (has_time && atomic_load(&event_timestamps))
         return activity_begin(&record);
     activity_write(&record);
     return (struct activity_slot){0};

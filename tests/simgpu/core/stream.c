@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "core/api.h"
+#include "core/capture.h"
 #include "core/callbacks.h"
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/context.h"
-#include "core/graph.h"
 #include "core/records.h"
 #include "core/sim.h"
 #include "core/work.h"
@@ -51,13 +51,15 @@ CUstream stream_create(CUcontext context, unsigned flags, int priority)
 
 void stream_destroy(CUstream stream)
 {
-    if (stream != stream->context->null_stream && !stream->owner) /* the program's own only */
+    bool programs_own = stream != stream->context->null_stream && !stream->owner;
+    if (programs_own || !stream->context->primary) /* of CUDA's own, CUPTI tells where cuCtxCreate made the context */
         callbacks_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream, NULL);
+    capture_forget_stream(stream);
     sim_lock();
     list_remove(&stream->context->streams, stream);
     work_drop(stream->tail);
     sim_unlock();
-    list_release(&stream->capture_nodes);
+    list_release(&stream->captured);
     free(stream);
 }
 
@@ -112,7 +114,9 @@ CUresult stream_submit(CUstream stream, const struct op *op, bool wait)
     if (!stream)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stream->capture)
-        return wait ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : graph_capture(stream, op);
+        return wait ? capture_refuse(stream) : capture_add(stream, op);
+    if (stream == stream->context->null_stream && capture_refuse_implicit(stream->context) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     struct record_origin origin = {.stream = stream, .correlation = api_correlation()};
     struct activity_slot slot = records_begin(op, &origin);
     sim_lock();

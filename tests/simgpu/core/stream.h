@@ -16,6 +16,7 @@
 #include "core/list.h"
 #include "core/op.h"
 
+struct capture;
 struct work;
 
 struct CUstream_st {
@@ -23,13 +24,10 @@ struct CUstream_st {
     uint32_t id; /* as CUPTI counts them */
     unsigned flags;
     int priority;
-    pid_t owner;       /* of a thread's own default stream: the thread; 0 for others */
-    struct work *tail; /* the last put into it, or NULL */
-    CUgraph capture;   /* NULL when it is not being captured */
-    bool capture_origin;
-    CUstreamCaptureMode capture_mode;
-    uint64_t capture_id;
-    struct list capture_nodes; /* what the next node depends on */
+    pid_t owner;             /* of a thread's own default stream: the thread; 0 for others */
+    struct work *tail;       /* the last put into it, or NULL */
+    struct capture *capture; /* NULL when it is not being captured */
+    struct list captured;    /* what the next node depends on */
 };
 
 /* The context's null stream, with the ids that the driver takes for itself. */

@@ -8,12 +8,15 @@
 #include "core/config.h"
 #include "core/sim.h"
 
+enum { LOOK_NS = 50000 }; /* between two looks at memory that somebody waits for */
+
 pthread_mutex_t sim_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
     pthread_cond_t scheduled, queued, done;
-    struct list heap; /* of what has times, the earliest end first */
-    struct list host; /* functions to be called, in order */
+    struct list heap;    /* of what has times, the earliest end first */
+    struct list waiting; /* of what waits for a value in memory */
+    struct list host;    /* functions to be called, in order */
     bool threads;
 } work = {.scheduled = PTHREAD_COND_INITIALIZER, .queued = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
 
@@ -69,6 +72,11 @@ static void work_schedule(struct work *item)
         pthread_cond_signal(&work.queued);
         return;
     }
+    if (op_waits(&item->op)) {
+        list_add(&work.waiting, item);
+        pthread_cond_signal(&work.scheduled);
+        return;
+    }
     item->end = item->start + op_duration(&item->op);
     heap_push(item);
     if (work.heap.items[0] == item)
@@ -104,16 +112,36 @@ static void work_run(struct work *item)
     sim_lock();
 }
 
+/* Those whose value has come are done. */
+static void work_look(void)
+{
+    uint64_t now = clock_now();
+    for (size_t i = 0; i < work.waiting.count;) {
+        struct work *item = work.waiting.items[i];
+        if (item->start > now || !op_holds(&item->op)) {
+            i++;
+            continue;
+        }
+        list_remove(&work.waiting, item);
+        item->end = now;
+        work_finish(item);
+    }
+}
+
 static void *work_device_thread(void *unused)
 {
     (void)unused;
     sim_lock();
     for (;;) {
-        if (!work.heap.count) {
+        work_look();
+        uint64_t now = clock_now(), until = work.heap.count ? heap_end(0) : UINT64_MAX;
+        if (work.waiting.count && until > now + LOOK_NS)
+            until = now + LOOK_NS;
+        if (until == UINT64_MAX) {
             pthread_cond_wait(&work.scheduled, &sim_mutex);
-        } else if (heap_end(0) > clock_now()) {
-            struct timespec until = clock_timespec(heap_end(0));
-            pthread_cond_timedwait(&work.scheduled, &sim_mutex, &until);
+        } else if (until > now) {
+            struct timespec time = clock_timespec(until);
+            pthread_cond_timedwait(&work.scheduled, &sim_mutex, &time);
         } else {
             struct work *item = heap_pop();
             if (item->op.type != CU_GRAPH_NODE_TYPE_KERNEL && item->op.type != CU_GRAPH_NODE_TYPE_EMPTY)

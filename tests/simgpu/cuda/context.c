@@ -1,7 +1,9 @@
 /* The driver API: contexts. */
 #include "core/api.h"
 #include "core/callbacks.h"
+#include "core/capture.h"
 #include "core/clock.h"
+#include "core/pool.h"
 #include "core/records.h"
 #include "cuda/need.h"
 
@@ -97,8 +99,10 @@ DRIVER_API(cuCtxGetApiVersion, (CUcontext ctx, unsigned *version), ctx, version)
 static CUresult context_synchronize(CUcontext context)
 {
     NEED(context && !context->destroyed, CUDA_ERROR_INVALID_CONTEXT);
+    NEED(capture_refuse_context(context) == CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     uint64_t start = clock_now();
     context_wait(context);
+    pool_settle(context->device);
     records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, NULL, NULL,
                             CUDA_SUCCESS);
     const CUpti_SynchronizeData data = {.context = context};

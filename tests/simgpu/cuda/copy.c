@@ -2,12 +2,19 @@
 #include "core/copy.h"
 #include "core/api.h"
 #include "core/array.h"
+#include "core/memory.h"
 #include "core/stream.h"
 #include "cuda/need.h"
 
 static const void *pointer(CUdeviceptr address)
 {
     return (const void *)(uintptr_t)address;
+}
+
+/* Is ADDRESS the device's to use? */
+static bool is_device(CUdeviceptr address)
+{
+    return memory_place(pointer(address)).kind != CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
 }
 
 static CUresult copy_now(struct op_copy copy, bool per_thread)
@@ -25,18 +32,21 @@ DRIVER_SYNC_API(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), 
 DRIVER_SYNC_API(cuMemcpyHtoD_v2, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount), dstDevice, srcHost,
                 ByteCount)
 {
+    NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice)));
     return copy_now(copy_linear(pointer(p->dstDevice), p->srcHost, p->ByteCount), per_thread);
 }
 
 DRIVER_SYNC_API(cuMemcpyDtoH_v2, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount), dstHost, srcDevice,
                 ByteCount)
 {
+    NEED_VALUE(!p->ByteCount || (is_device(p->srcDevice)));
     return copy_now(copy_linear(p->dstHost, pointer(p->srcDevice), p->ByteCount), per_thread);
 }
 
 DRIVER_SYNC_API(cuMemcpyDtoD_v2, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount), dstDevice, srcDevice,
                 ByteCount)
 {
+    NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice) && is_device(p->srcDevice)));
     return copy_now(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount), per_thread);
 }
 
@@ -59,6 +69,7 @@ DRIVER_STREAM_API(cuMemcpyHtoDAsync_v2,
                   (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream), dstDevice, srcHost,
                   ByteCount, hStream)
 {
+    NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice)));
     return copy_submit(copy_linear(pointer(p->dstDevice), p->srcHost, p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
@@ -66,6 +77,7 @@ DRIVER_STREAM_API(cuMemcpyHtoDAsync_v2,
 DRIVER_STREAM_API(cuMemcpyDtoHAsync_v2, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),
                   dstHost, srcDevice, ByteCount, hStream)
 {
+    NEED_VALUE(!p->ByteCount || (is_device(p->srcDevice)));
     return copy_submit(copy_linear(p->dstHost, pointer(p->srcDevice), p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
@@ -74,6 +86,7 @@ DRIVER_STREAM_API(cuMemcpyDtoDAsync_v2,
                   (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream), dstDevice,
                   srcDevice, ByteCount, hStream)
 {
+    NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice) && is_device(p->srcDevice)));
     return copy_submit(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
@@ -85,21 +98,6 @@ DRIVER_STREAM_API(cuMemcpyPeerAsync,
 {
     return copy_submit(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
-}
-
-/* The real one puts several small copies into one when it pays; this one never does. */
-DRIVER_STREAM_API(cuMemcpyBatchAsync_v2,
-                  (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
-                   size_t *attrsIdxs, size_t numAttrs, CUstream hStream),
-                  dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream)
-{
-    NEED_VALUE(p->dsts && p->srcs && p->sizes && p->count && p->attrs && p->attrsIdxs && p->numAttrs);
-    NEED_VALUE(p->hStream && p->hStream != CU_STREAM_LEGACY); /* not the null stream */
-    CUresult result = CUDA_SUCCESS;
-    for (size_t i = 0; i < p->count && result == CUDA_SUCCESS; i++)
-        result = copy_submit(copy_linear(pointer(p->dsts[i]), pointer(p->srcs[i]), p->sizes[i]),
-                             stream_resolve(p->hStream, per_thread), true);
-    return result;
 }
 
 /* ---- arrays of one row ---- */
@@ -132,6 +130,34 @@ DRIVER_SYNC_API(cuMemcpyAtoD_v2, (CUdeviceptr dstDevice, CUarray srcArray, size_
     NEED_HANDLE(p->srcArray);
     return copy_now(copy_linear(pointer(p->dstDevice), copy_array_at(p->srcArray, p->srcOffset), p->ByteCount),
                     per_thread);
+}
+
+DRIVER_SYNC_API(cuMemcpyAtoA_v2,
+                (CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount), dstArray,
+                dstOffset, srcArray, srcOffset, ByteCount)
+{
+    NEED_HANDLE(p->dstArray && p->srcArray);
+    return copy_now(
+        copy_linear(copy_array_at(p->dstArray, p->dstOffset), copy_array_at(p->srcArray, p->srcOffset), p->ByteCount),
+        per_thread);
+}
+
+DRIVER_STREAM_API(cuMemcpyHtoAAsync_v2,
+                  (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream),
+                  dstArray, dstOffset, srcHost, ByteCount, hStream)
+{
+    NEED_HANDLE(p->dstArray);
+    return copy_submit(copy_linear(copy_array_at(p->dstArray, p->dstOffset), p->srcHost, p->ByteCount),
+                       stream_resolve(p->hStream, per_thread), true);
+}
+
+DRIVER_STREAM_API(cuMemcpyAtoHAsync_v2,
+                  (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream), dstHost,
+                  srcArray, srcOffset, ByteCount, hStream)
+{
+    NEED_HANDLE(p->srcArray);
+    return copy_submit(copy_linear(p->dstHost, copy_array_at(p->srcArray, p->srcOffset), p->ByteCount),
+                       stream_resolve(p->hStream, per_thread), true);
 }
 
 /* ---- planes and boxes ---- */

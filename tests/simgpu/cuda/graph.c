@@ -213,7 +213,10 @@ DRIVER_STREAM_API(cuGraphLaunch, (CUgraphExec hGraph, CUstream hStream), hGraph,
     if (!stream->capture)
         return graph_launch(p->hGraph, stream);
     const struct op op = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = graph_clone(p->hGraph->graph)};
-    return stream_submit(stream, &op, false);
+    CUresult result = stream_submit(stream, &op, false);
+    if (result != CUDA_SUCCESS)
+        graph_destroy(op.graph);
+    return result;
 }
 
 DRIVER_API(cuGraphExecDestroy, (CUgraphExec hGraphExec), hGraphExec)

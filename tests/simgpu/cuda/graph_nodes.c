@@ -1,6 +1,7 @@
 /* The driver API: the nodes of graphs. */
 #include "core/api.h"
 #include "core/copy.h"
+#include "core/function.h"
 #include "core/graph.h"
 #include "core/memory.h"
 #include "cuda/graph_params.h"
@@ -38,6 +39,9 @@ DRIVER_API(cuGraphAddKernelNode_v2,
            phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
 {
     NEED_VALUE(p->nodeParams && (p->nodeParams->func || p->nodeParams->kern));
+    NEED_CONTEXT(context);
+    function_load(function_of(p->nodeParams->func ? p->nodeParams->func : (CUfunction)(void *)p->nodeParams->kern),
+                  context);
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_kernel(p->nodeParams));
 }
 

@@ -69,6 +69,11 @@ DRIVER_API_0(cuProfilerStop)
     X(CUDA_ERROR_STREAM_CAPTURE_MERGE, "operation would result in a merge of separate capture sequences")       \
     X(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not ended in the same stream as it began")              \
     X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work")                                 \
+    X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,                                                                       \
+      "operation would make the legacy stream depend on a capturing blocking stream")                           \
+    X(CUDA_ERROR_CAPTURED_EVENT, "operation not permitted on an event last recorded in a capturing stream")     \
+    X(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,                                                                   \
+      "attempt to terminate a thread-local capture sequence from another thread")                               \
     X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graph update was not performed because it included changes")   \
     X(CUDA_ERROR_UNKNOWN, "unknown error")
 

@@ -25,9 +25,12 @@ static CUresult launch(const struct op_kernel *kernel, CUstream stream)
 {
     launch_fate();
     NEED_HANDLE(kernel->function);
+    NEED(stream, CUDA_ERROR_INVALID_CONTEXT);
     uint64_t threads = (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2];
     NEED_VALUE(kernel->grid[0] && kernel->grid[1] && kernel->grid[2] && threads && threads <= BLOCK_MOST);
     NEED_VALUE(kernel->grid[1] <= 65535 && kernel->grid[2] <= 65535 && kernel->shared <= SHARED_MOST);
+    function_load((struct function *)(uintptr_t)kernel->function, stream->context);
+    function_tell_launch(kernel->function, stream->context);
     const struct op op = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *kernel};
     return stream_submit(stream, &op, false);
 }

@@ -1,15 +1,20 @@
 /* The driver API: memory of the device, of the host, and managed. */
 #include "core/memory.h"
 #include "core/api.h"
+#include "core/capture.h"
 #include "core/config.h"
 #include "core/records.h"
 #include "cuda/need.h"
 
 enum { PITCH = 512 };
 
+/* These are not permitted while a stream is captured, in most modes. */
+#define NEED_SAFE() NEED(capture_refuse_unsafe() == CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+
 static CUresult allocate(enum memory_origin origin, size_t size, unsigned flags, void **address)
 {
     NEED_CONTEXT(context);
+    NEED_SAFE();
     CUresult result = memory_allocate(context, origin, size, flags, NULL, address);
     struct memory_range range;
     if (result == CUDA_SUCCESS && memory_find(*address, &range))
@@ -21,6 +26,7 @@ static CUresult allocate(enum memory_origin origin, size_t size, unsigned flags,
 static CUresult release(void *address, unsigned origins)
 {
     struct memory_range range;
+    NEED_SAFE();
     NEED_VALUE(memory_find(address, &range) && range.address == address && (origins >> range.origin) & 1);
     context_wait(range.context);
     records_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, &range, NULL);

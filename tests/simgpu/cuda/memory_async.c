@@ -84,6 +84,7 @@ DRIVER_API(cuMemPoolDestroy, (CUmemoryPool pool), pool)
 DRIVER_API(cuMemPoolTrimTo, (CUmemoryPool pool, size_t minBytesToKeep), pool, minBytesToKeep)
 {
     NEED_VALUE(p->pool);
+    pool_trim(p->pool, p->minBytesToKeep);
     records_pool(CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED, p->pool, p->minBytesToKeep);
     return CUDA_SUCCESS;
 }
@@ -96,9 +97,9 @@ static void *pool_attribute(CUmemoryPool pool, CUmemPool_attribute attribute)
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: return &pool->reuse[1];
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: return &pool->reuse[2];
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return &pool->threshold;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return &pool->reserved;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return &pool->reserved_high;
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return &pool->used;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return &pool->used_high;
     default: return NULL;
     }

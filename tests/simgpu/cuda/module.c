@@ -1,37 +1,14 @@
 /* The driver API: modules, libraries, and the functions and variables in them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/api.h"
 #include "core/device.h"
 #include "core/function.h"
+#include "cuda/file.h"
 #include "cuda/need.h"
 
 /* Handles are images and functions by other names. */
 static struct image *image_of(const void *handle)
 {
     return (struct image *)(uintptr_t)handle;
-}
-
-/* The file's bytes with a NUL behind them. They stay: an image is looked at by tools for as long as it is loaded. */
-static void *file_read(const char *path)
-{
-    FILE *file = path ? fopen(path, "rb") : NULL;
-    if (!file)
-        return NULL;
-    char *data = NULL;
-    size_t size = 0, got;
-    do {
-        data = realloc(data, size + (1 << 16) + 1);
-        if (!data)
-            abort();
-        got = fread(data + size, 1, 1 << 16, file);
-        size += got;
-    } while (got);
-    data[size] = '\0';
-    fclose(file);
-    return data;
 }
 
 static CUresult module_load(CUmodule *module, const void *data)
@@ -47,7 +24,7 @@ static CUresult module_load(CUmodule *module, const void *data)
 
 DRIVER_API(cuModuleLoad, (CUmodule * module, const char *fname), module, fname)
 {
-    void *data = file_read(p->fname);
+    void *data = file_read(p->fname, NULL); /* stays: tools look at an image for as long as it is loaded */
     return data ? module_load(p->module, data) : CUDA_ERROR_FILE_NOT_FOUND;
 }
 
@@ -86,8 +63,10 @@ DRIVER_API(cuModuleGetFunction, (CUfunction * hfunc, CUmodule hmod, const char *
 {
     NEED_HANDLE(p->hmod);
     NEED_VALUE(p->hfunc && p->name);
+    NEED_CONTEXT(context);
     struct function *function = image_function(image_of(p->hmod), p->name);
     NEED(function, CUDA_ERROR_NOT_FOUND);
+    function_load(function, context);
     *p->hfunc = (CUfunction)(void *)function;
     return CUDA_SUCCESS;
 }
@@ -96,6 +75,8 @@ static CUresult find_global(CUdeviceptr *address, size_t *bytes, struct image *i
 {
     NEED_HANDLE(image);
     NEED_VALUE(name);
+    NEED_CONTEXT(context);
+    image_use(image, context);
     struct global *global = image_global(image, name, 0);
     NEED(global, CUDA_ERROR_NOT_FOUND);
     if (address)
@@ -140,7 +121,7 @@ DRIVER_API(cuLibraryLoadFromFile,
            library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
            numLibraryOptions)
 {
-    void *data = file_read(p->fileName);
+    void *data = file_read(p->fileName, NULL);
     return data ? library_load(p->library, data) : CUDA_ERROR_FILE_NOT_FOUND;
 }
 
@@ -184,6 +165,8 @@ DRIVER_API(cuLibraryGetModule, (CUmodule * pMod, CUlibrary library), pMod, libra
 {
     NEED_HANDLE(p->library);
     NEED_VALUE(p->pMod);
+    NEED_CONTEXT(context);
+    image_use(image_of(p->library), context);
     *p->pMod = (CUmodule)(void *)p->library;
     return CUDA_SUCCESS;
 }
@@ -200,6 +183,8 @@ DRIVER_API(cuKernelGetFunction, (CUfunction * pFunc, CUkernel kernel), pFunc, ke
 {
     NEED_VALUE(p->pFunc);
     NEED_HANDLE(p->kernel);
+    NEED_CONTEXT(context);
+    function_load(function_of((CUfunction)(void *)p->kernel), context);
     *p->pFunc = (CUfunction)(void *)p->kernel;
     return CUDA_SUCCESS;
 }
@@ -286,13 +271,18 @@ DRIVER_API(cuKernelSetAttribute, (CUfunction_attribute attrib, int val, CUkernel
 
 DRIVER_API(cuFuncLoad, (CUfunction function), function)
 {
-    return p->function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    NEED_HANDLE(p->function);
+    NEED_CONTEXT(context);
+    function_load(function_of(p->function), context);
+    return CUDA_SUCCESS;
 }
 
 DRIVER_API(cuFuncIsLoaded, (CUfunctionLoadingState * state, CUfunction function), state, function)
 {
     NEED_VALUE(p->state);
     NEED_HANDLE(p->function);
-    *p->state = CU_FUNCTION_LOADING_STATE_LOADED;
+    NEED_CONTEXT(context);
+    bool loaded = function_loaded(function_of(p->function), context);
+    *p->state = loaded ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
     return CUDA_SUCCESS;
 }

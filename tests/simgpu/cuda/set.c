@@ -18,6 +18,7 @@ static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, unsigned eleme
                             .value = value,
                             .async = async}};
     op.set.to.pitch = pitch;
+    NEED_VALUE(op.set.to.kind != CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE);
     return stream_submit(stream, &op, false); /* the host does not wait for it, sync or async */
 }
 

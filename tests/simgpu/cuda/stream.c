@@ -2,9 +2,10 @@
 #include "core/stream.h"
 #include "core/api.h"
 #include "core/callbacks.h"
+#include "core/capture.h"
 #include "core/clock.h"
 #include "core/event.h"
-#include "core/graph.h"
+#include "core/pool.h"
 #include "core/records.h"
 #include "cuda/need.h"
 
@@ -17,6 +18,7 @@ DRIVER_API(cuStreamCreate, (CUstream * phStream, unsigned Flags), phStream, Flag
 {
     NEED_VALUE(p->phStream);
     NEED_CONTEXT(context);
+    NEED_VALUE(!(p->Flags & ~(unsigned)CU_STREAM_NON_BLOCKING));
     *p->phStream = stream_create(context, p->Flags, 0);
     return CUDA_SUCCESS;
 }
@@ -25,6 +27,7 @@ DRIVER_API(cuStreamCreateWithPriority, (CUstream * phStream, unsigned flags, int
 {
     NEED_VALUE(p->phStream);
     NEED_CONTEXT(context);
+    NEED_VALUE(!(p->flags & ~(unsigned)CU_STREAM_NON_BLOCKING));
     *p->phStream = stream_create(context, p->flags, p->priority);
     return CUDA_SUCCESS;
 }
@@ -39,9 +42,10 @@ DRIVER_API(cuStreamDestroy_v2, (CUstream hStream), hStream)
 DRIVER_STREAM_API(cuStreamSynchronize, (CUstream hStream), hStream)
 {
     NEED_STREAM(stream, p->hStream);
-    NEED(!stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    NEED(capture_refuse(stream) == CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     uint64_t start = clock_now();
     stream_wait(stream);
+    pool_settle(stream->context->device);
     records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream,
                             NULL, CUDA_SUCCESS);
     const CUpti_SynchronizeData data = {.context = stream->context, .stream = stream};
@@ -52,7 +56,7 @@ DRIVER_STREAM_API(cuStreamSynchronize, (CUstream hStream), hStream)
 DRIVER_STREAM_API(cuStreamQuery, (CUstream hStream), hStream)
 {
     NEED_STREAM(stream, p->hStream);
-    NEED(!stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    NEED(capture_refuse(stream) == CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     uint64_t start = clock_now();
     CUresult result = stream_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream,
@@ -138,7 +142,7 @@ DRIVER_STREAM_API(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMod
 {
     NEED_STREAM(stream, p->hStream);
     NEED(stream != stream->context->null_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    return graph_capture_begin(stream, NULL, p->mode);
+    return capture_begin(stream, NULL, p->mode);
 }
 
 DRIVER_STREAM_API(cuStreamBeginCaptureToGraph,
@@ -148,9 +152,10 @@ DRIVER_STREAM_API(cuStreamBeginCaptureToGraph,
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->hGraph);
-    CUresult result = graph_capture_begin(stream, p->hGraph, p->mode);
+    NEED(stream != stream->context->null_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CUresult result = capture_begin(stream, p->hGraph, p->mode);
     for (size_t i = 0; result == CUDA_SUCCESS && i < p->numDependencies; i++)
-        list_add(&stream->capture_nodes, p->dependencies[i]);
+        list_add(&stream->captured, p->dependencies[i]);
     return result;
 }
 
@@ -158,15 +163,57 @@ DRIVER_STREAM_API(cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph), hStr
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->phGraph);
-    return graph_capture_end(stream, p->phGraph);
+    return capture_end(stream, p->phGraph);
+}
+
+/* The null stream cannot be asked about while a stream is captured that it would have to wait for. */
+#define NEED_ASKABLE(stream)                                                                  \
+    NEED(stream != stream->context->null_stream || !capture_blocks_implicit(stream->context), \
+         CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+
+static CUstreamCaptureStatus capture_status(CUstream stream)
+{
+    if (!stream->capture)
+        return CU_STREAM_CAPTURE_STATUS_NONE;
+    return stream->capture->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 DRIVER_STREAM_API(cuStreamIsCapturing, (CUstream hStream, CUstreamCaptureStatus *captureStatus), hStream, captureStatus)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->captureStatus);
-    *p->captureStatus = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    NEED_ASKABLE(stream);
+    *p->captureStatus = capture_status(stream);
     return CUDA_SUCCESS;
+}
+
+static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                             const CUgraphNode **dependencies, size_t *count)
+{
+    NEED_VALUE(status);
+    NEED_ASKABLE(stream);
+    *status = capture_status(stream);
+    if (!stream->capture)
+        return CUDA_SUCCESS;
+    if (id)
+        *id = stream->capture->id;
+    if (graph)
+        *graph = stream->capture->graph;
+    if (dependencies)
+        *dependencies = (const CUgraphNode *)stream->captured.items;
+    if (count)
+        *count = stream->captured.count;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_STREAM_API(cuStreamGetCaptureInfo_v2,
+                  (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
+                   const CUgraphNode **dependencies_out, size_t *numDependencies_out),
+                  hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out)
+{
+    NEED_STREAM(stream, p->hStream);
+    return capture_info(stream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
+                        p->numDependencies_out);
 }
 
 DRIVER_STREAM_API(cuStreamGetCaptureInfo_v3,
@@ -176,21 +223,10 @@ DRIVER_STREAM_API(cuStreamGetCaptureInfo_v3,
                   hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out)
 {
     NEED_STREAM(stream, p->hStream);
-    NEED_VALUE(p->captureStatus_out);
-    *p->captureStatus_out = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-    if (!stream->capture)
-        return CUDA_SUCCESS;
-    if (p->id_out)
-        *p->id_out = stream->capture_id;
-    if (p->graph_out)
-        *p->graph_out = stream->capture;
-    if (p->dependencies_out)
-        *p->dependencies_out = (const CUgraphNode *)stream->capture_nodes.items;
     if (p->edgeData_out)
         *p->edgeData_out = NULL;
-    if (p->numDependencies_out)
-        *p->numDependencies_out = stream->capture_nodes.count;
-    return CUDA_SUCCESS;
+    return capture_info(stream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
+                        p->numDependencies_out);
 }
 
 DRIVER_STREAM_API(cuStreamUpdateCaptureDependencies_v2,
@@ -201,18 +237,15 @@ DRIVER_STREAM_API(cuStreamUpdateCaptureDependencies_v2,
     NEED_STREAM(stream, p->hStream);
     NEED(stream->capture, CUDA_ERROR_ILLEGAL_STATE);
     if (p->flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-        stream->capture_nodes.count = 0;
+        stream->captured.count = 0;
     for (size_t i = 0; i < p->numDependencies; i++)
-        list_add_once(&stream->capture_nodes, p->dependencies[i]);
+        list_add_once(&stream->captured, p->dependencies[i]);
     return CUDA_SUCCESS;
 }
 
 DRIVER_API(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode), mode)
 {
-    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
     NEED_VALUE(p->mode);
-    CUstreamCaptureMode before = current;
-    current = *p->mode;
-    *p->mode = before;
+    *p->mode = capture_exchange_mode(*p->mode);
     return CUDA_SUCCESS;
 }

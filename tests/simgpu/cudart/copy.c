@@ -1,5 +1,6 @@
 /* The runtime API: copies and sets. */
-#include "cudart/memory_array.h"
+#include <string.h>
+
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
 #include "cudart/shape.h"
@@ -81,6 +82,16 @@ RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000,
         (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs, p->stream));
 }
 
+RUNTIME_STREAM_API(cudaMemcpy3DBatchAsync, v13000, v13000,
+                   (size_t numOps, struct cudaMemcpy3DBatchOp *opList, unsigned long long flags, cudaStream_t stream),
+                   numOps, opList, flags, stream)
+{
+    _Static_assert(sizeof(struct cudaMemcpy3DBatchOp) == sizeof(CUDA_MEMCPY3D_BATCH_OP), "one layout, two names");
+    NEED_CONTEXT();
+    return DRIVER(
+        PICK(cuMemcpy3DBatchAsync_v2)(p->numOps, (CUDA_MEMCPY3D_BATCH_OP *)(void *)p->opList, p->flags, p->stream));
+}
+
 /* ---- symbols ---- */
 
 /* The address OFFSET bytes into SYMBOL, of which COUNT bytes are wanted. */
@@ -155,70 +166,6 @@ RUNTIME_STREAM_API(cudaMemcpy2DAsync, v3020, v7000,
     return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
 }
 
-static CUDA_MEMCPY2D plane_to_array(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
-                                    size_t height)
-{
-    CUDA_MEMCPY2D shape = shape_plane(NULL, 0, from, pitch, width, height);
-    shape.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    shape.dstArray = array_to_driver(to);
-    shape.dstXInBytes = x;
-    shape.dstY = y;
-    return shape;
-}
-
-static CUDA_MEMCPY2D plane_from_array(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
-                                      size_t height)
-{
-    CUDA_MEMCPY2D shape = shape_plane(to, pitch, NULL, 0, width, height);
-    shape.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    shape.srcArray = array_to_driver(from);
-    shape.srcXInBytes = x;
-    shape.srcY = y;
-    return shape;
-}
-
-RUNTIME_SYNC_API(cudaMemcpy2DToArray, v3020, v7000,
-                 (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width,
-                  size_t height, enum cudaMemcpyKind kind),
-                 dst, wOffset, hOffset, src, spitch, width, height, kind)
-{
-    NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape = plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
-    return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
-}
-
-RUNTIME_SYNC_API(cudaMemcpy2DFromArray, v3020, v7000,
-                 (void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width,
-                  size_t height, enum cudaMemcpyKind kind),
-                 dst, dpitch, src, wOffset, hOffset, width, height, kind)
-{
-    NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape =
-        plane_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width, p->height);
-    return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
-}
-
-RUNTIME_STREAM_API(cudaMemcpy2DToArrayAsync, v3020, v7000,
-                   (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width,
-                    size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, wOffset, hOffset, src, spitch, width, height, kind, stream)
-{
-    NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape = plane_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->spitch, p->width, p->height);
-    return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
-}
-
-RUNTIME_STREAM_API(cudaMemcpy2DFromArrayAsync, v3020, v7000,
-                   (void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width,
-                    size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, dpitch, src, wOffset, hOffset, width, height, kind, stream)
-{
-    NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape =
-        plane_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width, p->height);
-    return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
-}
-
 RUNTIME_SYNC_API(cudaMemcpy3D, v3020, v7000, (const struct cudaMemcpy3DParms *p), p)
 {
     NEED_VALUE(p->p);
@@ -233,6 +180,41 @@ RUNTIME_STREAM_API(cudaMemcpy3DAsync, v3020, v7000, (const struct cudaMemcpy3DPa
     NEED_CONTEXT();
     const CUDA_MEMCPY3D shape = shape_box(p->p);
     return DRIVER(PICK(cuMemcpy3DAsync_v2)(&shape, p->stream));
+}
+
+static CUDA_MEMCPY3D_PEER shape_peers(const struct cudaMemcpy3DPeerParms *s, CUcontext to, CUcontext from)
+{
+    const struct cudaMemcpy3DParms plain = {s->srcArray, s->srcPos, s->srcPtr, s->dstArray,
+                                            s->dstPos,   s->dstPtr, s->extent, cudaMemcpyDefault};
+    const CUDA_MEMCPY3D box = shape_box(&plain);
+    CUDA_MEMCPY3D_PEER shape;
+    memcpy(&shape, &box, sizeof(shape)); /* one layout, but for the contexts */
+    shape.srcContext = from;
+    shape.dstContext = to;
+    return shape;
+}
+
+RUNTIME_SYNC_API(cudaMemcpy3DPeer, v4000, v7000, (const struct cudaMemcpy3DPeerParms *p), p)
+{
+    NEED_VALUE(p->p);
+    NEED_CONTEXT();
+    CUcontext to, from;
+    TRY(runtime_primary(p->p->dstDevice, &to));
+    TRY(runtime_primary(p->p->srcDevice, &from));
+    const CUDA_MEMCPY3D_PEER shape = shape_peers(p->p, to, from);
+    return DRIVER(PICK_SYNC(cuMemcpy3DPeer)(&shape));
+}
+
+RUNTIME_STREAM_API(cudaMemcpy3DPeerAsync, v4000, v7000, (const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), p,
+                   stream)
+{
+    NEED_VALUE(p->p);
+    NEED_CONTEXT();
+    CUcontext to, from;
+    TRY(runtime_primary(p->p->dstDevice, &to));
+    TRY(runtime_primary(p->p->srcDevice, &from));
+    const CUDA_MEMCPY3D_PEER shape = shape_peers(p->p, to, from);
+    return DRIVER(PICK(cuMemcpy3DPeerAsync)(&shape, p->stream));
 }
 
 /* ---- sets ---- */
@@ -274,4 +256,14 @@ RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000, (struct cudaPitchedPtr pitchedDevPt
     return DRIVER(PICK_SYNC(cuMemsetD2D8_v2)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,
                                              (unsigned char)p->value, p->extent.width,
                                              p->extent.height * p->extent.depth));
+}
+
+RUNTIME_STREAM_API(cudaMemset3DAsync, v3020, v7000,
+                   (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent, cudaStream_t stream),
+                   pitchedDevPtr, value, extent, stream)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemsetD2D8Async)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,
+                                          (unsigned char)p->value, p->extent.width, p->extent.height * p->extent.depth,
+                                          p->stream));
 }

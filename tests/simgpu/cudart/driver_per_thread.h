@@ -13,6 +13,7 @@
     X(cuMemcpy3DAsync_v2)                   \
     X(cuMemcpy3DPeerAsync)                  \
     X(cuMemcpyBatchAsync_v2)                \
+    X(cuMemcpy3DBatchAsync_v2)              \
     X(cuMemsetD8Async)                      \
     X(cuMemsetD2D8Async)                    \
     X(cuMemAllocAsync)                      \

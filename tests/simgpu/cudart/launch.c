@@ -237,6 +237,17 @@ RUNTIME_API(cudaLibraryLoadData, v12060,
     return DRIVER(cuLibraryLoadData(p->library, p->code, NULL, NULL, 0, NULL, NULL, 0));
 }
 
+RUNTIME_API(cudaLibraryLoadFromFile, v12060,
+            (cudaLibrary_t * library, const char *fileName, enum cudaJitOption *jitOptions, void **jitOptionsValues,
+             unsigned numJitOptions, enum cudaLibraryOption *libraryOptions, void **libraryOptionValues,
+             unsigned numLibraryOptions),
+            library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
+            numLibraryOptions)
+{
+    NEED_CONTEXT();
+    return DRIVER(cuLibraryLoadFromFile(p->library, p->fileName, NULL, NULL, 0, NULL, NULL, 0));
+}
+
 RUNTIME_API(cudaLibraryGetKernel, v12060, (cudaKernel_t * pKernel, cudaLibrary_t library, const char *name), pKernel,
             library, name)
 {

@@ -21,7 +21,7 @@ RUNTIME_API(cudaMalloc, v3020, (void **devPtr, size_t size), devPtr, size)
 RUNTIME_API(cudaFree, v3020, (void *devPtr), devPtr)
 {
     NEED_CONTEXT();
-    return p->devPtr ? DRIVER(cuMemFree_v2(address(p->devPtr))) : cudaSuccess;
+    return DRIVER(cuMemFree_v2(address(p->devPtr))); /* also of NULL */
 }
 
 static cudaError_t malloc_pitch(void **pointer, size_t *pitch, size_t width, size_t height)
@@ -142,19 +142,25 @@ static CUarray_format array_format(const struct cudaChannelFormatDesc *desc)
     return desc->f <= cudaChannelFormatKindFloat ? formats[desc->f][size] : (CUarray_format)0;
 }
 
-static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, size_t width,
-                                size_t height, size_t depth, unsigned flags)
+static CUDA_ARRAY3D_DESCRIPTOR array_shape(const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                                           unsigned flags)
 {
-    NEED_VALUE(array && desc);
-    NEED_CONTEXT();
-    const CUDA_ARRAY3D_DESCRIPTOR shape = {
-        .Width = width,
-        .Height = height,
-        .Depth = depth,
+    return (CUDA_ARRAY3D_DESCRIPTOR){
+        .Width = extent.width,
+        .Height = extent.height,
+        .Depth = extent.depth,
         .Format = array_format(desc),
         .NumChannels = (unsigned)((desc->x > 0) + (desc->y > 0) + (desc->z > 0) + (desc->w > 0)),
         .Flags = flags,
     };
+}
+
+static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                                unsigned flags)
+{
+    NEED_VALUE(array && desc);
+    NEED_CONTEXT();
+    const CUDA_ARRAY3D_DESCRIPTOR shape = array_shape(desc, extent, flags);
     CUarray made;
     TRY(cuArray3DCreate_v2(&made, &shape));
     *array = array_to_runtime(made);
@@ -166,19 +172,47 @@ RUNTIME_API(cudaMallocArray, v3020,
              unsigned flags),
             array, desc, width, height, flags)
 {
-    return malloc_array(p->array, p->desc, p->width, p->height, 0, p->flags);
+    return malloc_array(p->array, p->desc, (struct cudaExtent){p->width, p->height, 0}, p->flags);
 }
 
 RUNTIME_API(cudaMalloc3DArray, v3020,
             (cudaArray_t * array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned flags),
             array, desc, extent, flags)
 {
-    return malloc_array(p->array, p->desc, p->extent.width, p->extent.height, p->extent.depth, p->flags);
+    return malloc_array(p->array, p->desc, p->extent, p->flags);
 }
 
 RUNTIME_API(cudaFreeArray, v3020, (cudaArray_t array), array)
 {
     return p->array ? DRIVER(cuArrayDestroy(array_to_driver(p->array))) : cudaSuccess;
+}
+
+RUNTIME_API(cudaMallocMipmappedArray, v5000,
+            (cudaMipmappedArray_t * mipmappedArray, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+             unsigned numLevels, unsigned flags),
+            mipmappedArray, desc, extent, numLevels, flags)
+{
+    NEED_VALUE(p->mipmappedArray && p->desc);
+    NEED_CONTEXT();
+    const CUDA_ARRAY3D_DESCRIPTOR shape = array_shape(p->desc, p->extent, p->flags);
+    return DRIVER(cuMipmappedArrayCreate((CUmipmappedArray *)(void *)p->mipmappedArray, &shape, p->numLevels));
+}
+
+RUNTIME_API(cudaGetMipmappedArrayLevel, v5000,
+            (cudaArray_t * levelArray, cudaMipmappedArray_const_t mipmappedArray, unsigned level), levelArray,
+            mipmappedArray, level)
+{
+    NEED_VALUE(p->levelArray);
+    NEED_CONTEXT();
+    return DRIVER(cuMipmappedArrayGetLevel((CUarray *)(void *)p->levelArray,
+                                           (CUmipmappedArray)(uintptr_t)p->mipmappedArray, p->level));
+}
+
+RUNTIME_API(cudaFreeMipmappedArray, v5000, (cudaMipmappedArray_t mipmappedArray), mipmappedArray)
+{
+    NEED_CONTEXT();
+    return p->mipmappedArray ? DRIVER(cuMipmappedArrayDestroy((CUmipmappedArray)(void *)p->mipmappedArray))
+                             : cudaSuccess;
 }
 
 /* ---- what pointers and symbols are ---- */

@@ -159,6 +159,9 @@ static CUresult entry_load_kernel(struct symbol *entry)
     CUresult result = binary_load(entry->binary);
     if (result == CUDA_SUCCESS)
         result = cuLibraryGetKernel(&kernel, entry->binary->library, entry->name);
+    const char *name;
+    if (result == CUDA_SUCCESS)
+        cuKernelGetName(&name, kernel); /* the real one asks for it too */
     __atomic_store_n(&entry->function, (CUfunction)(void *)kernel, __ATOMIC_RELEASE);
     return result;
 }

@@ -43,11 +43,24 @@ static void seconds_become_nanoseconds(void **state)
     assert_int_equal(parse(&options, "--duration=3"), 2);
     assert_int_equal(options.duration, 3000000000);
     expect_refused("--delay=-1", "no number of seconds");
-    expect_refused("--delay=1s", "no number of seconds");
+    assert_int_equal(parse(&options, "--delay=300ms"), 2);
+    assert_int_equal(options.delay, 300000000);
+    expect_refused("--delay=1h", "no number of seconds");
     expect_refused("--delay=nan", "no number of seconds");
     expect_refused("--delay=1e30", "no number of seconds");
     expect_refused("--delay=", "no number of seconds");
     expect_refused("--duration=0", "would record nothing");
+}
+
+static void call_stacks_are_kept_when_asked_for(void **state)
+{
+    (void)state;
+    struct run_options options;
+    assert_int_equal(parse(&options, "--quiet"), 2);
+    assert_int_equal(options.settings.backtrace, BACKTRACE_NONE);
+    assert_int_equal(parse(&options, "--backtrace"), 2);
+    assert_int_equal(options.settings.backtrace, BACKTRACE_ALLOCATIONS);
+    expect_refused("--backtrace=all", "takes no argument");
 }
 
 static void capture_ranges_are_checked(void **state)
@@ -91,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_options_all_is_recorded_at_once),
         cmocka_unit_test(seconds_become_nanoseconds),
+        cmocka_unit_test(call_stacks_are_kept_when_asked_for),
         cmocka_unit_test(capture_ranges_are_checked),
         cmocka_unit_test(other_values_are_checked),
     };

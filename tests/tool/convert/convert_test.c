@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "tests/tool/convert/make_plugin.h"
 #include "tests/tool/convert/trace_reading.h"
 
 enum { PID = 500, THREAD = 500, LAUNCH = 211, NAME = 0x7000 };
@@ -42,6 +43,41 @@ static void make_small(struct make_spool *spool, uint32_t pid)
                                .name = NAME, .start = 1000 * i + 600, .end = 1000 * i + 900, .correlation = i});
     }
     make_sync(spool, (struct make_sync){.type = 4, .correlation = 4, .stream = UINT32_MAX, .start = 5000, .end = 6000});
+    make_spool_done(spool, SPOOL_DONE);
+}
+
+/* And of the rest: compilation, and what a plugin does. */
+static void make_everything(struct make_spool *spool)
+{
+    static const uint64_t addresses[] = {0x401234, 0x402000};
+    struct make_phase phase = {
+        .time = 6000, .phase = 1, .trigger = SPOOL_TRIGGER_PTX, .thread = PID, .correlation = 5, .function = "load"};
+    make_small(spool, PID);
+    make_spool_chunk(spool, SPOOL_RECORDS, PID);
+    make_phase_start(spool, phase);
+    phase.time = 6900;
+    make_phase_end(spool, phase);
+    make_plugin(spool, 2, "leaks");
+    make_plugin_window(spool, 7000, 8000);
+    make_plugin_event(spool, (struct make_plugin_event){.what = SPOOL_PLUGIN_SLICE,
+                                                        .time = 7000,
+                                                        .end = 7500,
+                                                        .plugin = 2,
+                                                        .thread = PID,
+                                                        .name = "alive",
+                                                        .detail = "64 bytes"});
+    make_plugin_event(spool,
+                      (struct make_plugin_event){
+                          .what = SPOOL_PLUGIN_COUNTER, .time = 7000, .plugin = 2, .name = "bytes", .value = 64});
+    make_mapping(spool, "00401000-00402000 r-xp 00000000 08:01 5 /bin/app");
+    make_stack(spool, 1, addresses, 2);
+    make_plugin_line(spool, 8000, 2, 1, "a leak");
+    make_plugin_time(spool, 8000, 2, 3, 400);
+    make_spool_done(spool, SPOOL_DONE);
+    make_spool_chunk(spool, SPOOL_CUPTI, PID);
+    make_jit(spool, (struct make_jit){.start = 6100, .end = 6200, .entry = 1, .operation = 3, .correlation = 5});
+    make_api(spool, (struct make_api){.cbid = LAUNCH, .thread = PID, .correlation = 6, .start = 7100, .end = 7200});
+    make_kernel(spool, (struct make_kernel){.name = NAME, .start = 7300, .end = 7400, .correlation = 6});
     make_spool_done(spool, SPOOL_DONE);
 }
 
@@ -293,7 +329,7 @@ static void test_a_spool_cut_anywhere_gives_what_is_left(void **state)
     (void)state;
     const char *directory = unit_directory();
     struct make_spool spool;
-    make_small(&spool, PID);
+    make_everything(&spool);
     log_set_level(LOG_QUIET);
     uint64_t most = convert_bytes(&spool, directory, spool.size).events, last = 0;
     for (size_t size = 0; size < spool.size; size += 8) {
@@ -315,10 +351,10 @@ static void test_a_damaged_spool_gives_a_sound_trace(void **state)
     (void)state;
     const char *directory = unit_directory();
     struct make_spool spool;
-    make_small(&spool, PID);
+    make_everything(&spool);
     log_set_level(LOG_QUIET);
     srandom(20);
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < 3000; round++) {
         uint8_t before[4];
         size_t at[4], flips = 1 + (size_t)random() % 4;
         for (size_t i = 0; i < flips; i++) {

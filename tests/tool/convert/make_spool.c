@@ -38,6 +38,9 @@ static void set_record_bytes(struct spool_header *header, uint32_t version)
         {CUPTI_ACTIVITY_KIND_CUDA_EVENT, {24, 56, 56}},
         {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, {48, 56, 56}},
         {CUPTI_ACTIVITY_KIND_OVERHEAD, {40, 56, 56}},
+        {CUPTI_ACTIVITY_KIND_JIT, {0, 72, 72}},
+        {CUPTI_ACTIVITY_KIND_MEMORY2, {120, 128, 128}},
+        {CUPTI_ACTIVITY_KIND_MEMORY_POOL, {72, 72, 80}},
         {CUPTI_ACTIVITY_KIND_DEVICE, {176, 184, 184}},
         {CUPTI_ACTIVITY_KIND_CONTEXT, {16, 32, 32}},
     };
@@ -132,8 +135,7 @@ static uint64_t at_time(uint64_t time)
     return MAKE_SPOOL_START + time;
 }
 
-/* Copies the first bytes of RECORD, as many as records of this kind have in this spool. */
-static void put_cupti(struct make_spool *spool, uint32_t kind, const void *record, size_t size)
+void make_cupti(struct make_spool *spool, uint32_t kind, const void *record, size_t size)
 {
     uint16_t bytes = make_spool_header(spool)->record_bytes[kind & ~SPOOL_IN_FLIGHT];
     memcpy(grow(spool, bytes), record, size < bytes ? size : bytes);
@@ -151,7 +153,7 @@ void make_api(struct make_spool *spool, struct make_api api)
         .correlationId = api.correlation,
         .returnValue = api.result,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_kernel(struct make_spool *spool, struct make_kernel kernel)
@@ -178,7 +180,7 @@ void make_kernel(struct make_spool *spool, struct make_kernel kernel)
     };
     uint32_t kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL | (kernel.in_flight ? SPOOL_IN_FLIGHT : 0);
     memcpy(&record, &kind, sizeof(kind));
-    put_cupti(spool, kind, &record, sizeof(record));
+    make_cupti(spool, kind, &record, sizeof(record));
 }
 
 static void make_peer_copy(struct make_spool *spool, struct make_copy copy)
@@ -198,7 +200,7 @@ static void make_peer_copy(struct make_spool *spool, struct make_copy copy)
         .dstDeviceId = copy.target_device,
         .correlationId = copy.correlation,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_copy(struct make_spool *spool, struct make_copy copy)
@@ -220,7 +222,7 @@ void make_copy(struct make_spool *spool, struct make_copy copy)
         .streamId = copy.stream ? copy.stream : 7,
         .correlationId = copy.correlation,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_set(struct make_spool *spool, struct make_set set)
@@ -236,7 +238,7 @@ void make_set(struct make_spool *spool, struct make_set set)
         .correlationId = set.correlation,
         .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_sync(struct make_spool *spool, struct make_sync sync)
@@ -252,7 +254,7 @@ void make_sync(struct make_spool *spool, struct make_sync sync)
         .cudaEventId = sync.event,
         .cudaEventSyncId = sync.sync_id,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_cuda_event(struct make_spool *spool, struct make_cuda_event event)
@@ -267,7 +269,7 @@ void make_cuda_event(struct make_spool *spool, struct make_cuda_event event)
         .deviceTimestamp = event.time ? at_time(event.time) : 0,
         .cudaEventSyncId = event.sync_id,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_graph(struct make_spool *spool, struct make_graph graph)
@@ -282,7 +284,7 @@ void make_graph(struct make_spool *spool, struct make_graph graph)
         .contextId = graph.context ? graph.context : 1,
         .streamId = graph.stream ? graph.stream : 7,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_overhead(struct make_spool *spool, uint64_t start, uint64_t end, uint32_t thread)
@@ -296,7 +298,43 @@ void make_overhead(struct make_spool *spool, uint64_t start, uint64_t end, uint3
     };
     record.objectId.pt.processId = make_spool_header(spool)->pid;
     record.objectId.pt.threadId = thread;
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
+}
+
+void make_pooled(struct make_spool *spool, struct make_pooled memory)
+{
+    CUpti_ActivityMemory4 record = {
+        .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+        .memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+        .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+        .correlationId = memory.correlation,
+        .timestamp = at_time(memory.time),
+        .deviceId = memory.device,
+        .contextId = 1,
+        .isAsync = memory.pool != 0,
+    };
+    if (memory.pool) {
+        record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+        record.memoryPoolConfig.address = memory.pool;
+        record.memoryPoolConfig.pool.size = memory.reserved;
+        record.memoryPoolConfig.utilizedSize = memory.used;
+    }
+    make_cupti(spool, record.kind, &record, sizeof(record));
+}
+
+void make_pool_end(struct make_spool *spool, struct make_pooled pool)
+{
+    CUpti_ActivityMemoryPool3 record = {
+        .kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+        .memoryPoolOperationType = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED,
+        .memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
+        .deviceId = pool.device,
+        .address = pool.pool,
+        .size = pool.reserved,
+        .utilizedSize = pool.used,
+        .timestamp = at_time(pool.time),
+    };
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_device(struct make_spool *spool, uint32_t device, uint64_t name)
@@ -317,19 +355,24 @@ void make_device(struct make_spool *spool, uint32_t device, uint64_t name)
         .id = device,
         .name = (const char *)(uintptr_t)name,
     };
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
 void make_context(struct make_spool *spool, uint32_t context, uint32_t device)
 {
     CUpti_ActivityContext3 record = {.kind = CUPTI_ACTIVITY_KIND_CONTEXT, .contextId = context, .deviceId = device};
-    put_cupti(spool, record.kind, &record, sizeof(record));
+    make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
-/* A record of ours of SIZE bytes whose last ROOM bytes are the first of its text. */
 static void *put_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t room, const char *text)
 {
-    uint32_t length = (uint32_t)(text ? strlen(text) : 0);
+    return make_own(spool, type, time, size, room, text, text ? strlen(text) : 0);
+}
+
+void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t room, const void *text,
+               size_t text_length)
+{
+    uint32_t length = (uint32_t)text_length;
     uint32_t bytes = spool_record_bytes((uint32_t)size, (uint32_t)room, length);
     struct spool_record *record = grow(spool, bytes);
     record->type = type;
@@ -381,6 +424,14 @@ void make_stream(struct make_spool *spool, uint64_t handle, uint32_t context, ui
     record->stream = stream;
 }
 
+void make_context_handle(struct make_spool *spool, uint64_t handle, uint32_t context, uint32_t device)
+{
+    struct spool_context *record = PUT_FIXED(spool, CONTEXT, spool_context, 0);
+    record->handle = handle;
+    record->context = context;
+    record->device = device;
+}
+
 void make_context_end(struct make_spool *spool, uint64_t time, uint32_t context, uint32_t device)
 {
     struct spool_context *record = PUT_FIXED(spool, CONTEXT, spool_context, time);
@@ -402,6 +453,7 @@ void make_memory(struct make_spool *spool, struct make_memory memory)
     record->result = memory.result;
     record->operation = memory.operation;
     record->kind = memory.kind;
+    record->stack = memory.stack;
 }
 
 void make_nvtx(struct make_spool *spool, struct make_nvtx nvtx)
@@ -417,6 +469,43 @@ void make_nvtx(struct make_spool *spool, struct make_nvtx nvtx)
     record->payload_type = nvtx.payload_type;
     record->string = nvtx.string;
     record->length = (uint32_t)(nvtx.text ? strlen(nvtx.text) : 0);
+}
+
+void make_nvtx_plain(struct make_spool *spool, struct make_nvtx nvtx)
+{
+    struct spool_nvtx_plain *record = PUT_TEXT(spool, NVTX_PLAIN, spool_nvtx_plain, nvtx.time, nvtx.text);
+    record->head.flags = nvtx.what;
+    record->domain = nvtx.domain;
+    record->string = nvtx.string;
+    record->length = (uint32_t)(nvtx.text ? strlen(nvtx.text) : 0);
+}
+
+void make_nvtx_resource(struct make_spool *spool, struct make_nvtx_resource resource)
+{
+    struct spool_nvtx_resource *record =
+        PUT_TEXT(spool, NVTX_RESOURCE, spool_nvtx_resource, resource.time, resource.name);
+    record->head.flags = resource.destroyed ? SPOOL_DESTROYED : SPOOL_CREATED;
+    record->resource = resource.resource;
+    record->identifier = resource.identifier;
+    record->type = resource.type;
+    record->domain = resource.domain;
+    record->length = (uint32_t)(resource.name ? strlen(resource.name) : 0);
+}
+
+void make_nvtx_recorded(struct make_spool *spool, uint64_t event, uint32_t correlation)
+{
+    struct spool_nvtx_recorded *record = PUT_FIXED(spool, NVTX_RECORDED, spool_nvtx_recorded, 0);
+    record->event = event;
+    record->correlation = correlation;
+}
+
+void make_device_range(struct make_spool *spool, struct make_device_range range)
+{
+    struct spool_device_range *record = PUT_TEXT(spool, DEVICE_RANGE, spool_device_range, range.time, range.text);
+    record->head.flags = range.ended ? SPOOL_DEVICE_RANGE_END : SPOOL_DEVICE_RANGE_START;
+    record->range = range.range;
+    record->correlation = range.correlation;
+    record->length = (uint32_t)(range.text ? strlen(range.text) : 0);
 }
 
 void make_nvtx_domain(struct make_spool *spool, uint32_t domain, const char *name)

@@ -46,6 +46,13 @@ void make_spool_save_as(struct make_spool *spool, const char *path);
 /* SIZE zeroed bytes of the open chunk. */
 void *make_spool_bytes(struct make_spool *spool, size_t size);
 
+/* Copies the first bytes of RECORD, as many as CUPTI's records of this kind have in this spool. */
+void make_cupti(struct make_spool *spool, uint32_t kind, const void *record, size_t size);
+
+/* A record of ours of SIZE bytes whose last ROOM bytes are the first of its text. Gives its place, to be filled. */
+void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t room, const void *text,
+               size_t text_length);
+
 /* CUPTI's records, of the size that the header tells for their kind. */
 struct make_api {
     uint32_t cbid, thread, correlation, result;
@@ -104,12 +111,21 @@ void make_overhead(struct make_spool *spool, uint64_t start, uint64_t end, uint3
 void make_device(struct make_spool *spool, uint32_t device, uint64_t name); /* like an H200 */
 void make_context(struct make_spool *spool, uint32_t context, uint32_t device);
 
+/* Of memory that is in POOL (0: in none), which then holds RESERVED bytes; and of the end of a pool. */
+struct make_pooled {
+    uint64_t time, pool, reserved, used;
+    uint32_t device, correlation;
+};
+void make_pooled(struct make_spool *spool, struct make_pooled memory);
+void make_pool_end(struct make_spool *spool, struct make_pooled pool);
+
 /* Our own records. */
 void make_pointer_name(struct make_spool *spool, uint64_t pointer, const char *name);
 void make_thread_name(struct make_spool *spool, uint32_t thread, const char *name, int by_program);
 void make_note(struct make_spool *spool, const char *text);
 void make_capture(struct make_spool *spool, uint64_t time, int on, const char *reason);
 void make_stream(struct make_spool *spool, uint64_t handle, uint32_t context, uint32_t stream);
+void make_context_handle(struct make_spool *spool, uint64_t handle, uint32_t context, uint32_t device);
 void make_context_end(struct make_spool *spool, uint64_t time, uint32_t context, uint32_t device);
 
 struct make_memory {
@@ -117,6 +133,7 @@ struct make_memory {
     uint32_t device, context, thread, correlation;
     uint16_t operation, kind;
     int32_t result;
+    uint32_t stack;
 };
 void make_memory(struct make_spool *spool, struct make_memory memory);
 
@@ -128,9 +145,26 @@ struct make_nvtx {
     const char *text;
 };
 void make_nvtx(struct make_spool *spool, struct make_nvtx nvtx);
+struct make_device_range {
+    int ended; /* else a start, with its message */
+    uint64_t time, range;
+    uint32_t correlation;
+    const char *text;
+};
+void make_device_range(struct make_spool *spool, struct make_device_range range);
+/* Of it what, time, domain, string and text. */
+void make_nvtx_plain(struct make_spool *spool, struct make_nvtx nvtx);
 void make_nvtx_domain(struct make_spool *spool, uint32_t domain, const char *name);
 void make_nvtx_string(struct make_spool *spool, uint32_t domain, uint32_t string, const char *text);
 void make_nvtx_category(struct make_spool *spool, uint32_t domain, uint32_t category, const char *name);
 void make_nvtx_name(struct make_spool *spool, uint32_t what, uint64_t object, uint32_t stream, const char *name);
+struct make_nvtx_resource {
+    uint64_t time, resource, identifier;
+    uint32_t type, domain;
+    const char *name;
+    int destroyed;
+};
+void make_nvtx_resource(struct make_spool *spool, struct make_nvtx_resource resource);
+void make_nvtx_recorded(struct make_spool *spool, uint64_t event, uint32_t correlation);
 
 #endif

@@ -176,10 +176,16 @@ static void check_arrows(const struct trace *trace)
 
 struct trace trace_convert_to(const char *directory, const char *file)
 {
+    return trace_convert_named(directory, file, NULL);
+}
+
+struct trace trace_convert_named(const char *directory, const char *file, const struct frame_namer *namer)
+{
     struct trace trace = {0};
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s", directory, file);
-    struct convert_options options = {.spool_directory = directory, .output = path, .exit_text = "exit 0"};
+    struct convert_options options = {
+        .spool_directory = directory, .output = path, .exit_text = "exit 0", .namer = namer};
     REQUIRE(convert_spool(&options, &trace.summary) == 0, "%s was not converted", directory);
     read_text(&trace, path);
     trace.json = cJSON_ParseWithLengthOpts(trace.text, trace.length + 1, NULL, 1);
@@ -200,11 +206,16 @@ struct trace trace_convert(const char *directory)
 
 struct trace trace_of(struct make_spool *spool)
 {
+    return trace_of_named(spool, NULL);
+}
+
+struct trace trace_of_named(struct make_spool *spool, const struct frame_namer *namer)
+{
     char directory[] = "/tmp/gputrace-unit.XXXXXX", command[64];
     REQUIRE(mkdtemp(directory), "no directory");
     make_spool_save(spool, directory);
     make_spool_release(spool);
-    struct trace trace = trace_convert(directory);
+    struct trace trace = trace_convert_named(directory, "trace.json", namer);
     snprintf(command, sizeof(command), "rm -rf %s", directory);
     REQUIRE(system(command) == 0, "%s", command);
     return trace;
@@ -212,6 +223,7 @@ struct trace trace_of(struct make_spool *spool)
 
 void trace_release(struct trace *trace)
 {
+    convert_plugins_release(&trace->summary.plugins);
     cJSON_Delete(trace->json);
     free(trace->text);
 }

@@ -24,8 +24,11 @@ struct trace {
  * holds invalid UTF-8, or is not sound: slices that do not nest, arrows without both ends, ids beyond 32 bits. */
 struct trace trace_convert(const char *directory);
 struct trace trace_convert_to(const char *directory, const char *file);
+/* With names for frames of stacks; NAMER may be NULL. */
+struct trace trace_convert_named(const char *directory, const char *file, const struct frame_namer *namer);
 /* The same for one spool, which is saved and released. */
 struct trace trace_of(struct make_spool *spool);
+struct trace trace_of_named(struct make_spool *spool, const struct frame_namer *namer);
 void trace_release(struct trace *trace);
 
 /* The Nth event (from 0) of this phase and category whose name begins with NAME; NULL for any. NULL: there is none. */

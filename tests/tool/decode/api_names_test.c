@@ -43,12 +43,30 @@ static void test_other_ids_have_none(void **state)
     assert_null(api_name(EVENT_API_DRIVER, UINT32_MAX));
 }
 
+static void test_what_calls_start_is_told_by_their_names(void **state)
+{
+    (void)state;
+#define STARTS(domain, name) api_sorts(EVENT_API_##domain, CUPTI_##domain##_TRACE_CBID_##name)
+    assert_int_equal(STARTS(RUNTIME, cudaLaunchKernel_ptsz_v7000), LAUNCH_KERNELS);
+    assert_int_equal(STARTS(DRIVER, cuLaunchCooperativeKernel), LAUNCH_KERNELS);
+    assert_int_equal(STARTS(DRIVER, cuLaunchHostFunc), 0);
+    assert_int_equal(STARTS(RUNTIME, cudaMemcpy2DAsync_v3020), LAUNCH_COPIES);
+    assert_int_equal(STARTS(DRIVER, cuMemcpyHtoDAsync_v2), LAUNCH_COPIES);
+    assert_int_equal(STARTS(DRIVER, cuMemsetD2D8_v2), LAUNCH_SETS);
+    assert_int_equal(STARTS(RUNTIME, cudaGraphLaunch_v10000), LAUNCH_ANYTHING);
+    assert_int_equal(STARTS(RUNTIME, cudaGraphInstantiate_v10000), 0);
+    assert_int_equal(STARTS(DRIVER, cuEventRecordWithFlags), LAUNCH_CUDA_EVENTS);
+    assert_int_equal(STARTS(RUNTIME, cudaMalloc_v3020), 0);
+    assert_int_equal(api_sorts(EVENT_API_DRIVER, UINT32_MAX), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_names_that_analysers_look_for_come_out_exactly),
         cmocka_unit_test(test_every_id_of_the_headers_has_a_name),
         cmocka_unit_test(test_other_ids_have_none),
+        cmocka_unit_test(test_what_calls_start_is_told_by_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "tests/unit.h"
 
 #include <cupti_activity.h>
+#include <cupti_activity_deprecated.h>
 
 #include "tool/decode/cupti.h"
 
@@ -22,6 +23,37 @@ static void test_sizes_that_the_spool_does_not_tell_are_those_of_its_version(voi
         assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_RUNTIME], seen[i].api);
         assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_DRIVER], seen[i].api);
         assert_int_equal(sizes[0], 0);
+    }
+}
+
+static void test_records_of_memory_grew_with_12_6_and_those_of_pools_with_13_0(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t version;
+        uint16_t memory, pool;
+    } known[] = {{18, 120, 72}, {22, 120, 72}, {24, 128, 72}, {28, 128, 72}, {130000, 128, 80}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        struct spool_header header = {.cupti_version = known[i].version};
+        uint16_t sizes[SPOOL_CUPTI_KINDS];
+        cupti_record_sizes(sizes, &header);
+        assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_MEMORY2], known[i].memory);
+        assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_MEMORY_POOL], known[i].pool);
+    }
+}
+
+static void test_records_of_the_jit_compiler_grew_with_12_4(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t version;
+        uint16_t bytes;
+    } known[] = {{19, 64}, {21, 64}, {22, 72}, {28, 72}, {130001, 72}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        struct spool_header header = {.cupti_version = known[i].version};
+        uint16_t sizes[SPOOL_CUPTI_KINDS];
+        cupti_record_sizes(sizes, &header);
+        assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_JIT], known[i].bytes);
     }
 }
 
@@ -63,6 +95,36 @@ static void test_fields_beyond_a_short_record_are_zero_and_not_read(void **state
     free(exact);
 }
 
+static void test_jit_operations_of_either_size(void **state)
+{
+    (void)state;
+    CUpti_ActivityJit2 jit = {.kind = CUPTI_ACTIVITY_KIND_JIT,
+                              .jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN,
+                              .jitOperationType = CUPTI_ACTIVITY_JIT_OPERATION_COMPILE,
+                              .start = 10,
+                              .end = 20,
+                              .correlationId = 7,
+                              .jitOperationCorrelationId = 8,
+                              .cacheSize = 9,
+                              .threadId = 55};
+    void *exact = malloc(sizeof(CUpti_ActivityJit));
+    struct event event;
+    decode(&event, &jit, CUPTI_ACTIVITY_KIND_JIT, sizeof(jit));
+    assert_int_equal(event.type, EVENT_JIT);
+    assert_true(event.start == 10 && event.end == 20 && event.correlation == 7 && event.thread == 55);
+    assert_true(event.jit.group == 8 && event.jit.cache_bytes == 9);
+    assert_int_equal(event.jit.operation, EVENT_JIT_COMPILE);
+    assert_int_equal(event.jit.entry, EVENT_JIT_FROM_PTX);
+    jit.jitOperationType = (CUpti_ActivityJitOperationType)77;
+    jit.jitEntryType = (CUpti_ActivityJitEntryType)-1;
+    memcpy(exact, &jit, sizeof(CUpti_ActivityJit));
+    decode(&event, exact, CUPTI_ACTIVITY_KIND_JIT, sizeof(CUpti_ActivityJit));
+    assert_true(event.jit.group == 8 && event.jit.cache_bytes == 9 && event.thread == 0);
+    assert_int_equal(event.jit.operation, EVENT_JIT_UNKNOWN);
+    assert_int_equal(event.jit.entry, EVENT_JIT_FROM_UNKNOWN);
+    free(exact);
+}
+
 static void test_no_record_is_read_beyond_its_bytes(void **state)
 {
     (void)state;
@@ -101,7 +163,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_that_the_spool_does_not_tell_are_those_of_its_version),
         cmocka_unit_test(test_sizes_that_the_spool_tells_count_more_unless_impossible),
+        cmocka_unit_test(test_records_of_memory_grew_with_12_6_and_those_of_pools_with_13_0),
         cmocka_unit_test(test_fields_beyond_a_short_record_are_zero_and_not_read),
+        cmocka_unit_test(test_records_of_the_jit_compiler_grew_with_12_4),
+        cmocka_unit_test(test_jit_operations_of_either_size),
         cmocka_unit_test(test_no_record_is_read_beyond_its_bytes),
         cmocka_unit_test(test_a_record_too_short_for_its_kind_tells_nothing),
         cmocka_unit_test(test_no_stream_is_the_same_number_for_all),

@@ -125,6 +125,31 @@ static void test_random_slices_never_break_the_rule(void **state)
     }
 }
 
+struct owned {
+    uint64_t start, end;
+    uint32_t owner, lane;
+};
+
+static void test_within_slices_lie_only_those_of_their_owner(void **state)
+{
+    (void)state;
+    static const struct owned spans[] = {
+        {10, 100, 1, 0},  {20, 30, 1, 0},   {25, 28, 1, 0},   {40, 50, 2, 1},   {40, 50, 1, 0},
+        {45, 60, 1, 2},   {70, 90, 2, 1},   {75, 80, 2, 1},   {75, 80, 3, 2},   {90, 95, 2, 1},
+        {200, 300, 1, 0}, {210, 400, 2, 1}, {320, 330, 2, 1}, {320, 330, 3, 0},
+    };
+    struct lanes lanes;
+    lanes_init(&lanes, LANES_OWN);
+    lanes_must_collect(&lanes);
+    for (size_t i = sizeof(spans) / sizeof(*spans); i-- > 0;)
+        assert_int_equal(lanes_collect_own(&lanes, spans[i].start, spans[i].end, spans[i].owner), 0);
+    assert_int_equal(lanes_assign(&lanes), 0);
+    assert_int_equal(lanes.count, 3);
+    for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++)
+        assert_int_equal(lanes_take_own(&lanes, spans[i].start, spans[i].end, spans[i].owner), spans[i].lane);
+    lanes_release(&lanes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_equal_work_gets_a_lane_each_and_equal_calls_share_one),
         cmocka_unit_test(test_disorder_alone_makes_no_lanes),
         cmocka_unit_test(test_random_slices_never_break_the_rule),
+        cmocka_unit_test(test_within_slices_lie_only_those_of_their_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

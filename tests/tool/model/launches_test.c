@@ -89,6 +89,25 @@ static void test_ids_beyond_32_bits_are_not_given(void **state)
     launches_release(&launches);
 }
 
+static void test_work_is_a_plugins_when_no_shown_call_starts_such_work(void **state)
+{
+    (void)state;
+    struct launches launches = {0};
+    struct event plugins = {.type = EVENT_API, .correlation = 1};
+    assert_int_equal(launches_aside(&launches, &plugins), 0);
+    assert_true(launch_is_aside(launches_get(&launches, 1), EVENT_KERNEL));
+    call(&launches, 1, EVENT_API_RUNTIME, 10);
+    assert_true(launch_is_aside(launches_get(&launches, 1), EVENT_KERNEL));
+    assert_int_equal(launches_starts(&launches, 1, LAUNCH_KERNELS), 0);
+    assert_int_equal(launches_starts(&launches, 1, LAUNCH_SETS), 0);
+    assert_false(launch_is_aside(launches_get(&launches, 1), EVENT_KERNEL));
+    assert_false(launch_is_aside(launches_get(&launches, 1), EVENT_MEMSET));
+    assert_true(launch_is_aside(launches_get(&launches, 1), EVENT_MEMCPY));
+    call(&launches, 2, EVENT_API_RUNTIME, 20); /* no plugin's call: all is the program's */
+    assert_false(launch_is_aside(launches_get(&launches, 2), EVENT_MEMCPY));
+    launches_release(&launches);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +116,7 @@ int main(void)
         cmocka_unit_test(test_ids_far_apart_are_kept_apart),
         cmocka_unit_test(test_arrow_ids_are_unique_and_begin_with_the_correlation),
         cmocka_unit_test(test_ids_beyond_32_bits_are_not_given),
+        cmocka_unit_test(test_work_is_a_plugins_when_no_shown_call_starts_such_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,31 @@ static void arguments_of_wrong_types_are_passed_over(void **state)
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":[1]}", &event), PARSE_DONE);
 }
 
+static void a_range_that_the_program_put_into_a_stream_is_told_by_its_argument(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args;
+        enum event_category category;
+    } cases[] = {
+        {"{\"from\": \"gputrace_device_range\", \"range\": 3}", EVENT_DEVICE_RANGE},
+        {"{\"from\": \"elsewhere\"}", EVENT_GPU_RANGE},
+        {"{\"from\": 3}", EVENT_GPU_RANGE},
+        {"[\"from\"]", EVENT_GPU_RANGE},
+        {"{}", EVENT_GPU_RANGE},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char text[256];
+        struct trace_event event;
+        snprintf(
+            text, sizeof(text),
+            "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"n\", \"ts\": 1, \"dur\": 1, \"args\": %s}",
+            cases[i].args);
+        assert_int_equal(parse(text, &event), PARSE_DONE);
+        assert_int_equal(event.category, cases[i].category);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +169,7 @@ int main(void)
         cmocka_unit_test(what_is_no_event_is_told),
         cmocka_unit_test(what_is_not_json_is_told_with_its_place),
         cmocka_unit_test(arguments_of_wrong_types_are_passed_over),
+        cmocka_unit_test(a_range_that_the_program_put_into_a_stream_is_told_by_its_argument),
     };
     return cmocka_run_group_tests(tests, NULL, release);
 }

@@ -7,22 +7,41 @@
 
 /* Tests run at the top of the project. */
 #define SMALL "tests/data/report/small.json"
+#define COMPILATION "tests/data/report/compilation.json"
+#define MEMORY "tests/data/report/memory.json"
+#define PYTORCH "tests/data/report/pytorch-memory.json"
 
 static const char *folder;
 static char path[300];
-static char small[32 * 1024];
-static size_t small_size;
+
+/* What the tests change. */
+struct sample {
+    char bytes[32 * 1024];
+    size_t size;
+};
+static struct sample small, compilation, memory, pytorch;
+static const struct sample *const samples[] = {&small, &compilation, &memory, &pytorch};
+#define SAMPLES (sizeof(samples) / sizeof(*samples))
+
+static void read_sample(const char *name, struct sample *sample)
+{
+    int fd = open(name, O_RDONLY);
+    ssize_t size = fd < 0 ? -1 : read(fd, sample->bytes, sizeof(sample->bytes));
+    assert_true(size > 0 && (size_t)size < sizeof(sample->bytes));
+    sample->size = (size_t)size;
+    close(fd);
+}
 
 static int begin(void **state)
 {
     (void)state;
     folder = unit_directory();
     snprintf(path, sizeof(path), "%s/trace.json", folder);
-    int fd = open(SMALL, O_RDONLY);
-    ssize_t size = fd < 0 ? -1 : read(fd, small, sizeof(small));
-    assert_true(size > 0 && (size_t)size < sizeof(small));
-    small_size = (size_t)size;
-    return close(fd);
+    read_sample(SMALL, &small);
+    read_sample(COMPILATION, &compilation);
+    read_sample(MEMORY, &memory);
+    read_sample(PYTORCH, &pytorch);
+    return 0;
 }
 
 static int end(void **state)
@@ -59,7 +78,7 @@ static void every_format_reports_the_small_trace(void **state)
     for (int format = REPORT_TABLE; format <= REPORT_MARKDOWN; format++) {
         struct report_options options = {.format = (enum report_format)format};
         size_t length;
-        assert_int_equal(report_bytes(small, small_size, &options, &length), 0);
+        assert_int_equal(report_bytes(small.bytes, small.size, &options, &length), 0);
         assert_true(length > 3000);
     }
 }
@@ -68,9 +87,9 @@ static void a_trace_cut_anywhere_is_refused(void **state)
 {
     (void)state;
     struct report_options options = {0};
-    for (size_t size = 0; size < small_size - 3; size += 7) {
+    for (size_t size = 0; size < small.size - 3; size += 7) {
         size_t length;
-        assert_int_equal(report_bytes(small, size, &options, &length), -1);
+        assert_int_equal(report_bytes(small.bytes, size, &options, &length), -1);
         assert_int_equal(length, 0);
     }
 }
@@ -97,22 +116,24 @@ static void strange_values_do_no_harm(void **state)
                                          "4294967295",
                                          "\"\\u0000\"",
                                          "\"\\ud800\""};
-    struct report_options options = {.by_grid = true, .names = REPORT_NAMES_SHORT};
+    struct report_options options = {.by_grid = true, .names = REPORT_NAMES_SHORT, .snapshot = 450000};
     unsigned seed = 3;
-    for (int round = 0; round < 1500; round++) {
-        char text[sizeof(small) + 64];
+    for (int round = 0; round < 2000; round++) {
+        const struct sample *sample = samples[(size_t)round % SAMPLES];
+        char text[sizeof(sample->bytes) + 64];
         seed = seed * 1664525 + 1013904223;
         /* from after some ':' to the next ',' or '}' */
-        size_t at = (seed >> 8) % small_size;
-        const char *colon = memchr(small + at, ':', small_size - at);
+        size_t at = (seed >> 8) % sample->size;
+        const char *colon = memchr(sample->bytes + at, ':', sample->size - at);
         if (!colon)
             continue;
-        size_t start = (size_t)(colon - small) + 1, rest = start + strcspn(small + start, ",}]\n");
+        size_t start = (size_t)(colon - sample->bytes) + 1, rest = start + strcspn(sample->bytes + start, ",}]\n");
         const char *value = values[(seed >> 24) % (sizeof(values) / sizeof(*values))];
-        size_t size = (size_t)snprintf(text, sizeof(text), "%.*s%s%.*s", (int)start, small, value,
-                                       (int)(small_size - rest), small + rest);
+        size_t size = (size_t)snprintf(text, sizeof(text), "%.*s%s%.*s", (int)start, sample->bytes, value,
+                                       (int)(sample->size - rest), sample->bytes + rest);
         size_t length;
-        options.format = (enum report_format)(round % 4);
+        options.format = (enum report_format)(round / 4 % 4);
+        options.has_snapshot = round / 16 % 2;
         report_bytes(text, size, &options, &length);
     }
 }
@@ -121,16 +142,17 @@ static void random_bytes_do_no_harm(void **state)
 {
     (void)state;
     unsigned seed = 5;
-    for (int round = 0; round < 1500; round++) {
-        char text[sizeof(small)];
-        struct report_options options = {.format = (enum report_format)(round % 4), .top = (size_t)round % 3};
-        memcpy(text, small, small_size);
+    for (int round = 0; round < 2000; round++) {
+        const struct sample *sample = samples[(size_t)round % SAMPLES];
+        char text[sizeof(sample->bytes)];
+        struct report_options options = {.format = (enum report_format)(round / 4 % 4), .top = (size_t)round % 3};
+        memcpy(text, sample->bytes, sample->size);
         for (int change = 0; change <= round % 4; change++) {
             seed = seed * 1664525 + 1013904223;
-            text[(seed >> 8) % small_size] = (char)(seed >> 24);
+            text[(seed >> 8) % sample->size] = (char)(seed >> 24);
         }
         size_t length;
-        report_bytes(text, small_size, &options, &length);
+        report_bytes(text, sample->size, &options, &length);
     }
 }
 

@@ -132,6 +132,27 @@ static void test_own_records_that_lie_are_left_out_and_the_next_is_found(void **
     assert_int_equal(walk.damaged, 1);
 }
 
+static void test_every_type_of_record_is_known_and_none_is_read_beyond_its_size(void **state)
+{
+    (void)state;
+    static const uint32_t sizes_of[] = {0,
+#define SIZE(type, structure) sizeof(struct structure),
+                                        SPOOL_RECORD_TYPES(SIZE)
+#undef SIZE
+    };
+    for (uint16_t type = 1; type < SPOOL_RECORD_TYPE_COUNT; type++) {
+        for (uint32_t bytes = sizeof(struct spool_record); bytes <= sizes_of[type]; bytes += 8) {
+            struct spool_part part = part_of(bytes, SPOOL_DONE);
+            struct own_walk walk;
+            memset(data, 0, sizeof(data));
+            *(struct spool_record *)(void *)data = (struct spool_record){.type = type, .bytes = bytes};
+            own_walk_begin(&walk, &part);
+            assert_int_equal(own_walk_next(&walk), bytes == sizes_of[type]);
+            assert_int_equal(walk.damaged, bytes != sizes_of[type]);
+        }
+    }
+}
+
 static void test_a_size_that_leads_nowhere_ends_the_walk(void **state)
 {
     (void)state;
@@ -155,6 +176,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_record_that_is_cut_is_not_given, set_up),
         cmocka_unit_test_setup(test_own_records_are_given_with_their_text, set_up),
         cmocka_unit_test_setup(test_own_records_that_lie_are_left_out_and_the_next_is_found, set_up),
+        cmocka_unit_test_setup(test_every_type_of_record_is_known_and_none_is_read_beyond_its_size, set_up),
         cmocka_unit_test_setup(test_a_size_that_leads_nowhere_ends_the_walk, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,13 +118,17 @@ static void test_counters_ranges_and_rows(void **state)
                                 .id = 9};
     struct row_name row = {.row = {1, 2}, .name = "t\"", .label = "CPU", .sort_index = 4};
     writer.format->begin(&writer, 0);
+    struct counter real = {.name = name_passing("p: \"load\"", 9), .pid = 3, .time = 8, .real = true, .value = -0.25};
     writer.format->counter(&writer, &counter);
+    writer.format->counter(&writer, &real);
     writer.format->async(&writer, &slice);
     writer.format->process(&writer, &row);
     writer.format->thread(&writer, &row);
     const char *text = finished();
     assert_contains(
         text, "{\"ph\":\"C\",\"name\":\"Memory in use: Device\",\"pid\":0,\"ts\":0.007,\"args\":{\"bytes\":12}},\n");
+    assert_contains(text,
+                    "{\"ph\":\"C\",\"name\":\"p: \\\"load\\\"\",\"pid\":3,\"ts\":0.008,\"args\":{\"value\":-0.25}},\n");
     assert_contains(
         text, "{\"ph\":\"b\",\"cat\":\"user_annotation\",\"name\":\"r\",\"id\":9,\"pid\":1,\"tid\":2,\"ts\":0.001},\n");
     assert_contains(
@@ -134,7 +138,20 @@ static void test_counters_ranges_and_rows(void **state)
     assert_contains(text, "\"args\":{\"labels\":\"CPU\"}}");
     assert_contains(text,
                     "\"name\":\"thread_sort_index\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"args\":{\"sort_index\":4}}");
-    assert_int_equal(writer.events, 2);
+    assert_int_equal(writer.events, 3);
+}
+
+static void test_true_and_false(void **state)
+{
+    (void)state;
+    struct args args = {0};
+    args_add(&args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
+    args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    struct slice slice = {.category = CATEGORY_COMPILATION, .name = name_passing("JIT compile", 11), .args = &args};
+    writer.format->begin(&writer, 0);
+    writer.format->slice(&writer, &slice);
+    assert_contains(finished(), "\"cat\":\"compilation\",\"name\":\"JIT compile\"");
+    assert_contains(finished(), "\"args\":{\"cache hit\":false,\"open at end\":true}}");
 }
 
 static void test_long_names_and_texts_fit(void **state)
@@ -159,6 +176,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_that_json_lacks_are_texts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arrows_have_both_forms, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_ranges_and_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_true_and_false, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_names_and_texts_fit, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

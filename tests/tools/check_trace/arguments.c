@@ -57,6 +57,9 @@ static const struct argument {
                        {"correlation", KIND_COUNT},
                        {"device", KIND_COUNT},
                        {"context", KIND_COUNT}},
+    [CATEGORY_COMPILATION] = {{"thread", KIND_COUNT}},
+    [CATEGORY_PLUGIN] = {{"thread", KIND_COUNT}},
+    [CATEGORY_MEMORY] = {{"address", KIND_WORD}, {"kind", KIND_WORD}},
 };
 
 static bool is_size(const struct json *value)
@@ -127,6 +130,36 @@ static void check_sync(struct trace *trace, const struct json *args, const char 
     }
 }
 
+/* Phases, and within them what the just-in-time compiler did. */
+static void check_compilation(struct trace *trace, const struct json *args, const char *name)
+{
+    static const char *const phases[] = {"Module load", "Lazy function load", "PTX compilation",
+                                         "Linking",     "Graph capture",      "Graph instantiation"};
+    static const struct {
+        const char *name;
+        int hit; /* 1 true, 0 false, -1 neither is told */
+    } operations[] = {{"JIT compile", 0}, {"JIT cache load", 1}, {"JIT cache store", -1}};
+    const struct json *trigger = json_member(args, "trigger"), *hit = json_member(args, "cache hit");
+    for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
+        int64_t number;
+        if (strcmp(phases[i], name) != 0)
+            continue;
+        if (!trigger || strcmp(trigger->text, name) != 0 || !json_member(args, "function") ||
+            !json_integer(json_member(args, "phase"), &number) || number < 1)
+            problem(trace, trace->events, "arguments", "a phase without its trigger, function and number");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+        if (strcmp(operations[i].name, name) != 0)
+            continue;
+        int told = !hit ? -1 : hit->type == JSON_TRUE ? 1 : hit->type == JSON_FALSE ? 0 : 2;
+        if (told != operations[i].hit)
+            problem(trace, trace->events, "arguments", "\"cache hit\" does not go with its name");
+        return;
+    }
+    problem(trace, trace->events, "arguments", "a slice of compilation of an unknown name");
+}
+
 void trace_arguments(struct trace *trace, const struct json *event, enum category category)
 {
     const struct json *args = json_member(event, "args"), *name = json_member(event, "name");
@@ -146,4 +179,6 @@ void trace_arguments(struct trace *trace, const struct json *event, enum categor
         check_api_name(trace, name->text);
     if (category == CATEGORY_SYNC && name)
         check_sync(trace, args, name->text);
+    if (category == CATEGORY_COMPILATION && name)
+        check_compilation(trace, args, name->text);
 }

@@ -19,6 +19,9 @@ static const char *const categories[CATEGORY_COUNT] = {
     [CATEGORY_SYNC] = "cuda_sync",
     [CATEGORY_ANNOTATION] = "user_annotation",
     [CATEGORY_GPU_ANNOTATION] = "gpu_user_annotation",
+    [CATEGORY_COMPILATION] = "compilation",
+    [CATEGORY_PLUGIN] = "plugin",
+    [CATEGORY_MEMORY] = "memory",
 };
 
 enum category category_of(const char *cat)
@@ -186,6 +189,16 @@ static void see_instant(struct trace *trace, const struct json *event, char phas
     const struct json *cat = json_member(event, "cat");
     if (cat && category_of(cat->text) == CATEGORY_ANNOTATION)
         tally_nvtx(trace, event, "mark", "marks");
+    if (cat && category_of(cat->text) == CATEGORY_MEMORY)
+        trace_memory_event(trace, event);
+    if (cat && strcmp(cat->text, "nvtx_memory") == 0)
+        tally_nvtx_memory(trace, event);
+    if (cat && strcmp(cat->text, "cuda_event") == 0)
+        tally_event_name(trace, event, "cuda_event_name", "cuda-event");
+    if (cat && category_of(cat->text) == CATEGORY_PLUGIN) {
+        trace_arguments(trace, event, CATEGORY_PLUGIN);
+        tally_plugin(trace, event, "instant");
+    }
 }
 
 static void see_counter(struct trace *trace, const struct json *event, char phase)

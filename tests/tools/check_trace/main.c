@@ -93,12 +93,14 @@ void trace_read(struct trace *trace, struct json_reader *reader)
 
 void trace_release(struct trace *trace)
 {
-    struct names *const all[] = {&trace->texts,    &trace->rows,         &trace->named_pids,   &trace->named_rows,
-                                 &trace->titles,   &trace->used_streams, &trace->used_devices, &trace->used_pids,
-                                 &trace->api_rows, &trace->row_streams,  &trace->keys,         &trace->rules};
+    struct names *const all[] = {&trace->texts,     &trace->rows,         &trace->named_pids,   &trace->named_rows,
+                                 &trace->titles,    &trace->used_streams, &trace->used_devices, &trace->used_pids,
+                                 &trace->api_rows,  &trace->row_streams,  &trace->keys,         &trace->rules,
+                                 &trace->addresses, &trace->stacks,       &trace->stated};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         names_release(all[i]);
     free(trace->counts);
+    free(trace->places);
     free(trace->broken);
     free(trace->slices);
     free(trace->arrows);
@@ -108,14 +110,31 @@ void trace_release(struct trace *trace)
 
 static int usage(FILE *out)
 {
-    fprintf(out, "usage: check_trace [--kineto] [--strict] [--expect FILE] [--quiet] TRACE.json[.gz]\n"
-                 "\n"
-                 "  --kineto       a trace of Kineto's: only what its traces keep\n"
-                 "  --strict       nothing may be lost, and an arrow must lead to all work of the GPU\n"
-                 "  --expect FILE  compare with the lines of FILE that begin with \"expect\"\n"
-                 "  --quiet        do not print the counts\n"
-                 "\n"
-                 "Exit status: 0 all is well, 1 a rule is broken, 2 wrong usage.\n");
+    fprintf(out,
+            "usage: check_trace [--kineto] [--strict] [--expect FILE] [--quiet] TRACE.json[.gz]\n"
+            "\n"
+            "  --kineto       a trace of Kineto's: only what its traces keep\n"
+            "  --strict       nothing may be lost, and an arrow must lead to all work of the GPU\n"
+            "  --expect FILE  compare with the lines of FILE that begin with \"expect\"\n"
+            "  --quiet        do not print the counts\n"
+            "\n"
+            "A line is: expect WHAT COUNT [bytes BYTES]. COUNT is N, N.. or N..M. WHAT is one of the counts that are\n"
+            "printed, among them:\n"
+            "  kernel NAME, kernels, memcpy DIRECTION, memcpys, memset, graphs, arrows\n"
+            "  api NAME, failure NAME, sync \"NAME\"\n"
+            "  nvtx push|start|mark|gpu \"MESSAGE\", pushes, starts, marks\n"
+            "  open \"MESSAGE\"           ranges that did not end, also among those above\n"
+            "  resource TYPE \"NAME\", destroyed TYPE \"NAME\", cuda-event \"NAME\", wait-on \"NAME\"\n"
+            "  loss NAME                 losses that --strict then allows\n"
+            "  device-range \"MESSAGE\"   ranges that the program put into streams; device-ranges\n"
+            "  compilation \"NAME\"       slices of the row \"compilation\": \"PTX compilation\", \"JIT compile\"\n"
+            "  plugin slice \"NAME\"      slices that plugins added\n"
+            "  plugin instant \"NAME\"    instants that they added\n"
+            "  row \"NAME\", streams, devices, threads, processes\n"
+            "  leak KIND, double-free, unknown-free, failed-allocation KIND\n"
+            "  memory KIND allocations N bytes BYTES releases N peak BYTES end BYTES\n"
+            "\n"
+            "Exit status: 0 all is well, 1 a rule is broken, 2 wrong usage.\n");
     return 2;
 }
 
@@ -131,6 +150,7 @@ static int check(struct trace *trace, const char *statement, bool quiet)
     input_close(&input);
     if (statement && trace_statement(trace, statement) != 0)
         return 1;
+    trace_losses(trace);
     if (!quiet)
         tally_print(trace);
     for (uint32_t i = 0; i < trace->rules.count; i++)

@@ -50,7 +50,7 @@ static void check_rank(struct trace *trace, const struct json *info)
         problem(trace, 0, "metadata", "no blank after \"rank\":, which HTA needs");
 }
 
-/* Every number in `losses` must be 0 where nothing may be lost. */
+/* Every number in `losses` must be 0 where nothing may be lost: see trace_losses(). */
 static void check_losses(struct trace *trace, const struct json *losses)
 {
     if (!losses || losses->type != JSON_OBJECT || !losses->first) {
@@ -61,8 +61,51 @@ static void check_losses(struct trace *trace, const struct json *losses)
         int64_t count;
         if (!json_integer(loss, &count) || count < 0)
             problem(trace, 0, "metadata", "the loss \"%s\" is no count", loss->key);
-        else if (count > 0 && trace->strict)
-            problem(trace, 0, "losses", "%s: %" PRId64, loss->key, count);
+        else if (count > 0)
+            tally_count(trace, (uint64_t)count, "loss %s", loss->key);
+    }
+}
+
+void trace_losses(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->keys.count && trace->strict; i++) {
+        const char *key = names_get(&trace->keys, i);
+        if (strncmp(key, "loss ", 5) == 0 && names_find(&trace->stated, key, strlen(key)) == NAMES_NONE)
+            problem(trace, 0, "losses", "%s: %" PRIu64, key + 5, tally_of(trace, key)->events);
+    }
+}
+
+/* A line of a plugin's: its text, and the frames of its stack, if it has one. */
+static bool is_line(const struct json *line)
+{
+    const struct json *text = json_member(line, "text"), *stack = json_member(line, "stack");
+    if (!text || text->type != JSON_STRING || (stack && (stack->type != JSON_ARRAY || !stack->first)))
+        return false;
+    for (const struct json *frame = stack ? stack->first : NULL; frame; frame = frame->next) {
+        const struct json *address = json_member(frame, "address");
+        if (!address || address->type != JSON_STRING || strncmp(address->text, "0x", 2) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Traces without any need not have the key. */
+static void check_plugins(struct trace *trace, const struct json *plugins)
+{
+    static const char *const numbers[] = {"pid", "calls", "time_ns"};
+    if (plugins && plugins->type != JSON_ARRAY)
+        problem(trace, 0, "metadata", "\"plugins\" is no array");
+    for (const struct json *plugin = plugins ? plugins->first : NULL; plugin; plugin = plugin->next) {
+        const struct json *name = json_member(plugin, "name"), *lines = json_member(plugin, "lines");
+        int64_t number;
+        if (!name || name->type != JSON_STRING || !lines || lines->type != JSON_ARRAY)
+            problem(trace, 0, "metadata", "a plugin without \"name\" and \"lines\"");
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+            if (!json_integer(json_member(plugin, numbers[i]), &number) || number < 0)
+                problem(trace, 0, "metadata", "a plugin has no integer \"%s\"", numbers[i]);
+        for (const struct json *line = lines ? lines->first : NULL; line; line = line->next)
+            if (!is_line(line))
+                problem(trace, 0, "metadata", "a plugin's line without text, or whose stack has no addresses");
     }
 }
 
@@ -78,8 +121,12 @@ void trace_metadata(struct trace *trace, const struct json *member)
         return;
     if (strcmp(member->key, "distributedInfo") == 0)
         check_rank(trace, member);
-    if (strcmp(member->key, "gputrace") == 0)
+    if (strcmp(member->key, "gputrace") == 0) {
         check_losses(trace, json_member(member, "losses"));
+        check_plugins(trace, json_member(member, "plugins"));
+        trace_nvtx_resources(trace, json_member(member, "nvtx_resources"));
+        trace_stacks(trace, json_member(member, "frames"), json_member(member, "stacks"));
+    }
 }
 
 static bool is_needed(const struct trace *trace, enum needed needed)

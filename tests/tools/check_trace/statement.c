@@ -128,12 +128,16 @@ static bool check_line(struct trace *trace, char *line)
     struct wanted wanted;
     if (strncmp(line, "memory ", 7) == 0)
         return compare_memory(trace, line + 7);
+    if (strncmp(line, "counter ", 8) == 0)
+        return trace_counter(trace, line + 8);
     if (!parse_wanted(line, &wanted))
         return false;
     if (strncmp(line, "row \"", 5) == 0) {
         struct count found = count_rows(trace, line + 4);
         compare(trace, line, &wanted, &found);
     } else {
+        if (strncmp(line, "loss ", 5) == 0)
+            names_put(&trace->stated, line, strlen(line));
         compare(trace, line, &wanted, tally_of(trace, line));
     }
     return true;

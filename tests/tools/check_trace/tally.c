@@ -33,6 +33,16 @@ void tally(struct trace *trace, uint64_t bytes, const char *format, ...)
     count->bytes += bytes;
 }
 
+void tally_count(struct trace *trace, uint64_t events, const char *format, ...)
+{
+    char key[KEY_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(key, sizeof(key), format, args);
+    va_end(args);
+    count_of(trace, key)->events += events;
+}
+
 const struct count *tally_of(const struct trace *trace, const char *key)
 {
     static const struct count none;
@@ -77,6 +87,16 @@ static void tally_copy(struct trace *trace, const char *name, const struct json 
     tally(trace, 0, "memcpys");
 }
 
+/* A range that the program put into the stream, or one of NVTX's that is shown there. */
+static void tally_gpu_range(struct trace *trace, const char *name, const struct json *args)
+{
+    const struct json *from = json_member(args, "from");
+    bool device = from && from->type == JSON_STRING && strcmp(from->text, "gputrace_device_range") == 0;
+    tally(trace, 0, device ? "device-range \"%s\"" : "nvtx gpu \"%s\"", name);
+    if (device)
+        tally(trace, 0, "device-ranges");
+}
+
 void tally_slice(struct trace *trace, const struct json *event, enum category category)
 {
     const struct json *args = json_member(event, "args"), *named = json_member(event, "name");
@@ -92,9 +112,14 @@ void tally_slice(struct trace *trace, const struct json *event, enum category ca
         if (json_member(args, "return value"))
             tally(trace, 0, "failure %s", name);
         break;
-    case CATEGORY_SYNC: tally(trace, 0, "sync \"%s\"", name); break;
+    case CATEGORY_SYNC:
+        tally(trace, 0, "sync \"%s\"", name);
+        tally_event_name(trace, event, "wait_on_cuda_event_name", "wait-on");
+        break;
     case CATEGORY_ANNOTATION: tally_nvtx(trace, event, "push", "pushes"); break;
-    case CATEGORY_GPU_ANNOTATION: tally(trace, 0, "nvtx gpu \"%s\"", name); break;
+    case CATEGORY_GPU_ANNOTATION: tally_gpu_range(trace, name, args); break;
+    case CATEGORY_COMPILATION: tally(trace, 0, "compilation \"%s\"", name); break;
+    case CATEGORY_PLUGIN: tally_plugin(trace, event, "slice"); break;
     default: break;
     }
 }
@@ -127,7 +152,31 @@ static void put_number(char *out, size_t room, const char *text)
     }
 }
 
-/* WHAT "message" domain "…" category "…" color "…" payload N, of these what the event has. */
+void tally_number_words(char *out, size_t room, const char *text)
+{
+    put_number(out, room, text);
+}
+
+void tally_quote(char *out, size_t room, const char *text)
+{
+    put_quoted(out, 0, room, text);
+}
+
+static bool is_true(const struct json *args, const char *key)
+{
+    const struct json *value = json_member(args, key);
+    return value && value->type == JSON_TRUE;
+}
+
+/* WHAT "NAME" */
+static void tally_plain(struct trace *trace, const char *what, const struct json *name)
+{
+    char quoted[KEY_MAX];
+    put_quoted(quoted, 0, sizeof(quoted), name ? name->text : "");
+    tally(trace, 0, "%s %s", what, quoted);
+}
+
+/* WHAT "message" domain "…" category "…" color "…" payload N failed, of these what the event has. */
 void tally_nvtx(struct trace *trace, const struct json *event, const char *what, const char *total)
 {
     static const char *const attributes[] = {"domain", "category", "color", "payload"};
@@ -136,7 +185,7 @@ void tally_nvtx(struct trace *trace, const struct json *event, const char *what,
     size_t at = put_quoted(key, 0, sizeof(key), name ? name->text : "");
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         const struct json *value = json_member(args, attributes[i]);
-        if (!value)
+        if (!value || value->type == JSON_OBJECT || value->type == JSON_ARRAY || value->type == JSON_NULL)
             continue;
         int length = snprintf(key + at, sizeof(key) - at, " %s ", attributes[i]);
         at = at + (size_t)length < sizeof(key) ? at + (size_t)length : sizeof(key) - 1;
@@ -146,8 +195,21 @@ void tally_nvtx(struct trace *trace, const struct json *event, const char *what,
             put_number(key + at, sizeof(key) - at, value->text);
         at += strlen(key + at);
     }
+    if (is_true(args, "failed") && at + sizeof(" failed") <= sizeof(key))
+        strcpy(key + at, " failed");
+    if (is_true(args, "open at end"))
+        tally_plain(trace, "open", name);
+    tally_payload(trace, args, what, name);
     tally(trace, 0, "nvtx %s %s", what, key);
     tally(trace, 0, "%s", total);
+}
+
+void tally_plugin(struct trace *trace, const struct json *event, const char *what)
+{
+    char quoted[KEY_MAX];
+    const struct json *name = json_member(event, "name");
+    put_quoted(quoted, 0, sizeof(quoted), name ? name->text : "");
+    tally(trace, 0, "plugin %s %s", what, quoted);
 }
 
 /* Processes are counted by the pids of threads that called CUDA or NVTX: GPUs have pids here as well. */
@@ -170,6 +232,7 @@ static uint64_t count_processes(const struct trace *trace)
 void tally_end(struct trace *trace)
 {
     uint64_t arrows = 0;
+    trace_memory_end(trace);
     for (size_t i = 0; i < trace->slices_count; i++)
         arrows += trace->slices[i].has_arrow;
     tally_number(trace, "arrows", arrows);

@@ -3,8 +3,8 @@
  *
  * Rules that one event can break are checked as it is read (event.c, arguments.c). Rules about several events are
  * checked at the end: rows.c (nesting, arrows), pairs.c (asynchronous ranges, counters, names of rows), metadata.c
- * (what stands before the events). tally.c counts what happened, statement.c compares the counts with a program's
- * statement.
+ * (what stands before the events), allocations.c (what is allocated and freed). tally.c counts what happened,
+ * statement.c compares the counts with a program's statement.
  */
 #ifndef CHECK_TRACE_TRACE_H
 #define CHECK_TRACE_TRACE_H
@@ -27,6 +27,9 @@ enum category {
     CATEGORY_SYNC,
     CATEGORY_ANNOTATION,
     CATEGORY_GPU_ANNOTATION,
+    CATEGORY_COMPILATION,
+    CATEGORY_PLUGIN,
+    CATEGORY_MEMORY,
     CATEGORY_COUNT
 };
 enum category category_of(const char *cat);
@@ -80,6 +83,12 @@ struct count {
     uint64_t events, bytes;
 };
 
+/* What is allocated at an address. */
+struct place {
+    uint64_t live, bytes;
+    uint32_t kind; /* number in trace.texts */
+};
+
 struct trace {
     const char *path;
     bool kineto, strict;
@@ -94,7 +103,12 @@ struct trace {
     struct names keys; /* what counts are of: "kernel add" */
     struct count *counts;
     size_t counts_room;
-    struct names rules; /* rules that were broken */
+    struct names addresses; /* "pid address" */
+    struct place *places;   /* of each of them */
+    size_t places_room;
+    struct names stacks; /* numbers of call stacks that the metadata tells */
+    struct names stated; /* losses that the statement tells: "loss in_flight" */
+    struct names rules;  /* rules that were broken */
     struct count *broken;
     size_t broken_room;
 #define TRACE_LIST(type, name) \
@@ -133,12 +147,42 @@ void trace_pairs(struct trace *trace);
 
 /* tally.c: adds to the count of a key, made with printf. */
 void tally(struct trace *trace, uint64_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void tally_count(struct trace *trace, uint64_t events, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const struct count *tally_of(const struct trace *trace, const char *key);
 void tally_slice(struct trace *trace, const struct json *event, enum category category);
 void tally_nvtx(struct trace *trace, const struct json *event, const char *what, const char *total);
+/* TEXT in quotes, as words of a statement are. */
+void tally_quote(char *out, size_t room, const char *text);
+/* A number in its shortest form. */
+void tally_number_words(char *out, size_t room, const char *text);
+/* payload.c: `nvtx WHAT "NAME" arg "PATH" VALUE` for each value in payloads; `nvtx memory "WORDS"` and its arguments.
+ */
+void tally_payload(struct trace *trace, const struct json *args, const char *what, const struct json *name);
+void tally_nvtx_memory(struct trace *trace, const struct json *event);
+/* `plugin WHAT "NAME"` */
+void tally_plugin(struct trace *trace, const struct json *event, const char *what);
 /* Counts that are known at the end alone. */
 void tally_end(struct trace *trace);
 void tally_print(const struct trace *trace);
+
+/* nvtx.c: "nvtx_resources" of the metadata (NULL: there are none); `WHAT "NAME"` of an event that has the ARGUMENT. */
+void trace_nvtx_resources(struct trace *trace, const struct json *resources);
+void tally_event_name(struct trace *trace, const struct json *event, const char *argument, const char *what);
+
+/* metadata.c: after the statement. What may not be lost is what it does not state. */
+void trace_losses(struct trace *trace);
+
+/* allocations.c: an instant of category "memory"; after the last; the metadata's call stacks (NULL: there are none). */
+void trace_memory_event(struct trace *trace, const struct json *event);
+void trace_memory_end(struct trace *trace);
+void trace_stacks(struct trace *trace, const struct json *frames, const struct json *stacks);
+
+/* counters.c: the line `"NAME" ["SERIES"] samples N last VALUE`. False when it cannot be understood. */
+struct counter_samples {
+    unsigned long count;
+    double last;
+};
+bool trace_counter(struct trace *trace, const char *line);
 
 /* memory.c: steps of the counters "Memory in use: KIND". */
 struct memory_steps {

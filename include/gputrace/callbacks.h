@@ -1,0 +1,715 @@
+/*
+ * callbacks.h: be called when a CUDA program does something.
+ *
+ * gputrace hears of events, streams, memory, launches, copies, graphs, modules, NVTX ranges and compilation, whichever
+ * of CUDA's many functions the program used, and calls whoever registered for that kind of thing, once for each
+ * operation. Two sorts of code register:
+ *
+ *   a plugin, a shared library that the user names: gputrace run --plugin ./mine.so[,key=value…] ./program
+ *
+ *       #include <gputrace/callbacks.h>
+ *
+ *       static void recorded(void *data, const struct gputrace_event_record *record)
+ *       {
+ *           if (record->call.result == 0)
+ *               ++*(unsigned long *)data;
+ *       }
+ *
+ *       static int start(const struct gputrace_host *host)
+ *       {
+ *           static unsigned long count;
+ *           return gputrace_event_record_register(host, recorded, &count) ? 0 : -1;
+ *       }
+ *       GPUTRACE_PLUGIN("mine", start);
+ *
+ *   the program itself, which asks gputrace_own_host() for its host and gets NULL when it does not run under gputrace.
+ *
+ * Everything is in this header: there is nothing to link, and no other header of CUDA's or gputrace's is needed.
+ *
+ * CALLBACKS. For each KIND of GPUTRACE_KINDS there are a struct gputrace_KIND with what happened, the type of its
+ * callbacks gputrace_KIND_fn, and gputrace_KIND_register(). A callback runs on the thread that did the thing, after it
+ * was done or failed and before the program goes on; callbacks of a kind run in the order in which they were
+ * registered. What it is given is valid during the call alone. The same function may be registered more than once, with
+ * the same or with different data, and is then called as often. Callbacks of one kind run at the same time on several
+ * threads.
+ *
+ * Registering and removing may be done at any time, from any thread, also from inside a callback; dispatch takes no
+ * lock. A callback that was removed is not called by operations that begin afterwards; on other threads a call that had
+ * begun may still be going on, and gputrace_synchronize() waits for those. A kind that nobody registered for costs
+ * nothing: CUPTI is not asked for it.
+ *
+ * A callback may call CUDA and NVTX. What it does there is neither traced nor told to callbacks. It must not throw, not
+ * leave by longjmp(), and not wait for another thread that calls CUDA. After an operation failed, `call.result` holds
+ * the CUresult: what failed was not done. Calls that the CUDA runtime refuses by itself, before it asks the driver, are
+ * not told here; the trace has them, as calls with an error.
+ *
+ * COMPILATION. A phase is a time in which CUDA prepares code: it loads a module, compiles PTX, links, loads a function
+ * at its first use, captures or instantiates a graph. Each is told when it starts and when it ends; and beside that
+ * `compilation_start` is told when the number of phases that are going on leaves zero, `compilation_end` when it is
+ * back at zero. These two never overlap: they are told under a lock, one after the other. A phase ends for certain: one
+ * whose end never comes is ended when its thread ends or its context is destroyed, and says so.
+ *
+ * VERSIONS. Structs grow at their end and new kinds come last, as long as GPUTRACE_CALLBACKS_VERSION stays. A plugin
+ * that was built for another version is not loaded, and the user is told.
+ *
+ * C99 and later, C++11 and later; GCC or Clang; Linux. See gputrace-callbacks(3).
+ */
+#ifndef GPUTRACE_CALLBACKS_H
+#define GPUTRACE_CALLBACKS_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPUTRACE_CALLBACKS_VERSION 1u
+
+/* CUDA's own types, as cuda.h declares them: CUcontext is struct CUctx_st *, and so on. */
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
+
+#define GPUTRACE_NO_DEVICE UINT32_MAX
+#define GPUTRACE_NO_STREAM UINT32_MAX
+
+/* The kinds, in groups. */
+#define GPUTRACE_KINDS(X)                                                                              \
+    X(event_creation)            /* cuEventCreate */                                                   \
+    X(event_deletion)            /* cuEventDestroy */                                                  \
+    X(event_record)              /* cuEventRecord, WithFlags */                                        \
+    X(event_wait)                /* a stream waits for an event: cuStreamWaitEvent */                  \
+    X(event_synchronization)     /* the thread waited for an event */                                  \
+    X(event_query)               /* the thread asked whether an event's work is done */                \
+    X(stream_creation)           /* the program made a stream */                                       \
+    X(stream_deletion)           /* a stream is about to go, also with its context */                  \
+    X(stream_synchronization)    /* the thread waited for a stream */                                  \
+    X(stream_query)              /* the thread asked whether a stream's work is done */                \
+    X(device_synchronization)    /* the thread waited for a device (context) */                        \
+    X(memory_allocation)         /* memory of any sort was allocated, or host memory registered */     \
+    X(memory_deallocation)       /* memory was freed, or host memory unregistered */                   \
+    X(memory_allocation_failure) /* memory was asked for in vain */                                    \
+    X(memory_mapping)            /* virtual addresses got memory: cuMemMap */                          \
+    X(memory_unmapping)          /* … and lost it: cuMemUnmap */                                     \
+    X(memory_access)             /* the program declared an access: gputrace_access() */               \
+    X(kernel_launch)             /* a kernel was launched */                                           \
+    X(memcpy)                    /* a copy was made or put into a stream */                            \
+    X(memset)                    /* memory was set, or that was put into a stream */                   \
+    X(host_function)             /* a function of the host was put into a stream */                    \
+    X(stream_value)              /* a stream waits for, or writes, a value in memory or a semaphore */ \
+    X(graph_capture_start)       /* a stream is captured from here */                                  \
+    X(graph_capture_end)         /* … to here */                                                     \
+    X(graph_instantiation)       /* a graph was made ready to launch */                                \
+    X(graph_launch)              /* a graph was launched */                                            \
+    X(module_load)               /* a module or library was loaded */                                  \
+    X(module_unload)             /* … and unloaded */                                                \
+    X(code_load)                 /* machine code of a module came into a context */                    \
+    X(context_creation)          /* a context was made */                                              \
+    X(context_deletion)          /* a context is about to go */                                        \
+    X(nvtx_push)                 /* NVTX: a range of this thread begins */                             \
+    X(nvtx_pop)                  /* … and ends */                                                    \
+    X(nvtx_start)                /* NVTX: a range of the process begins */                             \
+    X(nvtx_end)                  /* … and ends */                                                    \
+    X(nvtx_mark)                 /* NVTX: a moment */                                                  \
+    X(profiler)                  /* cuProfilerStart, cuProfilerStop */                                 \
+    X(compilation_start)         /* the first of the phases going on starts */                         \
+    X(compilation_end)           /* the last one has ended */                                          \
+    X(compilation_phase_start)   /* a phase starts */                                                  \
+    X(compilation_phase_end)     /* a phase has ended */                                               \
+    X(jit)                       /* CUPTI's record of a compilation of PTX, told a little later */     \
+    X(process_fork)              /* this process is a fork of the one that registered */               \
+    X(process_end)               /* the process exits: the last callback, not told when it is killed */
+
+enum gputrace_kind {
+#define GPUTRACE_KIND(name) GPUTRACE_KIND_##name,
+    GPUTRACE_KINDS(GPUTRACE_KIND)
+#undef GPUTRACE_KIND
+        GPUTRACE_KIND_COUNT
+};
+
+/* What every kind begins with. Times are nanoseconds of CLOCK_REALTIME, as in the trace. */
+struct gputrace_call {
+    uint64_t start;       /* the program called */
+    uint64_t end;         /* the function was done; of what has no duration, the same as start */
+    const char *function; /* of the driver or of NVTX that was called: "cuMemAlloc_v2"; lives for ever; NULL: none */
+    struct CUctx_st *context; /* CUcontext; NULL: none */
+    uint32_t context_id;      /* CUPTI's number of it, as in the trace; 0: none */
+    uint32_t device;          /* GPUTRACE_NO_DEVICE: none */
+    uint32_t correlation;     /* CUPTI's number of the call, as in the trace; 0: none */
+    uint32_t thread;          /* gettid() */
+    int32_t result;           /* CUresult: 0 done; else it failed */
+    uint32_t reserved;
+};
+
+/* --- events --- */
+
+struct gputrace_event_creation {
+    struct gputrace_call call;
+    struct CUevent_st *event; /* NULL when it failed */
+    uint32_t flags;           /* CU_EVENT_DISABLE_TIMING … */
+};
+
+struct gputrace_event_deletion {
+    struct gputrace_call call;
+    struct CUevent_st *event;
+};
+
+struct gputrace_event_record {
+    struct gputrace_call call;
+    struct CUevent_st *event;
+    struct CUstream_st *stream; /* as the program gave it: NULL or 1 is the legacy default stream, 2 the thread's own */
+    uint32_t flags;             /* CU_EVENT_RECORD_EXTERNAL … */
+    uint32_t whole_context;     /* 1: of all work of the context, not of a stream: cuCtxRecordEvent */
+};
+
+struct gputrace_event_wait {
+    struct gputrace_call call;
+    struct CUevent_st *event;
+    struct CUstream_st *stream;
+    uint32_t flags;
+    uint32_t whole_context; /* 1: all later work of the context waits: cuCtxWaitEvent */
+};
+
+struct gputrace_event_synchronization {
+    struct gputrace_call call;
+    struct CUevent_st *event;
+};
+
+/* `call.result` 0: all the event stood for is done; 600 (CUDA_ERROR_NOT_READY): not yet, which is no failure.
+ * cuEventElapsedTime that succeeds tells that both its events are done: it is told as a query of each. */
+struct gputrace_event_query {
+    struct gputrace_call call;
+    struct CUevent_st *event;
+};
+
+/* --- streams, devices, contexts --- */
+
+struct gputrace_stream_creation {
+    struct gputrace_call call;
+    struct CUstream_st *stream; /* NULL when it failed */
+    uint32_t stream_id;         /* CUPTI's number of it: the row in the trace; GPUTRACE_NO_STREAM: not known */
+    uint32_t flags;             /* CU_STREAM_NON_BLOCKING … */
+    int32_t priority;
+};
+
+struct gputrace_stream_deletion {
+    struct gputrace_call call; /* function NULL: it goes with its context */
+    struct CUstream_st *stream;
+    uint32_t stream_id;
+};
+
+struct gputrace_stream_synchronization {
+    struct gputrace_call call;
+    struct CUstream_st *stream;
+};
+
+/* call.result as of an event's query. */
+struct gputrace_stream_query {
+    struct gputrace_call call;
+    struct CUstream_st *stream;
+};
+
+struct gputrace_device_synchronization {
+    struct gputrace_call call;
+};
+
+struct gputrace_context_creation {
+    struct gputrace_call call; /* its context is the one that was made */
+};
+
+struct gputrace_context_deletion {
+    struct gputrace_call call;
+};
+
+struct gputrace_profiler {
+    struct gputrace_call call;
+    uint32_t start; /* 1: cuProfilerStart, 0: cuProfilerStop */
+};
+
+/* --- memory --- */
+
+enum gputrace_memory_kind {
+    GPUTRACE_MEMORY_UNKNOWN = 0, /* of a deallocation whose function does not tell: the allocation's kind counts */
+    GPUTRACE_MEMORY_DEVICE = 1,
+    GPUTRACE_MEMORY_PINNED = 2, /* host memory that CUDA allocated */
+    GPUTRACE_MEMORY_MANAGED = 3,
+    GPUTRACE_MEMORY_REGISTERED = 4, /* host memory of the program's, registered */
+    GPUTRACE_MEMORY_ARRAY = 5,      /* its address is the CUarray or CUmipmappedArray */
+    GPUTRACE_MEMORY_POOL = 6,       /* stream-ordered */
+    GPUTRACE_MEMORY_VIRTUAL = 7,    /* physical memory of cuMemCreate; its address is the handle */
+};
+
+struct gputrace_memory_allocation {
+    struct gputrace_call call; /* device: of the memory; none of host memory */
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t pool;              /* CUmemoryPool; 0: none, or the default one */
+    struct CUstream_st *stream; /* of stream-ordered memory */
+    uint32_t stream_id;         /* GPUTRACE_NO_STREAM: not stream-ordered */
+    uint32_t kind;              /* enum gputrace_memory_kind */
+};
+
+/* Freeing NULL does nothing and is not told. With call.result other than 0 the memory is as before. */
+struct gputrace_memory_deallocation {
+    struct gputrace_call call;
+    uint64_t address;
+    struct CUstream_st *stream;
+    uint32_t stream_id; /* GPUTRACE_NO_STREAM: not stream-ordered */
+    uint32_t kind;
+};
+
+struct gputrace_memory_allocation_failure {
+    struct gputrace_call call;
+    uint64_t bytes;
+    uint64_t pool;
+    struct CUstream_st *stream;
+    uint32_t stream_id;
+    uint32_t kind;
+};
+
+struct gputrace_memory_mapping {
+    struct gputrace_call call;
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t offset; /* into the memory */
+    uint64_t handle; /* of the memory: address of its memory_allocation */
+};
+
+struct gputrace_memory_unmapping {
+    struct gputrace_call call;
+    uint64_t address;
+    uint64_t bytes;
+};
+
+enum gputrace_access_mode {
+    GPUTRACE_ACCESS_READ = 1,
+    GPUTRACE_ACCESS_WRITE = 2,
+    GPUTRACE_ACCESS_READ_WRITE = 3,
+};
+
+/* The program said that its next work in the stream uses memory so: gputrace_access() of gputrace.h. */
+struct gputrace_memory_access {
+    struct gputrace_call call;
+    uint64_t address;
+    uint64_t bytes;
+    struct CUstream_st *stream;
+    uint32_t mode; /* enum gputrace_access_mode */
+};
+
+/* --- work --- */
+
+struct gputrace_kernel_launch {
+    struct gputrace_call call;
+    const char *name; /* mangled; NULL: not known */
+    uint64_t kernel;  /* CUfunction or CUkernel as the program gave it */
+    struct CUstream_st *stream;
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t shared_bytes; /* dynamic */
+    uint32_t cooperative;  /* 1: launched as such */
+};
+
+/* One side of a copy. */
+struct gputrace_place {
+    uint64_t address; /* of the first byte; of an array its CUarray */
+    uint64_t pitch;   /* bytes from a row to the next; 0: one row */
+    uint64_t rows;    /* rows from a slice to the next; 0: one slice */
+    uint32_t array;   /* 1: address is an array, and x, y, z where in it the copy begins */
+    uint32_t x;       /* bytes */
+    uint32_t y, z;
+};
+
+struct gputrace_memcpy {
+    struct gputrace_call call;
+    struct gputrace_place target, source;
+    uint64_t bytes;             /* in all: width * height * depth */
+    uint64_t width;             /* bytes of a row */
+    uint64_t height;            /* rows of a slice */
+    uint64_t depth;             /* slices */
+    struct CUstream_st *stream; /* NULL for functions that take none: they work in the default stream */
+    uint32_t stream_given;      /* 1: the function takes a stream; it does not wait for the copy */
+    uint32_t per_thread;        /* 1: its default stream is the thread's own */
+    uint32_t index, count;      /* of the copies of one call: a batch is told as `count` copies */
+    /* What the function says of its sides: 'H' host, 'D' device, 'A' array, '?' to be found out from the address. */
+    char target_side, source_side;
+};
+
+struct gputrace_memset {
+    struct gputrace_call call;
+    uint64_t address;
+    uint64_t bytes;  /* in all */
+    uint64_t width;  /* bytes of a row */
+    uint64_t height; /* rows */
+    uint64_t pitch;  /* bytes from a row to the next; 0: one row */
+    struct CUstream_st *stream;
+    uint32_t stream_given;
+    uint32_t per_thread;
+    uint32_t value;
+    uint32_t value_bytes; /* 1, 2, 4 */
+};
+
+struct gputrace_host_function {
+    struct gputrace_call call;
+    struct CUstream_st *stream;
+};
+
+struct gputrace_stream_value {
+    struct gputrace_call call;
+    struct CUstream_st *stream;
+    uint32_t waits;  /* the stream waits */
+    uint32_t writes; /* the stream writes or signals */
+};
+
+/* --- graphs --- */
+
+struct gputrace_graph_capture_start {
+    struct gputrace_call call;
+    struct CUstream_st *stream;
+    uint32_t mode; /* CUstreamCaptureMode */
+};
+
+struct gputrace_graph_capture_end {
+    struct gputrace_call call;
+    struct CUstream_st *stream;
+    struct CUgraph_st *graph; /* NULL when the capture was broken: call.result says why */
+};
+
+struct gputrace_graph_instantiation {
+    struct gputrace_call call;
+    struct CUgraph_st *graph;
+    struct CUgraphExec_st *exec; /* NULL when it failed */
+    uint64_t flags;
+};
+
+struct gputrace_graph_launch {
+    struct gputrace_call call;
+    struct CUgraphExec_st *exec;
+    struct CUstream_st *stream;
+};
+
+/* --- code --- */
+
+enum gputrace_image {
+    GPUTRACE_IMAGE_UNKNOWN = 0,
+    GPUTRACE_IMAGE_FILE = 1, /* loaded by name */
+    GPUTRACE_IMAGE_PTX = 2,
+    GPUTRACE_IMAGE_CUBIN = 3,
+    GPUTRACE_IMAGE_FATBIN = 4, /* any number of images: the driver chooses */
+};
+
+struct gputrace_module_load {
+    struct gputrace_call call;
+    uint64_t module;  /* CUmodule or CUlibrary; 0 when it failed */
+    uint32_t library; /* 1: a CUlibrary */
+    uint32_t image;   /* enum gputrace_image */
+    const char *file; /* name that it was loaded by; NULL: from memory */
+};
+
+struct gputrace_module_unload {
+    struct gputrace_call call;
+    uint64_t module;
+    uint32_t library;
+};
+
+struct gputrace_code_load {
+    struct gputrace_call call;
+    const void *code; /* the cubin, valid during the call */
+    uint64_t bytes;
+    uint32_t module_id; /* CUPTI's number of the module */
+};
+
+/* Why there is a phase of compilation. */
+enum gputrace_trigger {
+    GPUTRACE_TRIGGER_MODULE_LOAD = 1,   /* a module or library is loaded; compiles too, where it holds but PTX */
+    GPUTRACE_TRIGGER_FUNCTION_LOAD = 2, /* a function is loaded at its first use */
+    GPUTRACE_TRIGGER_PTX = 3,           /* the module that is loaded is PTX: it is compiled, or found in the cache */
+    GPUTRACE_TRIGGER_LINK = 4,          /* cuLinkAddData … cuLinkComplete */
+    GPUTRACE_TRIGGER_GRAPH_CAPTURE = 5, /* from the beginning of a capture to its end */
+    GPUTRACE_TRIGGER_GRAPH_INSTANTIATION = 6,
+};
+
+enum gputrace_ending {
+    GPUTRACE_ENDING_RETURNED = 0,          /* the call that it was about came back; call.result says how */
+    GPUTRACE_ENDING_THREAD_ENDED = 1,      /* its thread ended first */
+    GPUTRACE_ENDING_CONTEXT_DESTROYED = 2, /* its context was destroyed first */
+    GPUTRACE_ENDING_STREAM_DESTROYED = 3,  /* the stream that was captured was destroyed first */
+};
+
+/* Of compilation_start and compilation_end: the phase that was first, or last. */
+struct gputrace_compilation_start {
+    struct gputrace_call call;
+    uint64_t phase; /* number of the phase, from 1 */
+    uint32_t trigger;
+    uint32_t pending; /* phases going on with this one: 1 */
+};
+
+struct gputrace_compilation_end {
+    struct gputrace_call call;
+    uint64_t phase;
+    uint32_t trigger;
+    uint32_t pending; /* phases going on without this one: 0 */
+};
+
+struct gputrace_compilation_phase_start {
+    struct gputrace_call call; /* end is start */
+    uint64_t phase;
+    uint32_t trigger;
+    uint32_t pending; /* with this one */
+};
+
+struct gputrace_compilation_phase_end {
+    struct gputrace_call call; /* start is the phase's */
+    uint64_t phase;
+    uint32_t trigger;
+    uint32_t pending; /* without this one */
+    uint32_t ending;  /* enum gputrace_ending */
+};
+
+enum gputrace_jit_operation {
+    GPUTRACE_JIT_CACHE_LOAD = 1, /* found in the cache: a hit */
+    GPUTRACE_JIT_CACHE_STORE = 2,
+    GPUTRACE_JIT_COMPILE = 3,
+};
+
+/* Told by a thread of gputrace's when CUPTI hands over its record, up to a flush interval after it happened. */
+struct gputrace_jit {
+    struct gputrace_call call; /* correlation: of the call that needed it; start and end are CUPTI's */
+    uint64_t cache_bytes;      /* the most the cache may hold */
+    const char *cache_path;    /* NULL: none */
+    uint32_t operation;        /* enum gputrace_jit_operation */
+    uint32_t from_ptx;         /* 1: PTX to cubin, 0: NVVM IR to PTX */
+    uint64_t group;            /* operations with the same number belong together */
+};
+
+/* --- NVTX --- */
+
+/* A text is UTF-8 as the program gave it, `length` bytes, without a terminating NUL. */
+struct gputrace_text {
+    const char *bytes;
+    uint32_t length;
+};
+
+struct gputrace_nvtx {
+    struct gputrace_call call; /* the context is not told; start is end */
+    uint64_t range;            /* of start and end: the number that belongs to both */
+    uint64_t payload;          /* bits of the value */
+    uint32_t domain;           /* gputrace's number of it; 0: the default one */
+    uint32_t category;
+    uint32_t color;
+    uint32_t string; /* gputrace's number of a registered message; `message` is its text too; 0: none */
+    uint16_t color_type;
+    uint16_t payload_type;
+    uint32_t reserved;
+    struct gputrace_text message;     /* of pops and ends: empty */
+    struct gputrace_text domain_name; /* of the default one: empty */
+};
+#define gputrace_nvtx_push gputrace_nvtx
+#define gputrace_nvtx_pop gputrace_nvtx
+#define gputrace_nvtx_start gputrace_nvtx
+#define gputrace_nvtx_end gputrace_nvtx
+#define gputrace_nvtx_mark gputrace_nvtx
+
+/* --- the process --- */
+
+struct gputrace_process_fork {
+    struct gputrace_call call;
+    uint32_t parent; /* pid */
+};
+
+struct gputrace_process_end {
+    struct gputrace_call call;
+};
+
+/* --- registering --- */
+
+typedef void gputrace_any_fn(void);
+
+/* An event that gputrace_event_take() gave. */
+struct gputrace_cached_event {
+    struct CUevent_st *event;
+};
+
+/* What gputrace does for one plugin, or for the program. Call it through the functions below. */
+struct gputrace_host {
+    uint32_t version; /* GPUTRACE_CALLBACKS_VERSION of the gputrace that runs */
+    uint32_t size;    /* of this struct there */
+    uint64_t (*add)(const struct gputrace_host *host, uint32_t kind, gputrace_any_fn *call, void *data);
+    int (*remove)(const struct gputrace_host *host, uint64_t registration);
+    void (*clear)(const struct gputrace_host *host, uint32_t kind);
+    void (*synchronize)(const struct gputrace_host *host);
+    const char *(*setting)(const struct gputrace_host *host, const char *key);
+    uint64_t (*now)(const struct gputrace_host *host);
+    uint32_t (*stream_id)(const struct gputrace_host *host, struct CUctx_st *context, struct CUstream_st *stream);
+    uint32_t (*stack)(const struct gputrace_host *host, uint32_t skip);
+    void (*slice)(const struct gputrace_host *host, const char *name, uint64_t start, uint64_t end, const char *detail);
+    void (*instant)(const struct gputrace_host *host, const char *name, uint64_t time, const char *detail);
+    void (*counter)(const struct gputrace_host *host, const char *name, uint64_t time, double value);
+    void (*line)(const struct gputrace_host *host, uint32_t stack, const char *text);
+    const struct gputrace_cached_event *(*event_take)(const struct gputrace_host *host, struct CUctx_st *context,
+                                                      uint32_t timing);
+    void (*event_give_back)(const struct gputrace_host *host, const struct gputrace_cached_event *event);
+};
+
+/* Whether the gputrace that runs has this function of a host: those of the first edition end with `line`. */
+#define GPUTRACE_HOST_HAS(host, function) \
+    ((host)->size >= offsetof(struct gputrace_host, function) + sizeof((host)->function))
+
+/* A callback's registration: a number, never 0. */
+typedef uint64_t gputrace_registration;
+
+/* gputrace_KIND_register(host, call, data): CALL(DATA, what happened) from now on. Gives the registration, or 0: no
+ * memory, or HOST is NULL. */
+#define GPUTRACE_KIND(name)                                                                                \
+    typedef void gputrace_##name##_fn(void *data, const struct gputrace_##name *what);                     \
+    static inline gputrace_registration gputrace_##name##_register(const struct gputrace_host *host,       \
+                                                                   gputrace_##name##_fn *call, void *data) \
+    {                                                                                                      \
+        return host ? host->add(host, GPUTRACE_KIND_##name, (gputrace_any_fn *)call, data) : 0;            \
+    }
+GPUTRACE_KINDS(GPUTRACE_KIND)
+#undef GPUTRACE_KIND
+
+/* Removes one callback. Gives 0, or -1: HOST has no such registration (any more). */
+static inline int gputrace_remove(const struct gputrace_host *host, gputrace_registration registration)
+{
+    return host ? host->remove(host, registration) : -1;
+}
+
+/* Removes all callbacks that HOST registered for KIND; GPUTRACE_KIND_COUNT: for every kind. */
+static inline void gputrace_clear(const struct gputrace_host *host, uint32_t kind)
+{
+    if (host)
+        host->clear(host, kind);
+}
+
+/* Waits until no other thread is in a callback that was removed before. Do not call it with a lock held that callbacks
+ * take. Inside a callback it does not wait for this thread. */
+static inline void gputrace_synchronize(const struct gputrace_host *host)
+{
+    if (host)
+        host->synchronize(host);
+}
+
+/* --- what a plugin can ask and say --- */
+
+/* The value of KEY in `--plugin FILE,key=value`; "" for a key without value; NULL: not given. Lives for ever. */
+static inline const char *gputrace_setting(const struct gputrace_host *host, const char *key)
+{
+    return host ? host->setting(host, key) : NULL;
+}
+
+/* Nanoseconds of CLOCK_REALTIME, the time of the trace. */
+static inline uint64_t gputrace_now(const struct gputrace_host *host)
+{
+    return host ? host->now(host) : 0;
+}
+
+/* CUPTI's number of a stream, by which rows of the trace are named; GPUTRACE_NO_STREAM: not known. */
+static inline uint32_t gputrace_stream_id(const struct gputrace_host *host, struct CUctx_st *context,
+                                          struct CUstream_st *stream)
+{
+    return host ? host->stream_id(host, context, stream) : GPUTRACE_NO_STREAM;
+}
+
+/* Keeps this thread's call stack, without gputrace's own frames and SKIP more of the innermost ones. The same stack
+ * gets the same number; 0: none could be had. Functions, files and lines are found by `gputrace`, after the program's
+ * end. Takes microseconds. */
+static inline uint32_t gputrace_stack(const struct gputrace_host *host, uint32_t skip)
+{
+    return host ? host->stack(host, skip) : 0;
+}
+
+/* A slice, an instant, a value of a counter, on the plugin's own rows of the trace. DETAIL may be NULL. Texts are
+ * copied. Slices may overlap. */
+static inline void gputrace_slice(const struct gputrace_host *host, const char *name, uint64_t start, uint64_t end,
+                                  const char *detail)
+{
+    if (host)
+        host->slice(host, name, start, end, detail);
+}
+
+static inline void gputrace_instant(const struct gputrace_host *host, const char *name, uint64_t time,
+                                    const char *detail)
+{
+    if (host)
+        host->instant(host, name, time, detail);
+}
+
+static inline void gputrace_counter(const struct gputrace_host *host, const char *name, uint64_t time, double value)
+{
+    if (host)
+        host->counter(host, name, time, value);
+}
+
+/* A line for the user when the program has ended, kept in the trace too. STACK (0: none) is written out below it. */
+static inline void gputrace_line(const struct gputrace_host *host, uint32_t stack, const char *text)
+{
+    if (host)
+        host->line(host, stack, text);
+}
+
+/* --- a cache of CUDA events --- */
+
+/* An event of a context (NULL: the thread's current one), with timing (1) or without (0), to record in that context's
+ * streams and to let streams wait for. Making events and destroying them costs, and can block; these are kept, for each
+ * thread and context, and used again. In a callback, or where the program calls this by itself: what is done for it is
+ * not traced. NULL: CUDA gives none, the context is gone, or this gputrace is too old. */
+static inline const struct gputrace_cached_event *gputrace_event_take(const struct gputrace_host *host,
+                                                                      struct CUctx_st *context, uint32_t timing)
+{
+    return host && GPUTRACE_HOST_HAS(host, event_take) ? host->event_take(host, context, timing) : NULL;
+}
+
+/* Gives it back, on any thread, once: it goes home to the thread that took it, or, when that has ended, to the next
+ * one. Streams that wait for what was recorded in it may go on waiting; nobody may ask or wait for the event itself any
+ * more. It need not be given back before its context is destroyed, nor before the process ends. */
+static inline void gputrace_event_give_back(const struct gputrace_host *host, const struct gputrace_cached_event *event)
+{
+    if (host && event && GPUTRACE_HOST_HAS(host, event_give_back))
+        host->event_give_back(host, event);
+}
+
+/* --- being a plugin --- */
+
+struct gputrace_plugin {
+    uint32_t version; /* GPUTRACE_CALLBACKS_VERSION that it was built with */
+    uint32_t size;    /* of this struct there */
+    const char *name; /* of its rows and lines */
+    /* Registers callbacks. Runs once, before the program's first CUDA or NVTX call goes on. HOST lives for ever. Gives
+     * 0, or anything else to be left out; then it must have said why with gputrace_line(). */
+    int (*start)(const struct gputrace_host *host);
+};
+
+extern __attribute__((visibility("default"))) struct gputrace_plugin gputrace_plugin;
+
+/* In one file of the plugin: GPUTRACE_PLUGIN("name", start); */
+#define GPUTRACE_PLUGIN(plugin_name, plugin_start)                                                                     \
+    struct gputrace_plugin gputrace_plugin = {GPUTRACE_CALLBACKS_VERSION, sizeof(struct gputrace_plugin), plugin_name, \
+                                              plugin_start}
+
+/* --- being the program --- */
+
+/* The program's host; NULL when this process is not recorded by a gputrace of this version. */
+static inline const struct gputrace_host *gputrace_own_host(void)
+{
+    const char *path = getenv("GPUTRACE_LIBRARY");
+    void *library = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *symbol = library ? dlsym(library, "gputrace_program_host") : NULL;
+    const struct gputrace_host *(*ask)(uint32_t version) = NULL;
+    if (!symbol)
+        return NULL;
+    memcpy(&ask, &symbol, sizeof(ask));
+    return ask(GPUTRACE_CALLBACKS_VERSION);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

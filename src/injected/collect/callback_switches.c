@@ -1,0 +1,123 @@
+#include "injected/collect/callback_switches.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "injected/collect/cupti_library.h"
+#include "injected/collect/driver_calls.h"
+#include "injected/registry/phases.h"
+
+/* Of the RESOURCE domain. CUPTI_CBID_RESOURCE_MODULE_PROFILED comes at every launch: it may never be here. */
+static const struct {
+    CUpti_CallbackId cbid;
+    uint64_t kinds;
+} resources[] = {
+    {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, REGISTRY_BIT(context_creation)},
+    {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, REGISTRY_BIT(context_deletion) | PHASE_KINDS},
+    {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, REGISTRY_BIT(stream_deletion) | PHASE_KINDS},
+    {CUPTI_CBID_RESOURCE_MODULE_LOADED, REGISTRY_BIT(code_load)},
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all but reading `wanted` */
+    const struct cupti *cupti;
+    CUpti_SubscriberHandle subscriber;
+    uint64_t wanted;
+    bool launches;
+    bool event_records;
+    bool calls_on[CUPTI_DRIVER_TRACE_CBID_SIZE];
+    bool resources_on[CUPTI_CBID_RESOURCE_SIZE];
+} switches = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock. A cbid that CUPTI does not know, because it is older than we, is not asked for again. */
+static void turn(bool *is_on, bool on, CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+    if (*is_on == on)
+        return;
+    *is_on = on;
+    switches.cupti->cuptiEnableCallback(on, switches.subscriber, domain, cbid);
+}
+
+static bool is_launch(const struct driver_call *call)
+{
+    return (call->kinds & REGISTRY_BIT(kernel_launch)) != 0;
+}
+
+static bool is_wanted(const struct driver_call *call)
+{
+    bool may_load = switches.launches && is_launch(call) && call->trigger;
+    bool watched = switches.event_records && call->cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord;
+    return (call->kinds & switches.wanted) != 0 || may_load || watched;
+}
+
+/* Brings what serves one of CHANGED kinds to what it should be. */
+static void apply(uint64_t changed)
+{
+    if (!switches.cupti)
+        return;
+    for (CUpti_CallbackId cbid = 0; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++) {
+        const struct driver_call *call = driver_call_find(cbid);
+        if (call && (call->kinds & changed))
+            turn(&switches.calls_on[cbid], is_wanted(call), CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+    }
+    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+        turn(&switches.resources_on[resources[i].cbid], (resources[i].kinds & switches.wanted) != 0,
+             CUPTI_CB_DOMAIN_RESOURCE, resources[i].cbid);
+}
+
+void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber)
+{
+    pthread_mutex_lock(&switches.lock);
+    switches.cupti = cupti;
+    switches.subscriber = subscriber;
+    memset(switches.calls_on, 0, sizeof(switches.calls_on));
+    memset(switches.resources_on, 0, sizeof(switches.resources_on));
+    apply(~UINT64_C(0));
+    pthread_mutex_unlock(&switches.lock);
+}
+
+void callback_switches_follow(uint64_t wanted)
+{
+    pthread_mutex_lock(&switches.lock);
+    uint64_t changed = switches.wanted ^ wanted;
+    __atomic_store_n(&switches.wanted, wanted, __ATOMIC_RELAXED);
+    if (!(wanted & PHASE_KINDS) && switches.launches) {
+        switches.launches = false;
+        changed |= REGISTRY_BIT(kernel_launch);
+    }
+    apply(changed);
+    pthread_mutex_unlock(&switches.lock);
+}
+
+uint64_t callback_switches_wanted(void)
+{
+    return __atomic_load_n(&switches.wanted, __ATOMIC_RELAXED);
+}
+
+void callback_switches_launches(bool on)
+{
+    pthread_mutex_lock(&switches.lock);
+    bool before = switches.launches;
+    switches.launches = on && (switches.wanted & PHASE_KINDS) != 0;
+    if (switches.launches != before)
+        apply(REGISTRY_BIT(kernel_launch));
+    pthread_mutex_unlock(&switches.lock);
+}
+
+void callback_switches_event_records(void)
+{
+    pthread_mutex_lock(&switches.lock);
+    bool before = switches.event_records;
+    switches.event_records = true;
+    if (!before)
+        apply(REGISTRY_BIT(event_record));
+    pthread_mutex_unlock(&switches.lock);
+}
+
+void callback_switches_leave(void)
+{
+    pthread_mutex_init(&switches.lock, NULL);
+    switches.cupti = NULL;
+    switches.launches = switches.event_records = false;
+    callback_switches_follow(0);
+}

@@ -1,0 +1,35 @@
+/*
+ * Which of CUPTI's callbacks are on: those of the kinds that somebody is registered for, and no others.
+ *
+ * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and CUPTI is told the
+ * difference alone.
+ */
+#ifndef GPUTRACE_INJECTED_COLLECT_CALLBACK_SWITCHES_H
+#define GPUTRACE_INJECTED_COLLECT_CALLBACK_SWITCHES_H
+
+#include <cupti.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cupti;
+
+/* All callbacks of SUBSCRIBER are off. */
+void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
+
+/* The set of kinds that are wanted, as the registry tells it. */
+void callback_switches_follow(uint64_t wanted);
+
+/* That set. */
+uint64_t callback_switches_wanted(void);
+
+/* Launches are to be heard of, whether somebody is registered for them or not, as long as phases of compilation are
+ * wanted. */
+void callback_switches_launches(bool on);
+
+/* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
+void callback_switches_event_records(void);
+
+/* In a forked child: CUPTI is not to be called. */
+void callback_switches_leave(void);
+
+#endif

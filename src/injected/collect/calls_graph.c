@@ -1,0 +1,111 @@
+/* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */
+#include "injected/collect/driver_calls.h"
+#include "injected/registry/phases.h"
+
+/* What a capture is known by while it goes on: its stream or, of the thread's own default stream, the thread. */
+static const struct CUstream_st *captured(CUstream stream)
+{
+    static __thread char own_stream;
+    return stream == CU_STREAM_PER_THREAD ? (const void *)&own_stream : stream;
+}
+
+static void tell_start(const struct driver_return *returned, CUstream given, CUstreamCaptureMode mode)
+{
+    CUstream stream = driver_call_stream(returned, given);
+    bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a relaxed one */
+    if (driver_call_done(returned))
+        phase_capture_begins(captured(stream), bound, &returned->call);
+    registry_graph_capture_start_publish(
+        &(struct gputrace_graph_capture_start){.call = returned->call, .stream = stream, .mode = (uint32_t)mode});
+}
+
+static void tell_plain_start(const struct driver_return *returned)
+{
+    const cuStreamBeginCapture_params *p = returned->params;
+    tell_start(returned, p->hStream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+static void tell_start_with_mode(const struct driver_return *returned)
+{
+    const cuStreamBeginCapture_v2_params *p = returned->params;
+    tell_start(returned, p->hStream, p->mode);
+}
+
+static void tell_start_to_graph(const struct driver_return *returned)
+{
+    const cuStreamBeginCaptureToGraph_params *p = returned->params;
+    tell_start(returned, p->hStream, p->mode);
+}
+
+/* A capture that was broken ends with an error; one that another thread must end goes on. */
+static void tell_end(const struct driver_return *returned)
+{
+    const cuStreamEndCapture_params *p = returned->params;
+    CUstream stream = driver_call_stream(returned, p->hStream);
+    if (returned->call.result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        phase_capture_ends(captured(stream), &returned->call);
+    registry_graph_capture_end_publish(&(struct gputrace_graph_capture_end){
+        .call = returned->call,
+        .stream = stream,
+        .graph = driver_call_done(returned) && p->phGraph ? *p->phGraph : NULL,
+    });
+}
+
+static void tell_instantiation(const struct driver_return *returned, CUgraph graph, CUgraphExec *out, uint64_t flags)
+{
+    registry_graph_instantiation_publish(&(struct gputrace_graph_instantiation){
+        .call = returned->call,
+        .graph = graph,
+        .exec = driver_call_done(returned) ? *out : NULL,
+        .flags = flags,
+    });
+}
+
+static void tell_plain_instantiation(const struct driver_return *returned)
+{
+    const cuGraphInstantiate_v2_params *p = returned->params;
+    tell_instantiation(returned, p->hGraph, p->phGraphExec, 0);
+}
+
+static void tell_instantiation_with_flags(const struct driver_return *returned)
+{
+    const cuGraphInstantiateWithFlags_params *p = returned->params;
+    tell_instantiation(returned, p->hGraph, p->phGraphExec, p->flags);
+}
+
+static void tell_instantiation_with_params(const struct driver_return *returned)
+{
+    const cuGraphInstantiateWithParams_params *p = returned->params;
+    tell_instantiation(returned, p->hGraph, p->phGraphExec, p->instantiateParams ? p->instantiateParams->flags : 0);
+}
+
+static void tell_launch(const struct driver_return *returned)
+{
+    const cuGraphLaunch_params *p = returned->params;
+    registry_graph_launch_publish(&(struct gputrace_graph_launch){
+        .call = returned->call, .exec = p->hGraph, .stream = driver_call_stream(returned, p->hStream)});
+}
+
+static uint32_t instantiates(const void *params, uint32_t correlation)
+{
+    (void)params, (void)correlation;
+    return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
+}
+
+#define START (REGISTRY_BIT(graph_capture_start) | PHASE_KINDS)
+#define END (REGISTRY_BIT(graph_capture_end) | PHASE_KINDS)
+#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS)
+
+static const struct driver_call rows[] = {
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture, START, tell_plain_start, NULL),
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture_v2, START, tell_start_with_mode, NULL),
+    DRIVER_CALL_PTSZ(cuStreamBeginCaptureToGraph, START, tell_start_to_graph, NULL),
+    DRIVER_CALL_PTSZ(cuStreamEndCapture, END, tell_end, NULL),
+    DRIVER_CALL(cuGraphInstantiate, INSTANTIATION, tell_plain_instantiation, instantiates),
+    DRIVER_CALL(cuGraphInstantiate_v2, INSTANTIATION, tell_plain_instantiation, instantiates),
+    DRIVER_CALL(cuGraphInstantiateWithFlags, INSTANTIATION, tell_instantiation_with_flags, instantiates),
+    DRIVER_CALL_PTSZ(cuGraphInstantiateWithParams, INSTANTIATION, tell_instantiation_with_params, instantiates),
+    DRIVER_CALL_PTSZ(cuGraphLaunch, REGISTRY_BIT(graph_launch), tell_launch, NULL),
+};
+
+const struct driver_calls graph_calls = DRIVER_CALLS(rows);

@@ -1,0 +1,70 @@
+/* Who waits for whom: the thread for a stream or a context, a stream for an event. */
+#include "injected/collect/cupti_ids.h"
+#include "injected/collect/driver_calls.h"
+
+static void tell_event_wait(const struct driver_return *returned)
+{
+    const cuStreamWaitEvent_params *p = returned->params;
+    registry_event_wait_publish(&(struct gputrace_event_wait){
+        .call = returned->call,
+        .event = p->hEvent,
+        .stream = driver_call_stream(returned, p->hStream),
+        .flags = p->Flags,
+    });
+}
+
+static void tell_context_wait(const struct driver_return *returned)
+{
+    const cuCtxWaitEvent_params *p = returned->params;
+    struct gputrace_event_wait wait = {.call = returned->call, .event = p->hEvent, .whole_context = 1};
+    cupti_ids_of_context(p->hCtx, 0, &wait.call);
+    registry_event_wait_publish(&wait);
+}
+
+static void tell_green_context_wait(const struct driver_return *returned)
+{
+    const cuGreenCtxWaitEvent_params *p = returned->params;
+    registry_event_wait_publish(
+        &(struct gputrace_event_wait){.call = returned->call, .event = p->hEvent, .whole_context = 1});
+}
+
+static void tell_stream_synchronization(const struct driver_return *returned)
+{
+    const cuStreamSynchronize_params *p = returned->params;
+    registry_stream_synchronization_publish(&(struct gputrace_stream_synchronization){
+        .call = returned->call, .stream = driver_call_stream(returned, p->hStream)});
+}
+
+static void tell_stream_query(const struct driver_return *returned)
+{
+    const cuStreamQuery_params *p = returned->params;
+    registry_stream_query_publish(
+        &(struct gputrace_stream_query){.call = returned->call, .stream = driver_call_stream(returned, p->hStream)});
+}
+
+static void tell_context_synchronization(const struct driver_return *returned)
+{
+    registry_device_synchronization_publish(&(struct gputrace_device_synchronization){.call = returned->call});
+}
+
+/* It may be another context than the thread's; NULL is the thread's. */
+static void tell_named_context_synchronization(const struct driver_return *returned)
+{
+    const cuCtxSynchronize_v2_params *p = returned->params;
+    struct gputrace_device_synchronization waited = {.call = returned->call};
+    if (p->ctx && p->ctx != waited.call.context)
+        cupti_ids_of_context(p->ctx, 0, &waited.call);
+    registry_device_synchronization_publish(&waited);
+}
+
+static const struct driver_call rows[] = {
+    DRIVER_CALL_PTSZ(cuStreamWaitEvent, REGISTRY_BIT(event_wait), tell_event_wait, NULL),
+    DRIVER_CALL(cuCtxWaitEvent, REGISTRY_BIT(event_wait), tell_context_wait, NULL),
+    DRIVER_CALL(cuGreenCtxWaitEvent, REGISTRY_BIT(event_wait), tell_green_context_wait, NULL),
+    DRIVER_CALL_PTSZ(cuStreamSynchronize, REGISTRY_BIT(stream_synchronization), tell_stream_synchronization, NULL),
+    DRIVER_CALL_PTSZ(cuStreamQuery, REGISTRY_BIT(stream_query), tell_stream_query, NULL),
+    DRIVER_CALL(cuCtxSynchronize, REGISTRY_BIT(device_synchronization), tell_context_synchronization, NULL),
+    DRIVER_CALL(cuCtxSynchronize_v2, REGISTRY_BIT(device_synchronization), tell_named_context_synchronization, NULL),
+};
+
+const struct driver_calls sync_calls = DRIVER_CALLS(rows);

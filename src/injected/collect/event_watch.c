@@ -1,0 +1,32 @@
+#include "injected/collect/event_watch.h"
+
+#include "injected/collect/callback_switches.h"
+
+static __thread struct {
+    bool begun;
+    uint32_t correlation;
+} watch;
+
+void event_watch_switch_on(void)
+{
+    callback_switches_event_records();
+}
+
+void event_watch_begin(void)
+{
+    watch.begun = true;
+    watch.correlation = 0;
+}
+
+uint32_t event_watch_end(void)
+{
+    watch.begun = false;
+    return watch.correlation;
+}
+
+bool event_watch_sees(uint32_t correlation)
+{
+    if (watch.begun)
+        watch.correlation = correlation;
+    return watch.begun;
+}

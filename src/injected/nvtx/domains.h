@@ -1,0 +1,53 @@
+/*
+ * NVTX domains and what is named in them: handles for the program, numbers for the spool.
+ *
+ * The user may want to see some domains only. One that is off has a handle like any other, and nothing is told of it.
+ */
+#ifndef GPUTRACE_INJECTED_NVTX_DOMAINS_H
+#define GPUTRACE_INJECTED_NVTX_DOMAINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "injected/nvtx/message.h"
+
+/* What an nvtxDomainHandle_t of ours points to. Lives as long as the process, also when the program destroys it: other
+ * modules may have the same domain, and its events be on their way. */
+struct nvtx_domain {
+    uint32_t number;
+    bool off;
+    struct gputrace_text name; /* empty: the default one's */
+    struct nvtx_domain *next;
+};
+
+/* The one without name and handle, number 0. */
+extern struct nvtx_domain nvtx_default_domain;
+
+/*
+ * Which domains are on: those in ONLY (NULL: all) that are not in WITHOUT (NULL: none). Both are names with commas
+ * between, where a backslash takes the character after it as it is; "default" is the default one. Texts must live as
+ * long as the process. Before the first domain is made.
+ */
+void nvtx_domains_select(const char *only, const char *without);
+
+/* The domain of this name, made and told to the registry when it is new; NULL: no memory. */
+struct nvtx_domain *nvtx_domain_of(struct gputrace_text name);
+
+/* The registered string of this text in the domain, made and told when it is new; NULL: no memory, or it is off. */
+struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gputrace_text text);
+
+/* Tells a category's name. */
+void nvtx_category_named(const struct nvtx_domain *domain, uint32_t category, struct gputrace_text name);
+
+static inline struct nvtx_domain *nvtx_domain_ours(nvtxDomainHandle_t domain)
+{
+    return domain ? (struct nvtx_domain *)domain : &nvtx_default_domain;
+}
+
+/* In a forked child: another thread may have held the lock. */
+void nvtx_domains_leave(void);
+
+/* In a forked child that records: tells every name again, for they went into the parent's spool. */
+void nvtx_domains_retell(void);
+
+#endif

@@ -1,0 +1,46 @@
+#include "injected/nvtx/program_memory.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "wire/payload.h"
+
+#define PAGE 4096u /* the smallest there is; of larger ones several are asked about */
+#define SIGNAL_SET_BYTES 8
+
+/* The kernel reads a set of signals there before it finds that what to do with it (-1) is nonsense. */
+static bool page_is_readable(uint64_t at)
+{
+    int saved = errno;
+    uint64_t aligned = at & ~(uint64_t)(SIGNAL_SET_BYTES - 1);
+    long result = syscall(SYS_rt_sigprocmask, -1, aligned, 0, SIGNAL_SET_BYTES);
+    bool readable = result == 0 || errno != EFAULT;
+    errno = saved;
+    return readable;
+}
+
+size_t program_readable(uint64_t at, size_t size)
+{
+    uint64_t end = at + size < at ? UINT64_MAX : at + size, page = at;
+    while (page < end && page_is_readable(page))
+        page = (page / PAGE + 1) * PAGE;
+    return (size_t)((page < end ? page : end) - at);
+}
+
+size_t program_text_length(uint64_t at, size_t width, size_t size)
+{
+    size_t length = 0;
+    while (length * width < size) {
+        uint64_t from = at + length * width, page_end = (from / PAGE + 1) * PAGE;
+        size_t part = page_end - from < width ? width : (size_t)(page_end - from); /* one may lie across pages */
+        part = part < size - length * width ? part : size - length * width;
+        size_t readable = program_readable(from, part);
+        size_t found = (size_t)payload_text_length((const uint8_t *)(uintptr_t)from, readable, width);
+        length += found;
+        if (found < part / width || found == 0)
+            break;
+    }
+    return length;
+}

@@ -1,0 +1,58 @@
+#include "injected/nvtx/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+__thread struct nvtx_thread nvtx_this_thread;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t at_thread_end;
+
+static void thread_ended(void *thread)
+{
+    struct nvtx_thread *mine = thread;
+    free(mine->more);
+    free(mine->text);
+    mine->more = NULL;
+    mine->more_count = 0;
+    mine->text = NULL;
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&at_thread_end, thread_ended);
+}
+
+static void free_at_end(struct nvtx_thread *mine)
+{
+    pthread_once(&once, make_key);
+    pthread_setspecific(at_thread_end, mine);
+}
+
+int *nvtx_thread_more(uint32_t domain)
+{
+    struct nvtx_thread *mine = &nvtx_this_thread;
+    uint32_t index = domain - NVTX_THREAD_DOMAINS;
+    if (index < mine->more_count)
+        return &mine->more[index];
+    uint32_t count = index + NVTX_THREAD_DOMAINS;
+    int *more = realloc(mine->more, count * sizeof(*more));
+    if (!more)
+        return NULL;
+    memset(more + mine->more_count, 0, (count - mine->more_count) * sizeof(*more));
+    mine->more = more;
+    mine->more_count = count;
+    free_at_end(mine);
+    return &more[index];
+}
+
+char *nvtx_thread_text(void)
+{
+    struct nvtx_thread *mine = &nvtx_this_thread;
+    if (!mine->text)
+        mine->text = malloc(NVTX_THREAD_TEXT);
+    if (mine->text)
+        free_at_end(mine);
+    return mine->text;
+}

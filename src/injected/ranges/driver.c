@@ -1,0 +1,51 @@
+#include "injected/ranges/driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+static struct {
+    pthread_mutex_t lock; /* of finding */
+    struct driver found;
+    const struct driver *driver; /* once it is known */
+} libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool resolve(void *library, struct driver *driver)
+{
+    bool whole = true;
+#define FUNCTION(name, ...)                                         \
+    driver->name = (__typeof__(driver->name))dlsym(library, #name); \
+    whole = whole && driver->name;
+    DRIVER_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    return whole;
+}
+
+static const struct driver *known(void)
+{
+    return __atomic_load_n(&libcuda.driver, __ATOMIC_ACQUIRE);
+}
+
+const struct driver *driver_functions(void)
+{
+    if (known())
+        return known();
+    /* Before the lock: the dynamic loader has one of its own. */
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    struct driver driver;
+    if (!library || !resolve(library, &driver))
+        return NULL;
+    pthread_mutex_lock(&libcuda.lock);
+    if (!libcuda.driver) {
+        libcuda.found = driver;
+        __atomic_store_n(&libcuda.driver, &libcuda.found, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&libcuda.lock);
+    return known();
+}
+
+void driver_replace(const struct driver *driver)
+{
+    __atomic_store_n(&libcuda.driver, driver, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,117 @@
+/*
+ * Which of CUPTI's records the trace shows.
+ *
+ * What plugins do in their callbacks is not the program's. Where it is done outside of CUPTI's callbacks (NVTX) it has
+ * correlation ids of its own; inside of them it has the id of the program's call around it, and lies within it in time.
+ * What has times of the host is told by these. GPU work has not: it is taken for the program's when the program's call
+ * of its id is one that starts such work.
+ */
+#include "tool/convert/conversion.h"
+
+#include "wire/settings.h"
+
+static bool call_is_plugins(const struct process *process, const struct event *api)
+{
+    return plugin_windows_any(&process->plugin_windows) &&
+           plugin_windows_hold(&process->plugin_windows, api->thread, api->start, api->end);
+}
+
+/* What the driver did within a call. */
+static bool happened_aside(struct process *process, const struct event *event)
+{
+    const struct launch *launch = event->correlation ? launches_get(&process->launches, event->correlation) : NULL;
+    if (!launch || !launch->aside)
+        return false;
+    return launch->from == LAUNCH_UNKNOWN ||
+           plugin_windows_hold(&process->plugin_windows, launch->thread, event->start, event->end);
+}
+
+static bool was_started_aside(struct process *process, const struct event *event)
+{
+    const struct launch *launch = event->correlation ? launches_get(&process->launches, event->correlation) : NULL;
+    return launch && launch_is_aside(launch, event->type);
+}
+
+static bool is_plugins(struct process *process, const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_API:
+    case EVENT_OVERHEAD: return call_is_plugins(process, event);
+    case EVENT_SYNC:
+    case EVENT_POOL:
+    case EVENT_JIT: return happened_aside(process, event);
+    case EVENT_KERNEL:
+    case EVENT_MEMCPY:
+    case EVENT_MEMSET:
+    case EVENT_GRAPH:
+    case EVENT_CUDA_EVENT: return was_started_aside(process, event);
+    default: return false;
+    }
+}
+
+/* Calls that are not the program's: of plugins, and of the library where device ranges start and end. */
+static bool has_calls_aside(const struct process *process)
+{
+    return plugin_windows_any(&process->plugin_windows) || process->device_ranges.items.count > 0;
+}
+
+bool process_shows(struct process *process, const struct event *event)
+{
+    if (has_calls_aside(process) && is_plugins(process, event))
+        return false;
+    if (!process->windows.limited)
+        return true;
+    if (!event_is_gpu_work(event->type) && event->type != EVENT_CUDA_EVENT)
+        return event->type == EVENT_DEVICE || event->type == EVENT_CONTEXT ||
+               windows_hold(&process->windows, event->start);
+    const struct launch *launch = launches_get(&process->launches, event->correlation);
+    bool calls_recorded = process->file.header.trace_bits & (TRACE_RUNTIME | TRACE_DRIVER);
+    if (calls_recorded)
+        return launch && launch->from != LAUNCH_UNKNOWN;
+    return windows_hold(&process->windows, event->start);
+}
+
+static int see_window(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (event->type == EVENT_CAPTURE)
+        return windows_mark(&process->windows, event);
+    if (event->type == EVENT_DEVICE_RANGE)
+        return see_device_range(process, event);
+    if (event->type != EVENT_PLUGIN_WINDOW)
+        return 0;
+    if (process_knows_span(process, event))
+        return plugin_windows_add(&process->plugin_windows, event->thread, event->start, event->end);
+    process->losses.undecoded++;
+    return 0;
+}
+
+/* Where recording was off at times, or plugins called CUDA, GPU work is shown by its call: all calls come before all
+ * work. */
+static int see_call(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (event->type == EVENT_CUDA_EVENT)
+        see_device_moment(process, event);
+    if (event->type != EVENT_API || event->correlation == 0 || !process_knows_span(process, event))
+        return 0;
+    if (call_is_plugins(process, event))
+        return launches_aside(&process->launches, event);
+    if (!process_shows(process, event))
+        return 0;
+    unsigned sorts = plugin_windows_any(&process->plugin_windows) ? api_sorts(event->api.domain, event->api.cbid) : 0;
+    if (launches_starts(&process->launches, event->correlation, sorts) != 0)
+        return -1;
+    return launches_call(&process->launches, event);
+}
+
+int find_windows(struct conversion *conversion, struct process *process)
+{
+    if (process_walk_own(conversion, process, see_window, NULL) != 0)
+        return -1;
+    windows_close(&process->windows);
+    plugin_windows_close(&process->plugin_windows);
+    if (!process->windows.limited && !has_calls_aside(process))
+        return 0;
+    return process_walk_all_cupti(conversion, process, see_call);
+}

@@ -1,0 +1,64 @@
+/*
+ * Device ranges: from a moment in a stream to another one. The library wrote down what they are called and which
+ * correlation ids their two moments have; CUPTI's records of CUDA events with these ids tell stream and time.
+ *
+ * They are shown on the stream of their start. One that was not ended is shown up to the end of recording; one of which
+ * a time is missing is not shown, and counted.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_DEVICE_RANGES_H
+#define GPUTRACE_TOOL_MODEL_DEVICE_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "tool/model/event.h"
+#include "tool/model/windows.h"
+
+struct device_moment {
+    uint64_t called; /* by the program, ns; 0: it was not */
+    uint64_t time;   /* when the GPU came there, ns; 0: not known */
+    uint32_t device, context, stream;
+};
+
+struct device_range {
+    const void *record; /* of the start; NULL: it was lost */
+    uint64_t number;    /* within the process */
+    uint32_t thread;    /* that started it */
+    struct device_moment start, end;
+    bool open_at_end;
+};
+
+/* A time at which something starts or ends on a stream's row. */
+struct device_edge {
+    uint32_t device, context, stream;
+    uint64_t time;
+};
+
+struct device_ranges {
+    ARRAY(struct device_range)
+    items;                           /* after device_ranges_close(): those to be shown, what encloses before the rest */
+    struct map by_number;            /* -> index + 1 */
+    struct map by_correlation;       /* -> 2 * index of a start, + 1 of an end; until they are closed */
+    ARRAY(struct device_edge) edges; /* in order; once they are closed */
+    uint64_t untimed;                /* not to be shown */
+    size_t emitted;                  /* how many were written */
+};
+
+void device_ranges_release(struct device_ranges *ranges);
+
+/* An EVENT_DEVICE_RANGE. Gives 0, or -1 after error(). */
+int device_ranges_see(struct device_ranges *ranges, const struct event *event);
+
+/* An EVENT_CUDA_EVENT with a time; nothing is done when it is of no range. */
+void device_ranges_time(struct device_ranges *ranges, const struct event *event);
+
+/* After the last of both, before the edges are asked for. What is open ends with the window it started in, or at TIME.
+ * Gives 0, or -1 after error(). */
+int device_ranges_close(struct device_ranges *ranges, const struct windows *windows, uint64_t time);
+
+/* Whether a range of its stream starts or ends within this GPU work: then they do not nest. */
+bool device_ranges_cut(const struct device_ranges *ranges, const struct event *work);
+
+#endif

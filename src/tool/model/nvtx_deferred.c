@@ -1,0 +1,59 @@
+#include "tool/model/nvtx_deferred.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "tool/model/payload_schemas.h"
+
+void nvtx_deferred_release(struct nvtx_deferred *deferred)
+{
+    array_release(&deferred->submissions);
+    array_release(&deferred->events);
+    array_release(&deferred->rows);
+    map_release(&deferred->row_of);
+}
+
+int nvtx_deferred_see(struct nvtx_deferred *deferred, const struct event *event)
+{
+    const struct spool_nvtx_deferred *record = event->record;
+    if (record->head.type != SPOOL_RECORD_NVTX_DEFERRED)
+        return 0;
+    struct nvtx_submission *submission = array_push(&deferred->submissions);
+    if (!submission)
+        return error_no_memory("deferred events");
+    *submission = (struct nvtx_submission){.record = record, .thread = event->thread};
+    return 0;
+}
+
+uint32_t nvtx_deferred_row(struct nvtx_deferred *deferred, uint32_t domain, uint64_t scope)
+{
+    uint64_t *index = map_put(&deferred->row_of, payload_key(domain, scope), NULL);
+    if (index && *index)
+        return (uint32_t)*index;
+    struct nvtx_deferred_row *row = index ? array_push(&deferred->rows) : NULL;
+    if (!row) {
+        error_no_memory("deferred events");
+        return 0;
+    }
+    *row = (struct nvtx_deferred_row){.scope = scope, .domain = domain};
+    *index = deferred->rows.count;
+    return (uint32_t)*index;
+}
+
+static int outer_first(const void *a, const void *b)
+{
+    const struct nvtx_deferred_event *left = a, *right = b;
+    if (left->start != right->start)
+        return left->start < right->start ? -1 : 1;
+    if (left->end != right->end)
+        return left->end > right->end ? -1 : 1;
+    if (left->record != right->record)
+        return left->record < right->record ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+void nvtx_deferred_sort(struct nvtx_deferred *deferred)
+{
+    if (deferred->events.count > 1)
+        qsort(deferred->events.items, deferred->events.count, sizeof(*deferred->events.items), outer_first);
+}

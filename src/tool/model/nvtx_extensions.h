@@ -1,0 +1,53 @@
+/*
+ * All that is known of NVTX's extensions in one process.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_NVTX_EXTENSIONS_H
+#define GPUTRACE_TOOL_MODEL_NVTX_EXTENSIONS_H
+
+#include "tool/model/nvtx_clocks.h"
+#include "tool/model/nvtx_counters.h"
+#include "tool/model/nvtx_deferred.h"
+#include "tool/model/nvtx_heaps.h"
+#include "tool/model/nvtx_scopes.h"
+#include "tool/model/payload_pieces.h"
+#include "tool/model/payload_schemas.h"
+
+struct nvtx_extensions {
+    struct payload_schemas schemas;
+    struct payload_pieces pieces;
+    struct nvtx_scopes scopes;
+    struct nvtx_clocks clocks;
+    struct nvtx_counters counters;
+    struct nvtx_deferred deferred;
+    struct nvtx_heaps heaps;
+};
+
+/* An EVENT_NVTX_EXTENSION. Gives 0, or -1 after error(). */
+static inline int nvtx_extensions_see(struct nvtx_extensions *extensions, const struct event *event)
+{
+    return payload_schemas_see(&extensions->schemas, event) | payload_pieces_see(&extensions->pieces, event) |
+           nvtx_scopes_see(&extensions->scopes, event) | nvtx_clocks_see(&extensions->clocks, event) |
+           nvtx_counters_see(&extensions->counters, event) | nvtx_deferred_see(&extensions->deferred, event) |
+           nvtx_heaps_see(&extensions->heaps, event);
+}
+
+/* After the last. Gives 0, or -1 after error(). */
+static inline int nvtx_extensions_close(struct nvtx_extensions *extensions)
+{
+    nvtx_heaps_sort(&extensions->heaps);
+    return payload_schemas_close(&extensions->schemas) | nvtx_clocks_close(&extensions->clocks) |
+           nvtx_counters_close(&extensions->counters);
+}
+
+static inline void nvtx_extensions_release(struct nvtx_extensions *extensions)
+{
+    payload_schemas_release(&extensions->schemas);
+    payload_pieces_release(&extensions->pieces);
+    nvtx_scopes_release(&extensions->scopes);
+    nvtx_clocks_release(&extensions->clocks);
+    nvtx_counters_release(&extensions->counters);
+    nvtx_deferred_release(&extensions->deferred);
+    nvtx_heaps_release(&extensions->heaps);
+}
+
+#endif

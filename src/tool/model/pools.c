@@ -1,0 +1,76 @@
+#include "tool/model/pools.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+void pools_release(struct pools *pools)
+{
+    array_release(&pools->steps);
+    map_release(&pools->latest);
+    array_release(&pools->levels);
+}
+
+int pools_collect(struct pools *pools, const struct event *event)
+{
+    struct pool_step *step = array_push(&pools->steps);
+    if (!step)
+        return error_no_memory("memory pools");
+    *step = (struct pool_step){.time = event->start,
+                               .pool = event->pool.address,
+                               .reserved = event->pool.reserved,
+                               .used = event->pool.used,
+                               .device = event->device,
+                               .order = (uint32_t)pools->steps.count};
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct pool_step *left = a, *right = b;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+void pools_sort(struct pools *pools)
+{
+    if (pools->steps.count > 1)
+        qsort(pools->steps.items, pools->steps.count, sizeof(*pools->steps.items), by_time);
+}
+
+static struct pool_level *level_of(struct pools *pools, uint32_t device)
+{
+    for (size_t i = 0; i < pools->levels.count; i++)
+        if (pools->levels.items[i].device == device)
+            return &pools->levels.items[i];
+    struct pool_level *level = array_push(&pools->levels);
+    if (level)
+        level->device = device;
+    return level;
+}
+
+const struct pool_level *pools_apply(struct pools *pools, size_t index)
+{
+    const struct pool_step *step = &pools->steps.items[index];
+    struct pool_level *level = level_of(pools, step->device);
+    uint64_t *latest = level ? map_put(&pools->latest, step->pool, NULL) : NULL;
+    if (!latest) {
+        error_no_memory("memory pools");
+        return NULL;
+    }
+    struct pool_level told = *level;
+    if (*latest != 0) { /* a handle given out again may be of another device */
+        const struct pool_step *before = &pools->steps.items[*latest - 1];
+        struct pool_level *of_before = level_of(pools, before->device);
+        of_before->reserved -= before->reserved;
+        of_before->used -= before->used;
+    }
+    *latest = index + 1;
+    level = level_of(pools, step->device);
+    level->reserved += step->reserved;
+    level->used += step->used;
+    level->reserved_changed = level->reserved != told.reserved;
+    level->used_changed = level->used != told.used;
+    return level;
+}

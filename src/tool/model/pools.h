@@ -1,0 +1,46 @@
+/*
+ * How much memory the stream-ordered pools of a process hold, and how much of it is in use, by device.
+ *
+ * CUPTI tells both with every operation on a pool. Its records come in chunks, so the steps are collected, sorted by
+ * time, and then applied. What a pool gives back when its device is synchronised is seen with its next operation.
+ */
+#ifndef GPUTRACE_TOOL_MODEL_POOLS_H
+#define GPUTRACE_TOOL_MODEL_POOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "tool/model/event.h"
+
+struct pool_step {
+    uint64_t time; /* ns */
+    uint64_t pool;
+    uint64_t reserved, used; /* bytes, afterwards */
+    uint32_t device;
+    uint32_t order; /* in which it was read */
+};
+
+struct pool_level {
+    uint32_t device;
+    uint64_t reserved, used;             /* bytes of all its pools */
+    bool reserved_changed, used_changed; /* by the last step */
+};
+
+struct pools {
+    ARRAY(struct pool_step) steps;
+    struct map latest;               /* pool -> index + 1 of its last step applied */
+    ARRAY(struct pool_level) levels; /* few */
+};
+
+void pools_release(struct pools *pools);
+
+/* Remembers an EVENT_POOL. Gives 0, or -1 after error(). */
+int pools_collect(struct pools *pools, const struct event *event);
+void pools_sort(struct pools *pools);
+
+/* Applies step INDEX, one after the other. Gives what the pools of its device hold then; NULL after error(). */
+const struct pool_level *pools_apply(struct pools *pools, size_t index);
+
+#endif

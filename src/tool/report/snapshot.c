@@ -1,0 +1,48 @@
+#include "tool/report/snapshot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tool/report/reader.h"
+#include "tool/report/trace.h"
+
+static int see_time(void *context, struct trace_event *event)
+{
+    return trace_event(context, event) < 0 ? error_no_memory("the trace's rows") : 0;
+}
+
+static int pass_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    (void)context, (void)key, (void)value;
+    return 0;
+}
+
+int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
+{
+    struct trace trace;
+    struct reader_sink sink = {.context = &trace, .event = see_time, .metadata = pass_metadata};
+    enum log_level level = log_level();
+    if (strcmp(path, "-") == 0)
+        return error("a snapshot needs a file: standard input cannot be read twice");
+    trace_init(&trace, options);
+    log_set_level(LOG_QUIET); /* warnings come with the second time */
+    int status = reader_read(path, &trace.strings, &sink);
+    log_set_level(level);
+    *moment = trace.start + options->snapshot;
+    trace_release(&trace);
+    return status;
+}
+
+void snapshot_title(char *title, size_t size, int64_t ns)
+{
+    static const struct {
+        const char *word;
+        int64_t ns;
+    } units[] = {{"s", NS_PER_S}, {"ms", NS_PER_MS}, {"µs", NS_PER_US}, {"ns", 1}};
+    size_t i = 0;
+    while (ns < units[i].ns && i + 1 < sizeof(units) / sizeof(*units))
+        i++;
+    snprintf(title, size, "Memory allocated at %.9g %s", (double)ns / (double)units[i].ns, units[i].word);
+}

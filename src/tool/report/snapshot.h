@@ -1,0 +1,19 @@
+/*
+ * The time that --snapshot names: when it is in a trace, and in words.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_SNAPSHOT_H
+#define GPUTRACE_TOOL_REPORT_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct report_options;
+
+/* Reads the trace at PATH once, only to find where it begins: *MOMENT is then the time in it, ns. Gives 0, or -1 after
+ * error(). */
+int snapshot_find(int64_t *moment, const struct report_options *options, const char *path);
+
+/* The section's title: "Memory allocated at 1.5 s". */
+void snapshot_title(char *title, size_t size, int64_t ns);
+
+#endif

@@ -1,0 +1,104 @@
+# Memory from the program to the report: call stacks, what is left, freed wrongly and refused, snapshots, pools.
+
+load common
+
+# The section's rows of ./trace.json, as JSON.
+report() { # SECTION [OPTION...]
+    local section=$1
+    shift
+    "$gputrace" report -r "$section" --format=json "$@" trace.json | jq --arg section "$section" '.[$section]'
+}
+
+# The line of leaking.cu on which FUNCTION has TEXT.
+line_of() { # FUNCTION TEXT
+    awk -v function_name="$1" -v text="$2" '
+        index($0, "FUNCTION " function_name "(") { inside = 1 }
+        inside && index($0, text) { print NR; exit }' "$root/samples/leaking.cu"
+}
+
+@test "--backtrace names the functions and lines that asked for memory" {
+    "$gputrace" run --backtrace "$samples/leaking" >/dev/null
+    report memory-leaks >leaks
+    jq -c '.[] | [.kind, .count, .total_bytes, .where]' leaks >got
+    cat >expected <<END
+["Device",3,3145728,"keep_table() (leaking.cu:$(line_of keep_table cudaMalloc))"]
+["Pinned",1,4096,"remember() (leaking.cu:$(line_of remember cudaHostAlloc))"]
+END
+    diff expected got
+    # the whole stack, outwards
+    jq -e --arg inner "keep_table() ($root/samples/leaking.cu:" --arg outer "keep_tables() ($root/samples/leaking.cu:" \
+        '.[0].stack | (index($inner) > 0) and (index($inner) < index($outer)) and (index($outer) < index("main ("))' leaks
+    report memory-churn | jq -e --arg where "scratch() (leaking.cu:$(line_of scratch cudaMalloc))" \
+        'map(select(.where == $where)) | length == 1 and .[0].allocations == 100 and .[0].size_bytes == 65536'
+    report memory-failures | jq -e --arg where "ask_too_much() (leaking.cu:$(line_of ask_too_much 'cudaMalloc('))" \
+        'length == 1 and .[0].where == $where and .[0].asked_bytes == 70368744177664 and .[0].held_bytes == 3145728'
+    report memory-peak | jq -e 'map(.where | split(" ")[0])
+        | sort == ["free_twice()", "keep_table()", "remember()"]'
+}
+
+@test "without --backtrace there are no stacks, and groups by size" {
+    "$gputrace" run "$samples/leaking" >/dev/null
+    jq -e '.gputrace.stacks == [] and .gputrace.frames == [] and .gputrace.options.backtrace == false' trace.json
+    jq -e '[.traceEvents[] | select(.args.stack?)] == []' trace.json
+    report memory-leaks | jq -c '.[] | [.kind, .count, .size_bytes, .where]' >got
+    cat >expected <<'END'
+["Device",3,1048576,null]
+["Pinned",1,4096,null]
+END
+    diff expected got
+}
+
+@test "every stack stands in the metadata once, and only those that are referred to" {
+    "$gputrace" run --backtrace --plugin=leaks "$samples/leaking" >/dev/null 2>&1
+    jq -e '([.traceEvents[].args.stack? | numbers] | unique) == ([.gputrace.stacks[].stack] | sort)' trace.json
+    jq -e '(.gputrace.frames | length) as $count | all(.gputrace.stacks[].frames[]; . < $count)' trace.json
+    jq -e '.gputrace.frames | length == (map(tostring) | unique | length)' trace.json
+}
+
+@test "double and unknown frees are told apart, refused as they are" {
+    "$gputrace" run "$samples/leaking" >/dev/null
+    report memory | jq -e '(map(.double // 0) | add) == 1 and (map(.unknown // 0) | add) == 1'
+    jq -e '[.traceEvents[] | select(.args.fault?) | [.name, .args.fault, .args.result]]
+        == [["Release Device failed", "double free", 1], ["Release Unknown failed", "unknown free", 1]]' trace.json
+}
+
+@test "a snapshot in the middle of a run lists what was live then" {
+    "$gputrace" run --backtrace "$samples/leaking" >/dev/null
+    # between the second and the third table
+    read -r second third < <(jq -r '[.traceEvents[] | select(.name == "Allocate Device") | .ts] | sort | "\(.[1]) \(.[2])"' trace.json)
+    start=$(jq '[.traceEvents[] | select(.ph == "X") | .ts] | min' trace.json)
+    middle=$(jq -n "($second + $third) / 2 - $start")
+    report memory --snapshot="${middle}us" >live
+    jq -e 'length == 1 and .[0].count == 2 and .[0].total_bytes == 2097152 and (.[0].where | startswith("keep_table() "))' live
+    [ "$(jq -r '.[0].addresses' live)" = "$(jq -r '[.traceEvents[] | select(.name == "Allocate Device")] | sort_by(.ts)
+        | map(.args.address) | .[0:2] | join(" ")' trace.json)" ]
+    report memory --snapshot=1000s | jq -S . >end
+    report memory-leaks | jq -S . | diff - end
+}
+
+@test "what pools hold and lend is counted" {
+    "$gputrace" run "$samples/memory" >/dev/null
+    report memory | jq -e 'map({key: .kind, value: .}) | from_entries
+        | .["Pool used"].peak_bytes == .Pool.peak_bytes and .["Pool used"].end_bytes == 0
+        and .["Pool reserved"].peak_bytes >= .["Pool used"].peak_bytes'
+}
+
+@test "memory that goes with its context is no leak" {
+    cat >reset.cu <<'END'
+#include <cuda_runtime.h>
+int main()
+{
+    void *data;
+    cudaFree(0);
+    cudaMalloc(&data, 1000);
+    cudaDeviceReset();
+    cudaMalloc(&data, 2000);
+    return 0;
+}
+END
+    "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -cudart shared -o reset reset.cu
+    "$gputrace" run ./reset
+    jq -e '[.traceEvents[] | select(.args.ending? == "context destroyed") | .args.bytes] == [1000]' trace.json
+    report memory-leaks | jq -e 'map(.total_bytes) == [2000]'
+    report memory | jq -e '.[0].end_bytes == 2000'
+}

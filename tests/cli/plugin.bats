@@ -1,0 +1,351 @@
+# gputrace run --plugin, and what gputrace-callbacks(3) promises to plugins and programs.
+
+load common
+
+# A plugin of these lines of C, after the header.
+plugin() { # NAME LINE...
+    local name=$1
+    shift
+    printf '%s\n' '#include <gputrace/callbacks.h>' '#include <stdio.h>' 'static const struct gputrace_host *us;' "$@" >"$name.c"
+    cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -shared -fPIC -I"$root/include" -o "$name.so" "$name.c"
+}
+
+# A program of the C on stdin, which uses NVTX and needs no GPU.
+program() { # NAME
+    cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g -I"$root/include" -isystem "${CUDA_HOME:-/usr/local/cuda}/include" \
+        -pthread -o "$1" -x c - -ldl
+    [ -n "${sanitizer-}" ] || return 0
+    mv "$1" "$1.bare"
+    script "$1" "LD_PRELOAD=$sanitizer exec '$PWD/$1.bare' \"\$@\""
+}
+
+# A plugin that says its name at the first mark.
+says() { # NAME
+    plugin "$1" 'static void marked(void *data, const struct gputrace_nvtx *what)' \
+        '{ (void)what; gputrace_line(us, 0, data); }' \
+        'static int start(const struct gputrace_host *host)' \
+        "{ us = host; return gputrace_nvtx_mark_register(host, marked, \"$1 was called\") ? 0 : -1; }" \
+        "GPUTRACE_PLUGIN(\"$1\", start);"
+}
+
+marking_program() {
+    program marks <<<'
+        #include <nvtx3/nvToolsExt.h>
+        int main(int argc, char **argv) { for (int i = 1; i < argc; i++) nvtxMarkA(argv[i]); return 0; }'
+}
+
+# --- the option ---
+
+@test "a plugin that is not there ends run before the program starts, and says where it was looked for" {
+    script app 'touch started'
+    run -125 "$gputrace" run --plugin=nothing ./app
+    assert_line --partial "gputrace: no plugin 'nothing': looked for '"
+    for place in "$build/gputrace/" "$build/samples/plugins/" ./; do
+        assert_line --partial "'${place}nothing.so', '${place}nothing'"
+    done
+    run -125 "$gputrace" run --plugin=./nothing.so,key=value ./app
+    assert_output "gputrace: '--plugin=./nothing.so': No such file or directory"
+    mkdir folder
+    run -125 "$gputrace" run --plugin=./folder ./app
+    assert_output "gputrace: '--plugin=./folder': Is a directory"
+    [ ! -e started ]
+}
+
+@test "a plugin that cannot be named ends run" {
+    run -125 "$gputrace" run --plugin= true
+    assert_output "gputrace: '--plugin=' names no file"
+    run -125 "$gputrace" run --plugin=,key=value true
+    assert_output --partial 'names no file'
+    run -125 "$gputrace" run --plugin="calls,key=two
+lines" true
+    assert_line --partial "cannot take a line break"
+    run -125 "$gputrace" run --plugin
+    assert_output --partial "'--plugin' needs an argument"
+}
+
+@test "a plugin is found by its name among gputrace's own and in this directory, and by its path" {
+    marking_program
+    says mine
+    "$gputrace" run --plugin=mine --plugin=calls -o named.json ./marks x
+    jq -e '[.gputrace.plugins[].name] == ["mine", "calls"]' named.json
+    mkdir -p elsewhere
+    mv mine.so elsewhere/other
+    run -0 "$gputrace" run --plugin=elsewhere/other ./marks x
+    assert_line 'gputrace: mine: mine was called'
+}
+
+@test "the path of a plugin does not depend on the program's directory" {
+    marking_program
+    says mine
+    # shellcheck disable=SC2016 # the program's shell expands it
+    script app 'cd / && exec "$OLDPWD/marks" x'
+    run -0 "$gputrace" run --plugin=./mine.so ./app
+    assert_line 'gputrace: mine: mine was called'
+}
+
+@test "the plugins and their settings are noted in the trace" {
+    "$gputrace" run --plugin=calls,file=counts.txt "$samples/nvtx"
+    jq -e --arg plugin "$build/samples/plugins/calls.so,file=counts.txt" '.gputrace.options.plugins == [$plugin]' trace.json
+}
+
+# --- plugins that cannot be used: told, and the program goes on ---
+
+left_out() { # FILE WHY
+    marking_program
+    run -0 "$gputrace" run --plugin="./$1" ./marks x
+    assert_line --partial "gputrace: warning: plugin '$BATS_TEST_TMPDIR/$1' is left out: "
+    assert_line --partial "$2"
+    refute_line --partial 'was called'
+    jq -e --arg why "$2" '[.gputrace.notes[] | tostring | select(contains($why))] | length == 1' trace.json
+    [ "$(jq '[.traceEvents[] | select(.ph == "i" and .name == "x")] | length' trace.json)" -eq 1 ]
+}
+
+@test "a plugin of another version is refused, with both versions and the way out" {
+    sed 's/^#define GPUTRACE_CALLBACKS_VERSION .*/#define GPUTRACE_CALLBACKS_VERSION 2u/' \
+        "$root/include/gputrace/callbacks.h" >newer.h
+    cat newer.h - >newer.c <<<'
+        static int start(const struct gputrace_host *host) { (void)host; return 0; }
+        GPUTRACE_PLUGIN("newer", start);'
+    cc -shared -fPIC -o newer.so newer.c
+    left_out newer.so "built for version 2 of gputrace's callbacks, and this gputrace ($("$gputrace" --version | cut -d' ' -f2)) has version 1: build it anew"
+}
+
+@test "a file that is no library is refused in the loader's words" {
+    echo 'no library' >text.so
+    left_out text.so 'file too short'
+}
+
+@test "a library that is no plugin is refused" {
+    echo 'int nothing;' | cc -shared -fPIC -x c - -o none.so
+    left_out none.so "it has no 'gputrace_plugin'"
+}
+
+@test "a plugin whose start fails is left out, and what it said is told" {
+    plugin fails 'static void marked(void *data, const struct gputrace_nvtx *what)' \
+        '{ (void)data, (void)what; gputrace_line(us, 0, "fails was called"); }' \
+        'static int start(const struct gputrace_host *host)' \
+        '{ us = host; gputrace_nvtx_mark_register(host, marked, NULL); gputrace_line(us, 0, "this is why"); return 3; }' \
+        'GPUTRACE_PLUGIN("fails", start);'
+    left_out fails.so 'its start failed with 3'
+    assert_line 'gputrace: fails: this is why'
+}
+
+# --- what plugins can do ---
+
+@test "plugins are called in the order of the command line" {
+    marking_program
+    says one
+    says two
+    run -0 "$gputrace" run --plugin=./two.so --plugin=./one.so ./marks x
+    assert_equal "$(grep -o '[a-z]* was called' <<<"$output" | paste -sd,)" 'two was called,one was called'
+    jq -e '[.gputrace.plugins[] | [.name, .calls]] == [["two", 1], ["one", 1]]' trace.json
+    jq -e '[.gputrace.plugins[].time_ns] | all(. > 0)' trace.json
+}
+
+@test "slices, instants and counters are on rows of the plugin's own, lines at the end and in the trace" {
+    plugin mine 'static void marked(void *data, const struct gputrace_nvtx *what)' \
+        '{ (void)data; uint64_t at = what->call.start; gputrace_slice(us, "slice", at, at + 5000, "detail");' \
+        'gputrace_instant(us, "instant", at, NULL); gputrace_counter(us, "counter", at, 2.5);' \
+        'gputrace_line(us, 0, gputrace_setting(us, "say")); }' \
+        'static int start(const struct gputrace_host *host)' \
+        '{ us = host; return gputrace_nvtx_mark_register(host, marked, NULL) ? 0 : -1; }' 'GPUTRACE_PLUGIN("mine", start);'
+    marking_program
+    run -0 "$gputrace" run --plugin='./mine.so,say=it is said' ./marks x
+    assert_line 'gputrace: mine: it is said'
+    jq -e '.gputrace.plugins[0].lines[0].text == "it is said"' trace.json
+    jq -e '(.traceEvents[] | select(.ph == "M" and .name == "thread_name" and .args.name == "plugin mine").tid) as $row |
+        [.traceEvents[] | select(.tid == $row and .ph != "M" and .cat == "plugin") | [.ph, .name, .dur // 0]] | sort ==
+        [["X", "slice", 5], ["i", "instant", 0]]' trace.json
+    jq -e '[.traceEvents[] | select(.ph == "C" and .name == "mine: counter").args.value] == [2.5]' trace.json
+    jq -e '[.traceEvents[] | select(.name == "slice").args.detail] == ["detail"]' trace.json
+    "$check_trace" --strict trace.json
+}
+
+@test "a line's stack leads from the call into the program" {
+    plugin mine 'static void allocated(void *data, const struct gputrace_memory_allocation *what)' \
+        '{ (void)data, (void)what; gputrace_line(us, gputrace_stack(us, 0), "an allocation"); }' \
+        'static int start(const struct gputrace_host *host)' \
+        '{ us = host; return gputrace_memory_allocation_register(host, allocated, NULL) ? 0 : -1; }' \
+        'GPUTRACE_PLUGIN("mine", start);'
+    run -0 "$gputrace" run --plugin=./mine.so "$samples/vector_add"
+    jq -e '.gputrace.plugins[0].lines | length == 6' trace.json
+    jq -e '[.gputrace.plugins[0].lines[].stack | map(.function) |
+        index("main") > index("vector_new()") and index("vector_new()") > 0] | all' trace.json
+    jq -e '[.gputrace.plugins[0].lines[].stack[].module | select(test("libgputrace|libcupti|mine\\.so"))] == []' trace.json
+    assert_line --regexp '^ +vector_new\(\) +.*vector_add\.cu:[0-9]+$'
+}
+
+@test "what a plugin does with NVTX, when it is started and when it is called, is neither told nor traced" {
+    cat >mine.c <<<'
+        #include <gputrace/callbacks.h>
+        #include <nvtx3/nvToolsExt.h>
+        static const struct gputrace_host *us;
+        static void marked(void *data, const struct gputrace_nvtx *what)
+        { (void)data, (void)what; nvtxMarkA("of the plugin"); gputrace_line(us, 0, "called"); }
+        static int start(const struct gputrace_host *host)
+        { us = host; nvtxMarkA("of the plugin"); return gputrace_nvtx_mark_register(host, marked, NULL) ? 0 : -1; }
+        GPUTRACE_PLUGIN("mine", start);'
+    cc -std=c11 -shared -fPIC -I"$root/include" -isystem "${CUDA_HOME:-/usr/local/cuda}/include" -o mine.so mine.c
+    marking_program
+    "$gputrace" run --plugin=./mine.so ./marks one two
+    jq -e '.gputrace.plugins[0].lines | length == 2' trace.json
+    jq -e '[.traceEvents[] | select(.ph == "i" and .cat != "capture") | .name] == ["one", "two"]' trace.json
+}
+
+@test "the end of the process is told before a C++ plugin's objects are gone" {
+    cat >object.cc <<<'
+        #include <gputrace/callbacks.h>
+        #include <string>
+        static std::string words = "a text that is too long to lie in the object itself";
+        struct watch { bool there = true; ~watch() { there = false; } } static watch;
+        static const struct gputrace_host *us;
+        static void ended(void *, const struct gputrace_process_end *) { gputrace_line(us, 0, watch.there ? words.c_str() : "gone"); }
+        static int start(const struct gputrace_host *host) { us = host; return gputrace_process_end_register(host, ended, NULL) ? 0 : -1; }
+        GPUTRACE_PLUGIN("object", start);'
+    c++ -std=c++11 -Wall -Wextra -Werror -shared -fPIC -I"$root/include" -o object.so object.cc
+    marking_program
+    run -0 "$gputrace" run --plugin=./object.so ./marks x
+    assert_line 'gputrace: object: a text that is too long to lie in the object itself'
+}
+
+@test "what a plugin said before its program was killed is told, with the time it took" {
+    says mine
+    program dies <<<'
+        #include <nvtx3/nvToolsExt.h>
+        #include <signal.h>
+        #include <unistd.h>
+        int main(void) { nvtxMarkA("x"); usleep(500000); return raise(SIGKILL); }'
+    run -137 "$gputrace" run --flush-interval=20 --plugin=./mine.so ./dies
+    assert_line 'gputrace: mine: mine was called'
+    jq -e '.gputrace.plugins[0] | .calls == 1 and .time_ns > 0' trace.json
+}
+
+@test "a forked child has the plugins of its parent and is told that it is one" {
+    plugin mine 'static void say(void *data, const struct gputrace_nvtx *what)' \
+        '{ (void)data; char text[99]; snprintf(text, sizeof(text), "heard %.*s", (int)what->message.length, what->message.bytes);' \
+        'gputrace_line(us, 0, text); }' \
+        'static void forked(void *data, const struct gputrace_process_fork *what)' \
+        '{ (void)data; gputrace_line(us, 0, what->parent == (uint32_t)atoi(getenv("PARENT")) ? "forked" : "of another"); }' \
+        'static int start(const struct gputrace_host *host)' \
+        '{ us = host; return gputrace_nvtx_mark_register(host, say, NULL) && gputrace_process_fork_register(host, forked, NULL) ? 0 : -1; }' \
+        'GPUTRACE_PLUGIN("mine", start);'
+    program forks <<<'
+        #include <nvtx3/nvToolsExt.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        int main(void) {
+            char pid[20];
+            snprintf(pid, sizeof(pid), "%d", (int)getpid());
+            setenv("PARENT", pid, 1);
+            nvtxMarkA("parent");
+            pid_t child = fork();
+            if (child == 0) { nvtxMarkA("child"); exit(0); }
+            return waitpid(child, NULL, 0) != child;
+        }'
+    run -0 "$gputrace" run --plugin=./mine.so ./forks
+    jq -e '[.gputrace.plugins[] | [.lines[].text]] | sort == [["forked", "heard child"], ["heard parent"]]' trace.json
+}
+
+# --- the program's own callbacks ---
+
+@test "a program hears of what it does itself when it is traced, and has no host when it is not" {
+    program own <<<'
+        #include <gputrace/callbacks.h>
+        #include <gputrace/gputrace.h>
+        #include <nvtx3/nvToolsExt.h>
+        #include <stdio.h>
+        static void marked(void *data, const struct gputrace_nvtx *what) { (void)what; ++*(int *)data; }
+        static void used(void *data, const struct gputrace_memory_access *what)
+        { *(int *)data += what->mode == GPUTRACE_ACCESS_WRITE && what->bytes == 7 && what->address == 4096 && !what->stream; }
+        int main(void) {
+            int marks = 0, uses = 0;
+            const struct gputrace_host *host = gputrace_own_host();
+            gputrace_registration mark = gputrace_nvtx_mark_register(host, marked, &marks);
+            int heard = gputrace_access((void *)4096, 7, GPUTRACE_WRITE, NULL);
+            gputrace_memory_access_register(host, used, &uses);
+            heard += 2 * gputrace_access((void *)4096, 7, GPUTRACE_WRITE, NULL);
+            nvtxMarkA("one");
+            gputrace_remove(host, mark);
+            nvtxMarkA("two");
+            printf("host %d marks %d uses %d heard %d\n", host != NULL, marks, uses, heard);
+            gputrace_line(host, 0, "the program says");
+            return 0;
+        }'
+    run -0 --separate-stderr "$gputrace" run ./own
+    assert_output 'host 1 marks 1 uses 1 heard 2'
+    [[ $stderr = *'gputrace: program: the program says'* ]]
+    run -0 ./own
+    assert_output 'host 0 marks 0 uses 0 heard 0'
+}
+
+# --- the plugin that counts ---
+
+@test "calls counts what a sample states of itself" {
+    "$gputrace" run --plugin=calls,file=counts.txt "$samples/vector_add" >statement
+    stated() { sed -nE "s/^expect $1 ([0-9]+)( .*)?$/\1/p" statement; }
+    counted() { awk -v kind="$1" '$1 == kind { sum += $3 } END { print sum + 0 }' counts.txt; }
+    assert_equal "$(counted kernel_launch)" "$(stated kernels)"
+    assert_equal "$(counted memcpy)" "$(stated memcpys)"
+    assert_equal "$(counted nvtx_push)" "$(stated pushes)"
+    assert_equal "$(counted stream_creation)" "$(stated 'api cudaStreamCreate')"
+    assert_equal "$(counted memory_allocation)" "$(awk '/^expect memory / { sum += $5 } END { print sum }' statement)"
+    [ "$(counted kernel_launch)" -gt 0 ]
+    assert_equal "$(counted process_end)" 1
+    grep '^memcpy ' counts.txt | LC_ALL=C sort -c
+}
+
+@test "calls tells failures apart, and says what it counted at the end" {
+    run -0 "$gputrace" run --plugin=calls "$samples/memory"
+    assert_line --regexp '^gputrace: calls: memory_allocation_failure cuMem[A-Za-z0-9_]+ 0 failed [0-9]+$'
+    assert_line --regexp '^gputrace: calls: memory_allocation cuMem[A-Za-z0-9_]+ [0-9]+$'
+}
+
+@test "calls says when it cannot write its file" {
+    run -0 "$gputrace" run --plugin=calls,file=/nowhere/counts.txt "$samples/nvtx"
+    assert_line "gputrace: calls: cannot write '/nowhere/counts.txt': No such file or directory"
+    assert_line --partial 'gputrace: calls: nvtx_mark'
+}
+
+# --- the manual ---
+
+page() { cat "$root/man/gputrace-callbacks.3"; }
+
+# The Nth example that begins with an #include.
+example() { # N
+    page | awk -v wanted="$1" '/^\.Bd/ { in_it = 1; next } /^\.Ed/ { in_it = 0 }
+        in_it && /^#include <gputrace/ { n++ } in_it && n == wanted && !/^\$/' | sed 's/\\e/\\/g'
+}
+
+@test "the manual's plugin does what it says" {
+    example 1 >total.c
+    grep -q GPUTRACE_PLUGIN total.c
+    cc -std=c11 -Wall -Wextra -Werror -shared -fPIC -I"$root/include" -o total.so total.c
+    run -0 "$gputrace" run --plugin=./total.so "$samples/vector_add"
+    assert_line --regexp '^gputrace: total: [1-9][0-9]+ bytes in all$'
+    [ "$(jq '[.traceEvents[] | select(.ph == "C" and .name == "total: allocated so far")] | length' trace.json)" -gt 0 ]
+}
+
+@test "the manual's program compiles" {
+    example 2 >part.c
+    grep -q gputrace_own_host part.c
+    cc -std=c11 -Wall -Wextra -Werror -c -I"$root/include" -o part.o part.c
+    c++ -x c++ -std=c++11 -Wall -Wextra -Werror -c -I"$root/include" -o part.o part.c
+}
+
+@test "the manual names every kind of the header, and fields that are there" {
+    sed -n '/^#define GPUTRACE_KINDS/,/^$/s/^ *X(\([a-z_]*\)).*/\1/p' "$root/include/gputrace/callbacks.h" | sort >in-header
+    page | sed -nE 's/^\.It Cm ([a-z_]+)( Fa .*)?$/\1/p' | grep -vxE 'calls|hazards|leaks' | sort >in-page
+    [ -s in-header ]
+    diff in-header in-page
+    { # a function for each kind that looks at every field named
+        echo '#include <gputrace/callbacks.h>'
+        page | sed -nE 's/^\.It Cm ([a-z_]+) Fa (.*)$/\1 \2/p' | while read -r kind fields; do
+            echo "void see_$kind(const struct gputrace_$kind *what); void see_$kind(const struct gputrace_$kind *what) {"
+            for field in $fields; do echo "(void)what->$field;"; done
+            echo '}'
+        done
+    } >fields.c
+    cc -std=c11 -Wall -Wextra -Werror -c -I"$root/include" -o fields.o fields.c
+}

@@ -1,0 +1,194 @@
+/* Memory that is freed, used too early, or too late; and waits for nothing. */
+#include "tests/samples/plugins/hazards_calls.h"
+
+static void a_free_in_a_stream_races_with_uses_in_others(void **state)
+{
+    (void)state;
+    allocate_async(0x7f0001000000, stream_a);
+    FAKE(event_record, .event = event, .stream = stream_a);
+    FAKE(event_wait, .event = event, .stream = stream_b);
+    set(0x7f0001000000, stream_b);
+    assert_silent();
+    free_async(0x7f0001000000, stream_a);
+    assert_told("#1 race: free (memory_deallocation) in stream 13 frees 4096 bytes");
+}
+
+static void use_after_a_free_in_the_same_stream_is_told(void **state)
+{
+    (void)state;
+    driver_knows = true; /* the pool still holds it */
+    allocate_async(0x7f0001000000, stream_a);
+    free_async(0x7f0001000000, stream_a);
+    set(0x7f0001000000, stream_a);
+    assert_told("#1 use after free: set (memset) in stream 13");
+    set(0x7f0001000000, stream_b);
+    assert_told("#2 race with free: set (memset) in stream 14");
+}
+
+static void memory_allocated_again_is_no_longer_freed(void **state)
+{
+    (void)state;
+    allocate_async(0x7f0001000000, stream_a);
+    free_async(0x7f0001000000, stream_a);
+    allocate_async(0x7f0001000000, stream_a);
+    set(0x7f0001000000, stream_a);
+    assert_silent();
+}
+
+static void use_before_the_allocation_in_another_stream_is_told(void **state)
+{
+    (void)state;
+    allocate_async(0x7f0001000000, stream_a);
+    set(0x7f0001000000, stream_b);
+    assert_told("#1 use before allocation: set (memset) in stream 14");
+}
+
+static void use_after_free_is_told_when_the_driver_knows_no_memory_there(void **state)
+{
+    (void)state;
+    free_now(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
+    driver_knows = true; /* somebody else's, of whom we were not told */
+    set(BUFFER, stream_a);
+    assert_silent();
+    driver_knows = false;
+    struct gputrace_memset refused = {
+        .call = fake_call("cuMemsetD8Async"), .address = BUFFER, .bytes = 16, .width = 16};
+    refused.height = 1;
+    refused.stream = stream_a;
+    refused.stream_given = 1;
+    refused.call.result = 1;
+    fake_memset(&refused);
+    assert_told("#1 use after free: set (cuMemsetD8Async)");
+    assert_told("free (memory_deallocation) by thread 100 frees 4096 bytes");
+}
+
+static void a_free_by_the_host_waits_for_the_device(void **state)
+{
+    (void)state;
+    set(BUFFER, stream_a);
+    set(OTHER, stream_a);
+    free_now(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
+    set(OTHER, stream_b);
+    assert_silent();
+}
+
+static void host_memory_may_be_used_after_it_was_freed(void **state)
+{
+    (void)state;
+    free_now(PINNED, GPUTRACE_MEMORY_PINNED);
+    copy(BUFFER, 'D', PINNED, 'H', stream_a, 1); /* malloc() gave the same address */
+    assert_silent();
+}
+
+static void a_free_told_late_does_not_free_what_came_after_it(void **state)
+{
+    (void)state;
+    struct gputrace_memory_deallocation late = {.call = fake_call("free"), .address = BUFFER};
+    late.stream_id = GPUTRACE_NO_STREAM;
+    allocate(BUFFER, GPUTRACE_MEMORY_DEVICE);
+    fake_memory_deallocation(&late);
+    set(BUFFER, stream_a);
+    assert_silent();
+    set(BUFFER, stream_b);
+    assert_told("race");
+}
+
+static void unmapped_addresses_are_freed(void **state)
+{
+    (void)state;
+    FAKE(memory_mapping, .address = 0x7f0002000000, .bytes = 2 * SIZE, .handle = 1);
+    FAKE(memory_mapping, .address = 0x7f0002002000, .bytes = 2 * SIZE, .handle = 2);
+    set_bytes(0x7f0002001000, 2 * SIZE, stream_a); /* over both */
+    set_bytes(0x7f0002002000, 16, stream_b);
+    assert_told("#1 race");
+    FAKE(memory_unmapping, .address = 0x7f0002000000, .bytes = 4 * SIZE);
+    set_bytes(0x7f0002003000, 16, stream_b);
+    assert_told("#2 use after free");
+}
+
+static void arrays_are_told_apart_by_box(void **state)
+{
+    (void)state;
+    FAKE(memory_allocation, .address = 0x9000, .bytes = SIZE, .kind = GPUTRACE_MEMORY_ARRAY,
+         .stream_id = GPUTRACE_NO_STREAM);
+    struct gputrace_memcpy left = {.call = fake_call("left"), .bytes = 64, .width = 16, .height = 4, .depth = 1};
+    left.target = (struct gputrace_place){.address = 0x9000, .array = 1};
+    left.source.address = PINNED;
+    left.target_side = 'A';
+    left.source_side = 'H';
+    left.stream = stream_a;
+    left.stream_given = 1;
+    struct gputrace_memcpy right = left;
+    right.stream = stream_b;
+    right.target.x = 16;
+    fake_memcpy(&left);
+    fake_memcpy(&right);
+    assert_silent();
+    right.target.x = 15;
+    right.target.y = 3;
+    right.height = 1;
+    fake_memcpy(&right);
+    assert_told("race");
+}
+
+static void a_context_takes_its_memory_along(void **state)
+{
+    (void)state;
+    set(BUFFER, stream_a);
+    fake_context_deletion(&(struct gputrace_context_deletion){.call = fake_call("cuDevicePrimaryCtxReset")});
+    set(BUFFER, stream_b);
+    assert_silent();
+}
+
+static void a_wait_for_an_event_that_nobody_ever_records_is_told(void **state)
+{
+    (void)state;
+    fake.stack = 77;
+    FAKE(event_wait, .event = event, .stream = stream_b);
+    assert_silent();
+    FAKE(event_deletion, .event = event);
+    assert_told("#1 wait for nothing: wait (event_wait) in stream 14 waits for event 0x6010");
+    assert_int_equal(fake.lines[0].stack, 77);
+}
+
+static void a_wait_before_the_first_record_is_usual(void **state)
+{
+    (void)state;
+    FAKE(event_wait, .event = event, .stream = stream_b);
+    FAKE(event_record, .event = event, .stream = stream_a);
+    end();
+    assert_told("nothing found");
+}
+
+static void events_are_told_apart_by_time_when_handles_come_again(void **state)
+{
+    (void)state;
+    struct gputrace_event_deletion late = {.call = fake_call("cuEventDestroy_v2"), .event = event};
+    FAKE(event_creation, .event = event);
+    FAKE(event_wait, .event = event, .stream = stream_b);
+    fake_event_deletion(&late);
+    FAKE(event_record, .event = event, .stream = stream_a);
+    end();
+    assert_told("nothing found");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_free_in_a_stream_races_with_uses_in_others),
+        TEST(use_after_a_free_in_the_same_stream_is_told),
+        TEST(memory_allocated_again_is_no_longer_freed),
+        TEST(use_before_the_allocation_in_another_stream_is_told),
+        TEST(use_after_free_is_told_when_the_driver_knows_no_memory_there),
+        TEST(a_free_by_the_host_waits_for_the_device),
+        TEST(host_memory_may_be_used_after_it_was_freed),
+        TEST(a_free_told_late_does_not_free_what_came_after_it),
+        TEST(unmapped_addresses_are_freed),
+        TEST(arrays_are_told_apart_by_box),
+        TEST(a_context_takes_its_memory_along),
+        TEST(a_wait_for_an_event_that_nobody_ever_records_is_told),
+        TEST(a_wait_before_the_first_record_is_usual),
+        TEST(events_are_told_apart_by_time_when_handles_come_again),
+    };
+    return cmocka_run_group_tests_name("hazards_freed", tests, NULL, NULL);
+}

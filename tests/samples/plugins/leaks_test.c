@@ -1,0 +1,288 @@
+/* What leaks tells of what was allocated and freed. */
+#include "tests/unit.h"
+
+#include "samples/plugins/address_map.h"
+#include "tests/samples/plugins/fake_host.h"
+
+#define BUFFER UINT64_C(0x7f0000000000)
+enum { SIZE = 4096 };
+
+static int each(void **state)
+{
+    (void)state;
+    fake.stack = 1;
+    assert_int_equal(fake_start(NULL), 0);
+    FAKE(process_fork, .parent = 1);
+    return 0;
+}
+
+static void allocate(uint64_t address, uint64_t bytes, uint32_t kind)
+{
+    FAKE(memory_allocation, .address = address, .bytes = bytes, .kind = kind, .stream_id = GPUTRACE_NO_STREAM);
+}
+
+static void release(uint64_t address, uint32_t kind)
+{
+    FAKE(memory_deallocation, .address = address, .kind = kind, .stream_id = GPUTRACE_NO_STREAM);
+}
+
+static void end(void)
+{
+    fake_process_end(&(struct gputrace_process_end){.call = fake_call(NULL)});
+}
+
+static void assert_told(const char *text)
+{
+    if (fake_find(text))
+        return;
+    fake_show();
+    fail_msg("nothing was told of '%s'", text);
+}
+
+static void what_is_freed_is_no_leak(void **state)
+{
+    (void)state;
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    allocate(BUFFER, 1, GPUTRACE_MEMORY_ARRAY); /* a handle with the same number */
+    release(BUFFER, GPUTRACE_MEMORY_ARRAY);
+    release(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
+    end();
+    assert_int_equal(fake.line_count, 1);
+    assert_told("nothing was left allocated, of 2 allocations");
+}
+
+static void places_are_told_with_the_most_bytes_first(void **state)
+{
+    (void)state;
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    allocate(BUFFER + SIZE, SIZE, GPUTRACE_MEMORY_DEVICE);
+    fake.stack = 2;
+    allocate(BUFFER + 2 * SIZE, 3 * SIZE, GPUTRACE_MEMORY_DEVICE);
+    fake.stack = 1;
+    allocate(BUFFER + 8 * SIZE, 1, GPUTRACE_MEMORY_PINNED);
+    end();
+    assert_int_equal(fake.line_count, 4);
+    assert_string_equal(fake.lines[0].text,
+                        "12288 bytes of device memory in 1 allocation on device 0, after 0.0 ms, by thread 100");
+    assert_int_equal(fake.lines[0].stack, 2);
+    assert_string_equal(fake.lines[1].text,
+                        "8192 bytes of device memory in 2 allocations on device 0, first after 0.0 ms, by thread 100");
+    assert_int_equal(fake.lines[1].stack, 1);
+    assert_string_equal(fake.lines[3].text,
+                        "in all 20481 bytes in 4 allocations: device 20480 bytes in 3, pinned 1 bytes in 1");
+}
+
+static void least_and_top_leave_out_and_say_so(void **state)
+{
+    (void)state;
+    assert_int_equal(fake_start("least=1K,top=1"), 0);
+    allocate(BUFFER, 1023, GPUTRACE_MEMORY_DEVICE);
+    fake.stack = 2;
+    allocate(BUFFER + SIZE, SIZE, GPUTRACE_MEMORY_DEVICE);
+    fake.stack = 3;
+    allocate(BUFFER + 4 * SIZE, 1024, GPUTRACE_MEMORY_DEVICE);
+    end();
+    assert_int_equal(fake.line_count, 3);
+    assert_told("4096 bytes of device memory in 1 allocation");
+    assert_told("2047 bytes in 2 allocations from 2 more places are not told above");
+    assert_told("in all 6143 bytes in 3 allocations");
+}
+
+static void settings_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const char *const odd[] = {
+        "least=",      "least=big", "least=4KB", "top=-1", "top=99999999999999999999", "top=99999999999999999G",
+        "stacks=maybe"};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        assert_int_not_equal(fake_start(odd[i]), 0);
+        assert_int_equal(fake.line_count, 1);
+        assert_int_equal(fake.registered_count, 0);
+    }
+}
+
+static void without_stacks_a_kind_is_one_place(void **state)
+{
+    (void)state;
+    assert_int_equal(fake_start("stacks=no"), 0);
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    fake.stack = 2;
+    allocate(BUFFER + SIZE, SIZE, GPUTRACE_MEMORY_DEVICE);
+    end();
+    assert_told("8192 bytes of device memory in 2 allocations");
+    assert_int_equal(fake.lines[0].stack, 0);
+}
+
+static void what_failed_changes_nothing(void **state)
+{
+    (void)state;
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    struct gputrace_memory_deallocation failed = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
+    failed.call.result = 1;
+    fake_memory_deallocation(&failed);
+    end();
+    assert_told("4096 bytes of device memory");
+    assert_null(fake_find("not seen allocated"));
+}
+
+static void a_free_of_unknown_memory_is_counted(void **state)
+{
+    (void)state;
+    release(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
+    end();
+    assert_told("1 free of memory that was not seen allocated");
+}
+
+/* One thread frees, another is given the address again and is told of first. */
+static void a_free_told_late_is_of_the_older(void **state)
+{
+    (void)state;
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    struct gputrace_memory_deallocation late = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
+    late.stream_id = GPUTRACE_NO_STREAM;
+    fake.stack = 2;
+    allocate(BUFFER, 5, GPUTRACE_MEMORY_DEVICE);
+    fake_memory_deallocation(&late);
+    end();
+    assert_told("in all 5 bytes in 1 allocation");
+    assert_null(fake_find("not seen allocated"));
+}
+
+static void a_context_takes_its_memory_along(void **state)
+{
+    (void)state;
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    allocate(BUFFER + SIZE, 1, GPUTRACE_MEMORY_POOL);
+    struct gputrace_context_deletion other = {.call = fake_call("cuCtxDestroy_v2")};
+    other.call.context = (struct CUctx_st *)0x2000;
+    fake_context_deletion(&other);
+    assert_int_equal(fake.line_count, 0);
+    fake_context_deletion(&(struct gputrace_context_deletion){.call = fake_call("cuCtxDestroy_v2")});
+    assert_told("no leak: 4096 bytes in 1 allocation went with context 1");
+    end();
+    assert_told("in all 1 bytes in 1 allocation: stream-ordered 1 bytes in 1");
+}
+
+static void physical_memory_lives_while_it_is_mapped(void **state)
+{
+    (void)state;
+    allocate(0x11, SIZE, GPUTRACE_MEMORY_VIRTUAL);
+    allocate(0x12, SIZE, GPUTRACE_MEMORY_VIRTUAL);
+    FAKE(memory_mapping, .address = BUFFER, .bytes = SIZE, .handle = 0x11);
+    FAKE(memory_mapping, .address = BUFFER + SIZE, .bytes = SIZE, .handle = 0x12);
+    FAKE(memory_mapping, .address = BUFFER + 4 * SIZE, .bytes = SIZE, .handle = 0x12);
+    release(0x11, GPUTRACE_MEMORY_VIRTUAL);
+    release(0x12, GPUTRACE_MEMORY_VIRTUAL);
+    allocate(0x11, 7, GPUTRACE_MEMORY_VIRTUAL); /* the handle is given again */
+    FAKE(memory_unmapping, .address = BUFFER, .bytes = 2 * SIZE);
+    end();
+    assert_told("in all 4103 bytes in 2 allocations: physical 4103 bytes in 2");
+    fake.line_count = 0;
+    FAKE(memory_unmapping, .address = BUFFER + 4 * SIZE, .bytes = SIZE);
+    release(0x11, GPUTRACE_MEMORY_VIRTUAL);
+    end();
+    assert_told("nothing was left allocated, of 3 allocations");
+}
+
+static void a_forked_child_tells_of_its_own_alone(void **state)
+{
+    (void)state;
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    FAKE(process_fork, .parent = 1);
+    end();
+    assert_int_equal(fake.line_count, 0); /* it did nothing */
+    allocate(BUFFER, 3, GPUTRACE_MEMORY_DEVICE);
+    end();
+    assert_told("in all 3 bytes in 1 allocation");
+}
+
+static void a_million_allocations_are_followed(void **state)
+{
+    (void)state;
+    enum { MANY = 1000000 };
+    for (uint64_t i = 0; i < MANY; i++)
+        allocate(BUFFER + i * 512, 512, GPUTRACE_MEMORY_DEVICE);
+    for (uint64_t i = 0; i < MANY; i++)
+        if (i % 1000)
+            release(BUFFER + i * 512, GPUTRACE_MEMORY_UNKNOWN);
+    end();
+    assert_told("in all 512000 bytes in 1000 allocations");
+    assert_null(fake_find("not seen allocated"));
+}
+
+static void *churn(void *data)
+{
+    uint64_t address = BUFFER + (uint64_t)(uintptr_t)data * 0x100000;
+    for (int i = 0; i < 5000; i++) {
+        allocate(address, SIZE, GPUTRACE_MEMORY_DEVICE);
+        release(address, GPUTRACE_MEMORY_UNKNOWN);
+    }
+    allocate(address, SIZE, GPUTRACE_MEMORY_DEVICE);
+    return NULL;
+}
+
+static void threads_work_side_by_side(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    for (uintptr_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)i), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    end();
+    assert_told("in all 16384 bytes in 4 allocations");
+}
+
+/* The map against a plain table. */
+static void the_map_holds_what_was_put_there(void **state)
+{
+    (void)state;
+    enum { KEYS = 500 };
+    static uint64_t values[KEYS];
+    struct address_map map = {0};
+    uint32_t random = 1;
+    for (int i = 0; i < 200000; i++) {
+        random = random * 1664525u + 1013904223u;
+        unsigned key = random >> 8 & 0x1ff;
+        if (key >= KEYS)
+            continue;
+        if (random >> 30) {
+            values[key] = (uint64_t)i + 1;
+            assert_true(address_map_put(&map, (key + 1) * UINT64_C(0x200000), values[key]));
+        } else {
+            values[key] = 0;
+            address_map_remove(&map, (key + 1) * UINT64_C(0x200000));
+        }
+        unsigned other = random >> 17 & 0xff;
+        const uint64_t *found = address_map_find(&map, (other + 1) * UINT64_C(0x200000));
+        assert_int_equal(found ? *found : 0, values[other]);
+    }
+    size_t count = 0;
+    for (unsigned key = 0; key < KEYS; key++)
+        count += values[key] != 0;
+    assert_int_equal(map.count, count);
+    address_map_release(&map);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, each)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_freed_is_no_leak),
+        TEST(places_are_told_with_the_most_bytes_first),
+        TEST(least_and_top_leave_out_and_say_so),
+        TEST(settings_that_make_no_sense_are_refused),
+        TEST(without_stacks_a_kind_is_one_place),
+        TEST(what_failed_changes_nothing),
+        TEST(a_free_of_unknown_memory_is_counted),
+        TEST(a_free_told_late_is_of_the_older),
+        TEST(a_context_takes_its_memory_along),
+        TEST(physical_memory_lives_while_it_is_mapped),
+        TEST(a_forked_child_tells_of_its_own_alone),
+        TEST(a_million_allocations_are_followed),
+        TEST(threads_work_side_by_side),
+        cmocka_unit_test(the_map_holds_what_was_put_there),
+    };
+    return cmocka_run_group_tests_name("leaks", tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+/*
+ * Instants of category "memory": what is still allocated at the end, what was freed wrongly, what failed. And the call
+ * stacks that they refer to.
+ */
+#include "check_trace/trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const struct json *args, const char *key)
+{
+    const struct json *value = json_member(args, key);
+    return value ? value->text : "";
+}
+
+static uint64_t bytes_of(const struct json *args)
+{
+    int64_t bytes = 0;
+    return json_integer(json_member(args, "bytes"), &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/* The allocations at an address of a process. Addresses are kept for ever; this is a tool for tests. */
+static struct place *place_of(struct trace *trace, const struct json *event, const struct json *args)
+{
+    char key[128];
+    const struct json *pid = json_member(event, "pid");
+    snprintf(key, sizeof(key), "%s %s", pid ? pid->text : "", text_of(args, "address"));
+    uint32_t number = names_put(&trace->addresses, key, strlen(key));
+    size_t room = trace->places_room;
+    trace->places = grow(trace->places, number, &trace->places_room, sizeof(*trace->places));
+    if (room != trace->places_room)
+        memset(trace->places + room, 0, (trace->places_room - room) * sizeof(*trace->places));
+    return &trace->places[number];
+}
+
+static void see_allocation(struct trace *trace, const struct json *event, const struct json *args)
+{
+    const char *kind = text_of(args, "kind");
+    if (json_member(args, "result")) {
+        int64_t held;
+        tally(trace, bytes_of(args), "failed-allocation %s", kind);
+        if (!json_integer(json_member(args, "held"), &held) || held < 0)
+            problem(trace, trace->events, "arguments", "a failed allocation without an integer \"held\"");
+        return;
+    }
+    struct place *place = place_of(trace, event, args);
+    place->kind = names_put(&trace->texts, kind, strlen(kind));
+    place->live++;
+    place->bytes += bytes_of(args);
+}
+
+static void see_release(struct trace *trace, const struct json *event, const struct json *args)
+{
+    const char *fault = text_of(args, "fault");
+    if (*fault)
+        tally(trace, 0, "%s", strcmp(fault, "double free") == 0 ? "double-free" : "unknown-free");
+    if (*fault || json_member(args, "result"))
+        return;
+    struct place *place = place_of(trace, event, args);
+    uint64_t bytes = bytes_of(args);
+    place->live -= place->live > 0;
+    place->bytes -= bytes < place->bytes ? bytes : place->bytes;
+}
+
+void trace_memory_event(struct trace *trace, const struct json *event)
+{
+    const struct json *args = json_member(event, "args"), *name = json_member(event, "name"),
+                      *stack = json_member(args, "stack");
+    int64_t number;
+    trace_arguments(trace, event, CATEGORY_MEMORY);
+    if (stack && (!json_integer(stack, &number) || names_find(&trace->stacks, &number, sizeof(number)) == NAMES_NONE))
+        problem(trace, trace->events, "stacks", "its stack is not in the metadata");
+    if (stack)
+        tally(trace, 0, "allocations with a stack");
+    if (name && strncmp(name->text, "Allocate ", 9) == 0)
+        see_allocation(trace, event, args);
+    else
+        see_release(trace, event, args);
+}
+
+void trace_memory_end(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->addresses.count; i++) {
+        const struct place *place = &trace->places[i];
+        for (uint64_t k = 0; k < place->live; k++)
+            tally(trace, k == 0 ? place->bytes : 0, "leak %s", names_get(&trace->texts, place->kind));
+    }
+}
+
+/* --- what the metadata tells of stacks --- */
+
+static int64_t check_frames(struct trace *trace, const struct json *frames)
+{
+    int64_t count = 0;
+    for (const struct json *frame = frames->first; frame; frame = frame->next, count++)
+        if (strncmp(text_of(frame, "address"), "0x", 2) != 0)
+            problem(trace, 0, "stacks", "a frame without an address");
+    return count;
+}
+
+static void check_stack(struct trace *trace, const struct json *stack, int64_t frame_count)
+{
+    const struct json *frames = json_member(stack, "frames");
+    uint32_t known = trace->stacks.count;
+    int64_t number = 0;
+    bool told = json_integer(json_member(stack, "stack"), &number) && number > 0;
+    if (!told || names_put(&trace->stacks, &number, sizeof(number)) != known)
+        problem(trace, 0, "stacks", "a stack without a number of its own");
+    if (!frames || frames->type != JSON_ARRAY || !frames->first)
+        problem(trace, 0, "stacks", "a stack without frames");
+    for (const struct json *frame = frames ? frames->first : NULL; frame; frame = frame->next)
+        if (!json_integer(frame, &number) || number < 0 || number >= frame_count)
+            problem(trace, 0, "stacks", "a frame of a stack is not among the frames");
+}
+
+void trace_stacks(struct trace *trace, const struct json *frames, const struct json *stacks)
+{
+    if (!frames && !stacks)
+        return; /* traces without any need not have them */
+    if (!frames || !stacks || frames->type != JSON_ARRAY || stacks->type != JSON_ARRAY) {
+        problem(trace, 0, "metadata", "\"frames\" and \"stacks\" are not both arrays");
+        return;
+    }
+    int64_t count = check_frames(trace, frames);
+    for (const struct json *stack = stacks->first; stack; stack = stack->next)
+        check_stack(trace, stack, count);
+}
