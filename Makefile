@@ -37,7 +37,7 @@ TOOL_LIBS := -ldw -lelf -lcjson -lz -lstdc++ -lm
 
 all: $(B)/gputrace $(B)/libgputrace.so plugins ## build/gputrace, build/libgputrace.so and plugins, which run from there
 
-include samples/samples.mk tests/simgpu/simgpu.mk src/tool/decode/cbid.mk tests/tests.mk
+include samples/samples.mk tests/simgpu/simgpu.mk src/tool/decode/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(BASE_OBJ)
 	$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
@@ -72,7 +72,7 @@ demo: setup ## traces a sample, prints its report, says how to look at it
 	@samples/demo $(B)
 
 test: setup ## builds and tests everything; SAN=address,undefined or SAN=thread with sanitizers
-	@+$(SUBMAKE) all samples simgpu tests check_trace
+	@+$(SUBMAKE) all samples simgpu tests check_trace fuzzers
 	@tests/run -b $(B)
 
 check-samples: setup ## traces every sample, on the GPU where there is one, and compares with what it did
@@ -112,7 +112,7 @@ clean: ## removes what was built
 	rm -rf build
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' Makefile samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk | sed -E 's/:.*## /\t/' | sort | \
+	@grep -hE '^[a-z-]+:.*##' Makefile samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk tests/fuzz/fuzz.mk | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: all toolkit setup demo test check-samples bench lint fmt install uninstall clean help

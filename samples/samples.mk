@@ -12,7 +12,8 @@ SHARED_CUDART := -cudart shared -Xlinker --enable-new-dtags,-rpath,$(CUDA_HOME)/
 SAMPLES_CUDA := $(patsubst samples/%.cu,$(SAMPLES)/%,$(sort $(wildcard samples/*.cu)))
 SAMPLES_STATIC := $(addprefix $(SAMPLES)/,vector_add_static graphs_static)
 SAMPLES_PER_THREAD := $(addprefix $(SAMPLES)/,launches_per_thread callbacks_per_thread)
-SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx nvtx_all no_cuda pooled)
+SAMPLES_NVTX := $(addprefix $(SAMPLES)/nvtx_,payload schemas deferred counters memory)
+SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx nvtx_all no_cuda pooled) $(SAMPLES_NVTX)
 SAMPLES_CXX := $(SAMPLES)/nvtx_cpp
 SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py
 
@@ -36,19 +37,19 @@ $(SAMPLES)/libnvtx_all.so: samples/nvtx_all_library.c samples/nvtx_all_library.h
 	    -o $@ $< -ldl
 $(SAMPLES)/nvtx_all: SAMPLE_LIBS := -Isamples/opencl -L$(SAMPLES) -lnvtx_all -L$(CUDA_HOME)/lib64 -lcudart \
     -L$(CUDA_HOME)/lib64/stubs -lcuda -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64'
-$(SAMPLES)/nvtx_all: $(SAMPLES)/libnvtx_all.so samples/nvtx_all_library.h samples/opencl/CL/cl.h
+$(SAMPLES)/nvtx_all: $(SAMPLES)/libnvtx_all.so $(wildcard samples/nvtx_all*.h) samples/opencl/CL/cl.h
 
 $(SAMPLES_CXX): $(SAMPLES)/%: samples/%.cpp
 	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wconversion -Werror -Iinclude -isystem $(CUDA_HOME)/include -pthread \
 	    -o $@ $< -ldl
 
 $(SAMPLES)/driver: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda
-# Linked with the library, as programs that use allocator.h are; a sanitizer that is in it comes when it is run.
-$(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -L$(B) -lgputrace -Wl,-rpath,'$$ORIGIN/..' \
-    $(if $(SAN),-Wl$(comma)--unresolved-symbols=ignore-in-shared-libs)
+# Linked with the library, as programs that use allocator.h are, and with the sanitizer that is in it.
+$(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -L$(B) -lgputrace -Wl,-rpath,'$$ORIGIN/..' $(SANITIZE)
 $(SAMPLES)/pooled: $(B)/libgputrace.so include/gputrace/allocator.h
 $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile leaks): SHARED_CUDART += -L$(CUDA_HOME)/lib64/stubs -lcuda
 $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread): $(wildcard samples/callbacks*.h)
+$(SAMPLES_NVTX): samples/nvtx_payload.h
 $(SAMPLES)/races: $(wildcard samples/races*.h)
 
 $(SAMPLES)/train.py: samples/train.py

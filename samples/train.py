@@ -2,12 +2,14 @@
 """A PyTorch training loop: forward, backward and optimiser steps of a small transformer, with NVTX ranges.
 
     gputrace run --capture-range=cudaProfilerApi train.py --steps 100
-    train.py --steps 100 --profile table.json
+    train.py --steps 100 --profile table.json --kineto trace.json
     train.py --steps 100 --allocator /usr/local/lib/libgputrace.so
 
 The second form runs the same loop under torch.profiler and writes what it saw of each kernel: its count and total time.
 Both look at the same steps: warm-up, which loads kernels and tunes libraries, comes before, and cudaProfilerStart marks
-its end. So both see the same kernels, as often; tests/samples/compare_kernels compares them.
+its end. So both see the same kernels, as often; tests/samples/compare_kernels compares them. --kineto keeps the
+profiler's own trace, whose annotations have the names and places of the ranges; tests/samples/compare_annotations
+compares what belongs to each on the GPU.
 
 A correct trace holds the ranges "step", "forward", "backward" and "optimizer" once a step, and in each the calls that
 start its kernels. The kernels are PyTorch's own affair; the comparison tells whether they are all there.
@@ -47,6 +49,10 @@ class Model(torch.nn.Module):
 
 
 class Training:
+    """`annotate` is what makes a range: NVTX's here, the profiler's own under torch.profiler."""
+
+    annotate = staticmethod(torch.cuda.nvtx.range)
+
     def __init__(self, device, graph=False):
         torch.manual_seed(1)
         self.device = device
@@ -57,15 +63,15 @@ class Training:
         self.losses = []
 
     def step(self):
-        with torch.cuda.nvtx.range("step"):
+        with self.annotate("step"):
             inputs = self.inputs.to(self.device, non_blocking=True)
             labels = self.labels.to(self.device, non_blocking=True)
             self.optimizer.zero_grad(set_to_none=True)
-            with torch.cuda.nvtx.range("forward"):
+            with self.annotate("forward"):
                 loss = torch.nn.functional.cross_entropy(self.model(inputs), labels)
-            with torch.cuda.nvtx.range("backward"):
+            with self.annotate("backward"):
                 loss.backward()
-            with torch.cuda.nvtx.range("optimizer"):
+            with self.annotate("optimizer"):
                 self.optimizer.step()
         return loss.detach()
 
@@ -175,12 +181,10 @@ def plain(training, steps, losses):
     print("expect devices 1")
 
 
-def gpu_work(profiler):
+def gpu_work(path):
     """Count and total time of the kernels, copies and sets of each name in Kineto's own trace."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as trace:
-        profiler.export_chrome_trace(trace.name)
-        with open(trace.name, encoding="utf-8") as text:
-            events = json.load(text)["traceEvents"]
+    with open(path, encoding="utf-8") as text:
+        events = json.load(text)["traceEvents"]
     table = {}
     for event in events:
         if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
@@ -190,12 +194,17 @@ def gpu_work(profiler):
     return {name: {**row, "total_us": round(row["total_us"], 3)} for name, row in sorted(table.items())}
 
 
-def profiled(training, steps, path):
+def profiled(training, steps, path, kineto):
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    training.annotate = torch.profiler.record_function
     with torch.profiler.profile(activities=activities) as profiler:
         training.steps(steps)
+    with tempfile.TemporaryDirectory() as directory:
+        trace = kineto or os.path.join(directory, "trace.json")
+        profiler.export_chrome_trace(trace)
+        work = gpu_work(trace)
     with open(path, "w", encoding="utf-8") as out:
-        json.dump({"steps": steps, "torch": torch.__version__, "gpu_work": gpu_work(profiler)}, out, indent=1)
+        json.dump({"steps": steps, "torch": torch.__version__, "gpu_work": work}, out, indent=1)
         out.write("\n")
     print(f"{steps} steps under torch.profiler, kernels in {path}")
 
@@ -205,6 +214,7 @@ def parse():
     parser.add_argument("--steps", type=int, default=10, help="steps that are recorded (10)")
     parser.add_argument("--warm-up", type=int, default=10, help="steps before that (10)")
     parser.add_argument("--profile", metavar="OUT.json", help="run under torch.profiler, and write its kernels there")
+    parser.add_argument("--kineto", metavar="TRACE.json", help="with --profile: keep the profiler's trace there")
     parser.add_argument("--allocator", metavar="LIBRARY", help="take memory from this libgputrace.so")
     parser.add_argument("--fraction", type=float, help="of the GPU's memory that may be used")
     parser.add_argument("--graph", action="store_true", help="capture a step in a CUDA graph and launch that")
@@ -213,6 +223,8 @@ def parse():
     options = parser.parse_args()
     if options.steps < 1 or options.warm_up < 0:
         parser.error("--steps must be 1 or more, --warm-up 0 or more")
+    if options.kineto and not options.profile:
+        parser.error("--kineto goes with --profile")
     if options.profile and options.graph:
         parser.error("--profile and --graph exclude each other")
     return options
@@ -241,7 +253,7 @@ def main():
     elif options.warm_up:
         training.steps(options.warm_up)
     if options.profile:
-        profiled(training, options.steps, options.profile)
+        profiled(training, options.steps, options.profile, options.kineto)
     else:
         plain(training, options.steps, options.losses)
     if allocator:

@@ -12,7 +12,7 @@ INJECTED_HELPERS := $(call objects,$(filter tests/injected/%,$(HELPER_SRC)))
 TOOL_HELPERS := $(call objects,$(filter-out tests/injected/%,$(HELPER_SRC)))
 
 # Each C file here is a program of its own, linked with the tool's objects.
-TEST_PROGRAM_SRC := $(call sources,tests/bench tests/fuzz)
+TEST_PROGRAM_SRC := $(call sources,tests/bench)
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_PROGRAM_SRC))
 
 TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/injected/*.c))
@@ -68,6 +68,29 @@ $(B)/tests/injected/allocator/torch_calls: tests/injected/allocator/torch_calls.
 $(B)/tests/injected/allocator/libc10.so: tests/injected/allocator/libc10.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra -Werror $(SANITIZE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+
+# Programs that shall not be harmed. They run on the driver alone, a real or a simulated one.
+ROBUST_SRC := $(sort $(wildcard tests/robust/programs/*.c))
+ROBUST := $(patsubst %.c,$(B)/%,$(filter-out %_library.c,$(ROBUST_SRC))) $(B)/tests/robust/programs/nvtx_static \
+          $(patsubst %_library.c,$(B)/%_library.so,$(filter %_library.c,$(ROBUST_SRC)))
+ROBUST_CC = $(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(CUDA_INCLUDES) -pthread
+ROBUST_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -ldl
+
+$(ROBUST): tests/robust/programs/gpu.h tests/tests.mk
+$(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
+	@mkdir -p $(@D)
+	$(ROBUST_CC) -static -o $@ $<
+$(B)/tests/robust/programs/nvtx_only: tests/robust/programs/nvtx_only.c
+	@mkdir -p $(@D)
+	$(ROBUST_CC) -o $@ $< -ldl
+$(B)/tests/robust/programs/%.so: tests/robust/programs/%.c
+	@mkdir -p $(@D)
+	$(ROBUST_CC) -fPIC -shared -o $@ $< $(ROBUST_LIBS)
+$(B)/tests/robust/programs/%: tests/robust/programs/%.c
+	@mkdir -p $(@D)
+	$(ROBUST_CC) -o $@ $< $(ROBUST_LIBS)
+
+tests: $(ROBUST)
 
 tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(INJECTED_BENCH) $(BENCH_CUDA)
 

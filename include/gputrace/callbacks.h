@@ -498,7 +498,7 @@ struct gputrace_text {
 struct gputrace_nvtx {
     struct gputrace_call call; /* the context is not told; start is end */
     uint64_t range;            /* of start and end: the number that belongs to both */
-    uint64_t payload;          /* bits of the value */
+    uint64_t payload;          /* bits of the value; of type 7 a number: the payloads themselves are not told */
     uint32_t domain;           /* gputrace's number of it; 0: the default one */
     uint32_t category;
     uint32_t color;

@@ -17,6 +17,14 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
+/* A name for the file that standard error is now, written into TEXT; "" when there is none. */
+#define LOG_FILE_NAME_BYTES 48
+void log_name_file(char text[LOG_FILE_NAME_BYTES]);
+
+/* From now on messages are for the file of this NAME alone: in the user's process the descriptor of standard error may
+ * come to be that of anything. NULL: for whatever it is. */
+void log_only_to(const char *name);
+
 /* Prints "gputrace: MESSAGE" and gives -1, so that `return error("cannot open '%s'", path)` ends a function. */
 int error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

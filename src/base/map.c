@@ -32,7 +32,8 @@ uint64_t hash_bytes(const void *bytes, size_t length)
         length -= 8;
     }
     uint64_t rest = 0;
-    memcpy(&rest, at, length);
+    if (length > 0) /* BYTES may be NULL then */
+        memcpy(&rest, at, length);
     return mix(hash ^ rest);
 }
 

@@ -62,7 +62,7 @@ char *sink_make_room(struct sink *sink, size_t size)
     if (sink->failure)
         return NULL;
     size_t wanted = sink->length + size;
-    if (wanted > sink->capacity) {
+    if (wanted > sink->capacity || !sink->data) {
         size_t capacity = sink->capacity ? sink->capacity * 2 : sink->drain ? BLOCK_BYTES : 256;
         if (capacity < wanted)
             capacity = wanted;

@@ -43,7 +43,7 @@ char *sink_make_room(struct sink *sink, size_t size);
 /* Room for SIZE more bytes, to be claimed with sink_advance(); NULL after a failure. */
 static inline char *sink_reserve(struct sink *sink, size_t size)
 {
-    if (sink->capacity - sink->length >= size)
+    if (sink->data && sink->capacity - sink->length >= size)
         return sink->data + sink->length;
     return sink_make_room(sink, size);
 }

@@ -37,6 +37,8 @@
 #define SPOOL_HEADER_BYTES 4096u
 #define SPOOL_ALIGN 64u
 #define SPOOL_SUFFIX ".spool" /* files are named PID-N.spool: N tells apart several images of one pid */
+/* In place of a spool that could not be made: a symbolic link, which takes no descriptor, whose target says why. */
+#define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
 
 /* CUPTI activity kinds whose record size the header can tell; larger kinds are not known to this version. */
 #define SPOOL_CUPTI_KINDS 64
@@ -61,6 +63,14 @@ enum spool_state {
     SPOOL_FINISHED = 2, /* our exit handler ran */
 };
 
+/* CLOCK_REALTIME was stepped: from `monotonic` on it is OFFSET ns ahead of CLOCK_MONOTONIC; at `before` it still was as
+ * far ahead as the entry before tells, or `started` and `started_monotonic`. */
+struct spool_clock {
+    uint64_t before, monotonic; /* CLOCK_MONOTONIC, ns */
+    int64_t offset;
+};
+#define SPOOL_CLOCKS 32 /* later steps are not told */
+
 struct spool_header {
     char magic[8];
     uint32_t version;
@@ -79,7 +89,15 @@ struct spool_header {
     struct spool_losses losses;
     uint16_t record_bytes[SPOOL_CUPTI_KINDS]; /* size of each CUPTI kind's records, 0: not seen */
     char program[256];                        /* /proc/self/comm or exe's name, NUL-terminated */
-    char command[2048]; /* the command line, arguments separated by blanks, NUL-terminated, cut when longer */
+    char command[2048];       /* the command line, arguments separated by blanks, NUL-terminated, cut when longer */
+    uint64_t process_started; /* by /proc/PID/stat: the same in all images of a process, not in two of one pid; 0: not
+                                 known */
+    uint32_t rank;            /* among the processes of a job, + 1; 0: not known */
+    uint32_t local_rank;      /* among those on this host, + 1 */
+    uint64_t clock_looked;    /* CLOCK_MONOTONIC of the last look at both clocks; 0: not known */
+    uint32_t clock_count;     /* of `clocks` (release) */
+    uint32_t reserved;
+    struct spool_clock clocks[SPOOL_CLOCKS];
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its page");
 
@@ -99,14 +117,16 @@ enum spool_chunk_state {
 
 struct spool_chunk {
     uint32_t magic;
-    uint16_t type;     /* enum spool_chunk_type */
-    uint16_t state;    /* enum spool_chunk_state */
-    uint64_t bytes;    /* this header, the data and the room after it: leads to the next chunk */
-    uint64_t used;     /* bytes of valid data after this header; see above */
-    uint64_t sequence; /* order of handing out within the process, from 1 */
-    uint64_t opened;   /* CLOCK_REALTIME when handed out, ns */
-    uint32_t thread;   /* gettid() of the one writer; of a CUPTI chunk, the thread that CUPTI asked on */
-    uint32_t reserved[5];
+    uint16_t type;             /* enum spool_chunk_type */
+    uint16_t state;            /* enum spool_chunk_state */
+    uint64_t bytes;            /* this header, the data and the room after it: leads to the next chunk */
+    uint64_t used;             /* bytes of valid data after this header; see above */
+    uint64_t sequence;         /* order of handing out within the process, from 1 */
+    uint64_t opened;           /* CLOCK_REALTIME when handed out, ns */
+    uint32_t thread;           /* gettid() of the one writer; of a CUPTI chunk, the thread that CUPTI asked on */
+    uint32_t segment;          /* the writer's own */
+    uint64_t opened_monotonic; /* CLOCK_MONOTONIC when handed out, ns … */
+    uint64_t done_monotonic;   /* … and when it was done; 0: it was not */
 };
 static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned");
 
@@ -136,7 +156,10 @@ static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned"
     X(NVTX_PLAIN, spool_nvtx_plain)       \
     X(NVTX_RESOURCE, spool_nvtx_resource) \
     X(NVTX_RECORDED, spool_nvtx_recorded) \
-    SPOOL_NVTX_EXTENSION_TYPES(X)
+    SPOOL_NVTX_EXTENSION_TYPES(X)         \
+    X(DEATH, spool_death)                 \
+    X(OPEN_CALL, spool_open_call)         \
+    X(POOL_LEVEL, spool_pool_level)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -432,6 +455,41 @@ struct spool_device_range {
     uint32_t correlation;     /* CUPTI's CUDA_EVENT record that has it tells stream and time; 0: there is none */
     uint32_t length;
     char text[8]; /* of a start: its message */
+};
+
+/* A signal that was about to end the process, written by the thread that got it. */
+struct spool_death {
+    struct spool_record head;
+    uint64_t address; /* of a fault: si_addr */
+    int32_t signal;
+    int32_t code;    /* si_code */
+    uint32_t thread; /* gettid() */
+    uint32_t sender; /* pid of who sent it; 0: the kernel, or not told */
+};
+
+/* A driver call that a thread is in, as far as its callbacks are on. The record lasts and is used for one call after
+ * another: what it says counts while flags are SPOOL_CALL_OPEN, which is stored last (release). */
+enum { SPOOL_CALL_RETURNED = 0, SPOOL_CALL_OPEN = 1, SPOOL_CALL_TAKEN = 2 };
+enum spool_call_object { SPOOL_CALL_OF_NOTHING = 0, SPOOL_CALL_OF_STREAM, SPOOL_CALL_OF_EVENT, SPOOL_CALL_OF_CONTEXT };
+struct spool_open_call {
+    struct spool_record head; /* time: when it began */
+    uint64_t object;          /* what it waits for: CUstream, CUevent; 0: the thread's context */
+    uint32_t what;            /* enum spool_call_object */
+    uint32_t cbid;            /* CUPTI's, of the driver's functions */
+    uint32_t correlation;
+    uint32_t thread; /* gettid() */
+};
+
+/* What a stream-ordered pool holds, and how much of it is lent; told when it has changed since the last look. A pool
+ * that is gone holds nothing. */
+struct spool_pool_level {
+    struct spool_record head; /* time: of the look */
+    uint64_t pool;            /* CUmemoryPool */
+    uint64_t reserved, used;  /* bytes */
+    uint64_t reserved_high;   /* the most since the pool was made, or the program reset it */
+    uint64_t used_high;
+    uint32_t device;
+    uint32_t blank;
 };
 
 /* Every record is a whole number of 8-byte words, and its text starts where the reader expects it. */

@@ -51,12 +51,31 @@ static void a_long_message_is_one_line_cut(void **state)
     free(large);
 }
 
+static void messages_are_for_the_file_that_was_named_alone(void **state)
+{
+    (void)state;
+    char name[LOG_FILE_NAME_BYTES];
+    unit_stderr_begin();
+    log_name_file(name);
+    log_only_to(name);
+    int kept = dup(STDERR_FILENO); /* so that the next file is not named the same */
+    error("here");
+    assert_string_equal(unit_stderr_end(), "gputrace: here\n");
+    unit_stderr_begin(); /* another file under the same descriptor */
+    error("not here");
+    const char *text = unit_stderr_end();
+    log_only_to(NULL);
+    close(kept);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_level_prints_its_own),
         cmocka_unit_test(errno_stays),
         cmocka_unit_test(a_long_message_is_one_line_cut),
+        cmocka_unit_test(messages_are_for_the_file_that_was_named_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,30 @@ static void wide_strings_are_cut_between_characters(void **state)
     expect_wide(L"a\u20ac", 0, "");
 }
 
+static void expect_units(const void *units, size_t count, size_t width, const char *text)
+{
+    char out[64];
+    size_t size = utf8_from_units(out, sizeof(out), units, count, width);
+    assert_int_equal(size, strlen(text));
+    assert_memory_equal(out, text, size);
+}
+
+static void units_of_other_encodings_become_utf8(void **state)
+{
+    (void)state;
+    static const uint16_t halves[] = {'a', 0xe4, 0xd83d, 0xde00};
+    static const uint16_t wrong[] = {0xde00, 0xd83d, 'b', 0xd83d};
+    static const uint32_t whole[] = {0x20ac, 0, 'c'};
+    expect_units(halves, 4, 2, "a\xc3\xa4\xf0\x9f\x98\x80");
+    expect_units(wrong, 4, 2, UTF8_REPLACEMENT UTF8_REPLACEMENT "b" UTF8_REPLACEMENT);
+    char odd[13] = "";
+    char out[8];
+    memcpy(odd + 1, whole, sizeof(whole)); /* they need not be aligned */
+    assert_int_equal(utf8_from_units(out, sizeof(out), odd + 1, 3, 4), 5);
+    assert_memory_equal(out, "\xe2\x82\xac\0c", 5);
+    assert_int_equal(utf8_from_units(out, 2, odd + 1, 1, 4), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -63,6 +87,7 @@ int main(void)
         cmocka_unit_test(what_is_no_character_has_no_size),
         cmocka_unit_test(wide_strings_become_utf8),
         cmocka_unit_test(wide_strings_are_cut_between_characters),
+        cmocka_unit_test(units_of_other_encodings_become_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,11 +76,70 @@ END
     report memory-leaks | jq -S . | diff - end
 }
 
-@test "what pools hold and lend is counted" {
-    "$gputrace" run "$samples/memory" >/dev/null
-    report memory | jq -e 'map({key: .kind, value: .}) | from_entries
-        | .["Pool used"].peak_bytes == .Pool.peak_bytes and .["Pool used"].end_bytes == 0
-        and .["Pool reserved"].peak_bytes >= .["Pool used"].peak_bytes'
+build_cu() { # NAME: of NAME.cu
+    "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -cudart shared -o "$1" "$1.cu"
+}
+
+@test "what pools hold and lend is counted, and their most is told though it passed unseen" {
+    cat >pools.cu <<'END'
+#include <cuda_runtime.h>
+#include <unistd.h>
+static const size_t mib = 1 << 20;
+int main()
+{
+    void *kept, *more, *spike;
+    cudaMallocAsync(&kept, 48 * mib, 0);
+    cudaMallocAsync(&more, 16 * mib, 0);
+    cudaDeviceSynchronize();
+    usleep(300000);
+    cudaFreeAsync(more, 0);
+    cudaMallocAsync(&spike, 200 * mib, 0);
+    cudaFreeAsync(spike, 0);
+    cudaDeviceSynchronize();
+    usleep(300000);
+    cudaFreeAsync(kept, 0);
+    return cudaDeviceSynchronize();
+}
+END
+    build_cu pools
+    "$gputrace" run --flush-interval=50 ./pools
+    counter() { jq -c --arg name "$1" '[.traceEvents[] | select(.ph == "C" and .name == $name)] | sort_by(.ts) | map(.args.bytes)' trace.json; }
+    [ "$(counter "Pool used")" = "[$((64 << 20)),$((48 << 20)),0]" ]
+    jq -e --argjson mib 1048576 '.gputrace.processes[0].pools | length == 1 and .[0].device == 0
+        and .[0].used_peak == 248 * $mib and .[0].reserved_peak >= .[0].used_peak' trace.json
+    report memory | jq -e --argjson mib 1048576 'map({key: .kind, value: .}) | from_entries
+        | .["Pool used"].peak_bytes == 248 * $mib and .["Pool used"].peak_at_ns == null and .["Pool used"].end_bytes == 0
+        and .Pool.peak_bytes == .["Pool used"].peak_bytes and .["Pool reserved"].peak_bytes >= 248 * $mib'
+}
+
+@test "asking for pools is no call of the program's, and pools that are gone are not asked" {
+    cat >come_and_go.cu <<'END'
+#include <cuda_runtime.h>
+#include <unistd.h>
+int main()
+{
+    cudaMemPoolProps properties = {};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    for (int i = 0; i < 300; i++) {
+        cudaMemPool_t pool;
+        void *data;
+        if (cudaMemPoolCreate(&pool, &properties) != cudaSuccess ||
+            cudaMallocFromPoolAsync(&data, 4096, pool, 0) != cudaSuccess)
+            return 1;
+        usleep(i % 30 * 100);
+        cudaFreeAsync(data, 0);
+        cudaDeviceSynchronize();
+        cudaMemPoolDestroy(pool);
+    }
+    return 0;
+}
+END
+    build_cu come_and_go
+    "$gputrace" run --flush-interval=1 ./come_and_go
+    jq -e '[.traceEvents[] | select(.ph == "C" and .name == "Pool used")] | sort_by(.ts) | length > 2 and .[-1].args.bytes == 0' trace.json
+    jq -e '[.traceEvents[] | select(.ph == "X" and (.name // "" | test("MemPoolGetAttribute|GetDefaultMemPool|ExchangeStreamCaptureMode")))] == []' trace.json
+    jq -e '[.traceEvents[] | select(.name == "thread_name" and (.args.name | test("gputrace")))] == []' trace.json
 }
 
 @test "memory that goes with its context is no leak" {
@@ -96,7 +155,7 @@ int main()
     return 0;
 }
 END
-    "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -cudart shared -o reset reset.cu
+    build_cu reset
     "$gputrace" run ./reset
     jq -e '[.traceEvents[] | select(.args.ending? == "context destroyed") | .args.bytes] == [1000]' trace.json
     report memory-leaks | jq -e 'map(.total_bytes) == [2000]'

@@ -78,6 +78,31 @@ words='
     jq '[.[] | .bandwidth_gb_s]' by-time | diff - <(jq '[.[] | .bandwidth_gb_s]' by-size)
 }
 
+@test "ranges within one another, on the GPU and by kernel are those that were worked out by hand" {
+    local sections=nvtx-tree,nvtx-gpu,nvtx-kernels
+    "$gputrace" report -r $sections --time-unit=us "$data/report/nvtx.json" | diff "$data/report/nvtx.txt" -
+    "$gputrace" report -r $sections --format=csv "$data/report/nvtx.json" | diff "$data/report/nvtx.csv" -
+    # Markdown takes no blanks before a name.
+    "$gputrace" report -r nvtx-tree --format=markdown "$data/report/nvtx.json" | grep -F '| step/forward/forward |'
+}
+
+@test "ranges of a Kineto trace: the tree has all of their time once, and kernels all of theirs" {
+    report nvtx-tree "$kineto" | jq -e '(map(.self_ns) | add) == (map(select(.depth == 0) | .total_ns) | add)'
+    report nvtx-tree "$kineto" | jq -e '(map(.count) | add) == 18'
+    report nvtx "$kineto" | jq -S 'map({name, total_ns, count}) | sort_by(.name)' >sums
+    report nvtx-tree "$kineto" | jq -S 'group_by(.name) | map({name: .[0].name, total_ns: (map(.total_ns) | add),
+        count: (map(.count) | add)})' | diff sums -
+    report nvtx-kernels "$kineto" | jq -e '(map(.total_ns) | add) == 1667793 and (map(.calls) | add) == 72'
+    # Work that the thread of the backward pass started is in no range of the main thread's.
+    report nvtx-kernels "$kineto" | jq -e '[.[] | select(.range == null) | .calls] | add == 30'
+}
+
+@test "spans on the GPU of a trace without its host are those of its rows" {
+    gzip -dc "$kineto" | jq 'del(.traceEvents[] | select(.cat == "user_annotation"))' >device.json
+    report nvtx-gpu device.json | jq -e 'map(select(.name == "forward")) | .[0]
+        | .total_ns == 1505854 and .count == 3 and .stream == 7 and .device == 0 and .works == null'
+}
+
 @test "launch latency is that of jq's join by correlation" {
     gzip -dc "$kineto" | jq -S "$words"'
         [.traceEvents[] | select(.cat == "cuda_runtime" or .cat == "cuda_driver")
@@ -495,14 +520,14 @@ END
     assert_output --regexp $'^Kernels\n.*\nStreams\n'
     refute_output --partial "API calls"
     "$gputrace" report --format=json "$small" | jq -e 'keys_unsorted
-        == ["trace", "overview", "kernels", "api", "memtime", "memsize", "sync", "latency", "nvtx", "nvtx-tree",
+        == ["trace", "overview", "death", "kernels", "api", "memtime", "memsize", "sync", "latency", "nvtx", "nvtx-tree",
             "nvtx-gpu", "nvtx-kernels", "ranges", "memory", "memory-peak", "memory-leaks", "memory-churn", "memory-failures", "streams", "compilation", "phases", "plugins"]'
 }
 
 @test "an empty section is left out unless it was asked for" {
     echo '[]' >empty.json
     run -0 "$gputrace" report empty.json
-    assert_line "Not in this trace: kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_line "Not in this trace: death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -0 "$gputrace" report -r kernels empty.json
     assert_output $'Kernels\n  none in this trace'
     for format in csv json markdown; do
@@ -512,7 +537,7 @@ END
 
 @test "wrong options are told with what is valid" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
-    assert_output "gputrace: --report knows no 'nonsense': it takes overview, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_output "gputrace: --report knows no 'nonsense': it takes overview, death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -2 "$gputrace" report --format=xml "$small"
     assert_output --partial "it takes table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"

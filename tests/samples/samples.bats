@@ -179,6 +179,98 @@ tells() { # PROGRAM
     traces "$samples/nvtx"
 }
 
+@test "nvtx_payload" {
+    traces "$samples/nvtx_payload"
+}
+
+@test "nvtx_schemas" {
+    traces "$samples/nvtx_schemas"
+}
+
+@test "nvtx_deferred" {
+    traces "$samples/nvtx_deferred"
+    # Each range was, by its own clock, within the time of the one around all.
+    jq -e '[.traceEvents[] | select(.ph == "X" and .cat == "user_annotation")]
+        | (.[] | select(.name == "all")) as $all
+        | length > 2000 and all(.ts >= $all.ts and .ts + .dur <= $all.ts + $all.dur)' trace.json
+}
+
+@test "nvtx_deferred, by time" {
+    # Its ranges come one after another, with a rest in each and after it, whatever clock they are timed by.
+    traces "$samples/nvtx_deferred"
+    jq -e '[.traceEvents[] | select(.ph == "X" and (.args.payload.begin? // 0) > 0 and .name != "job")]
+        | length == 8 and all(.dur > 250)
+        and ([range(1; length) as $i | .[$i].ts - (.[$i - 1].ts + .[$i - 1].dur)] | all(. > 250))' trace.json
+}
+
+@test "nvtx_counters" {
+    traces "$samples/nvtx_counters"
+    jq -e '.gputrace.nvtx_counters[] | select(.name | startswith("payloads: temperature"))
+        | .series[0] == {name: "value", unit: "°C", min: -20, max: 95.5, value_type: "absolute", interpolation: "linear"}' \
+        trace.json
+}
+
+@test "nvtx_memory" {
+    traces "$samples/nvtx_memory"
+}
+
+@test "nvtx_memory_cuda" {
+    traces "$samples/nvtx_memory_cuda"
+}
+
+@test "nvtx_all" {
+    traces "$samples/nvtx_all"
+}
+
+@test "nvtx_all, its domains one by one" {
+    # The end of a range tells neither domain nor more.
+    local domains='[.traceEvents[] | select(.cat == "user_annotation" and .ph != "e") | .args.domain] | unique'
+    record --nvtx-domains=everything "$samples/nvtx_all"
+    jq -e "$domains == [\"everything\"]" "$trace"
+    jq -e '[.gputrace.nvtx_resources[].domain] | unique == ["everything"]' "$trace"
+    jq -e '.gputrace.options.nvtx_domains == "everything"' "$trace"
+    record --nvtx-exclude=everything "$samples/nvtx_all"
+    jq -e "$domains == [null]" "$trace"
+    jq -e '[.gputrace.nvtx_resources[].domain] | unique == [null]' "$trace"
+    record --nvtx-domains=everything,default --nvtx-exclude=everything "$samples/nvtx_all"
+    jq -e "$domains == [null]" "$trace"
+    record --nvtx-domains=nobody "$samples/nvtx_all"
+    jq -e "$domains == []" "$trace"
+    # Whatever is left out, threads and CUDA's objects have their names.
+    grep -q 'der Strom' "$trace"
+    "$check_trace" --quiet "$trace"
+}
+
+@test "nvtx_all, the same ranges on the GPU by its calls as in its rows" {
+    record "$samples/nvtx_all"
+    "$BATS_TEST_DIRNAME/compare_annotations" "$trace" "$trace"
+    # The report finds by calls what the rows say.
+    local by_rows='[.traceEvents[] | select(.cat == "gpu_user_annotation")] | group_by(.name)
+        | map({name: .[0].name, count: length, ns: (map(.dur * 1000 | round) | add)})'
+    "$gputrace" report -r nvtx-gpu --format=json "$trace" | jq '.["nvtx-gpu"] | group_by(.name)
+        | map({name: .[0].name, count: (map(.count) | add), ns: (map(.total_ns) | add)})' >by_calls
+    jq "$by_rows" "$trace" | diff - by_calls
+}
+
+@test "nvtx_cpp" {
+    traces "$samples/nvtx_cpp"
+}
+
+@test "annotations of another count, place or length are differences" {
+    local compare=$BATS_TEST_DIRNAME/compare_annotations change
+    gzip -dc "$root/tests/data/kineto/kineto-train-h200.json.gz" >kineto.json
+    run -0 "$compare" kineto.json kineto.json
+    assert_line --regexp '^ *3 +3 +24 .* forward$'
+    for change in '(.traceEvents[] | select(.cat == "gpu_user_annotation" and .name == "forward") | .dur) += 1' \
+        'del(.traceEvents[] | select(.cat == "gpu_user_annotation" and .name == "backward"))' \
+        '(.traceEvents[] | select(.cat == "kernel") | .dur) *= 2' \
+        '(first(.traceEvents[] | select(.cat == "user_annotation" and .name == "forward")) | .name) = "other"' \
+        'del(first(.traceEvents[] | select(.cat == "kernel")))'; do
+        jq "$change" kineto.json >changed.json
+        run -1 "$compare" changed.json kineto.json
+    done
+}
+
 @test "no_cuda" {
     traces "$samples/no_cuda"
     grep -q "warning: .*CUDA" words || {
@@ -340,8 +432,9 @@ own_events_alone() {
     python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null ||
         skip "needs PyTorch and a GPU"
     traces --capture-range=cudaProfilerApi python3 "$samples/train.py" --steps 50
-    python3 "$samples/train.py" --steps 50 --profile profile.json
+    python3 "$samples/train.py" --steps 50 --profile profile.json --kineto kineto.json
     "$BATS_TEST_DIRNAME/compare_kernels" "$trace" profile.json
+    "$BATS_TEST_DIRNAME/compare_annotations" "$trace" kineto.json
 }
 
 @test "the trace has the structure of the one that was recorded on an H200" {

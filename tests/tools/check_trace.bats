@@ -169,6 +169,36 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
     rejects metadata 'del(.gputrace.losses)'
 }
 
+@test "a loss that the program states is none, as long as it is as large" {
+    jq '.gputrace.losses.unmatched_ranges = 2' "$good" >"$bad"
+    broken losses --strict
+    echo 'expect loss unmatched_ranges 2' >"$BATS_TEST_TMPDIR/statement"
+    run -0 "$check" --quiet --strict --expect "$BATS_TEST_TMPDIR/statement" "$bad"
+    echo 'expect loss unmatched_ranges 1' >"$BATS_TEST_TMPDIR/statement"
+    broken statement --strict --expect "$BATS_TEST_TMPDIR/statement"
+    echo 'expect loss in_flight 0' >"$BATS_TEST_TMPDIR/statement"
+    broken losses --strict --expect "$BATS_TEST_TMPDIR/statement"
+}
+
+@test "NVTX's resources, failed waits and named CUDA events are counted, and rejected when they do not tell all" {
+    local resource='{"pid": 1, "type": "mutex", "identifier": "0x1", "name": "a \"b\"", "domain": "d", "created": 1.5}'
+    jq --argjson resource "$resource" --argjson row "$(jq '.traceEvents[4] | {pid, tid}' "$good")" '
+        .gputrace.nvtx_resources = [$resource, $resource + {"destroyed": 2, "domain": null | tostring}]
+        | .gputrace.nvtx_resources[1] |= del(.domain)
+        | .traceEvents += [$row + {"ph": "i", "cat": "cuda_event", "name": "CUDA Event Record", "ts": 1, "args":
+            {"cuda_event_name": "ready"}}, $row + {"ph": "i", "cat": "user_annotation", "name": "m", "ts": 1, "args":
+            {"failed": true, "open at end": true}}]' "$good" >"$bad"
+    printf 'expect %s\n' 'resource mutex "a \"b\"" domain "d" 1' 'resource mutex "a \"b\"" 1' \
+        'destroyed mutex "a \"b\"" 1' 'cuda-event "ready" 1' 'nvtx mark "m" failed 1' 'open "m" 1' \
+        >"$BATS_TEST_TMPDIR/statement"
+    run -0 "$check" --quiet --expect "$BATS_TEST_TMPDIR/statement" "$bad"
+    local change
+    for change in 'del(.pid)' 'del(.type)' 'del(.created)' '.identifier = 1' '.created = "now"'; do
+        rejects metadata ".gputrace.nvtx_resources = [$resource | $change]"
+    done
+    rejects metadata '.gputrace.nvtx_resources = {}'
+}
+
 @test "rejects plugins in the metadata that do not tell all" {
     local plugin=.gputrace.plugins[0]
     for key in name pid calls time_ns lines; do
@@ -361,6 +391,30 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
         "memory Device allocations 2 bytes 1500 releases 2 peak 1500 end 1000" \
         "memory Device allocations 2 bytes 1500 releases 1 peak 1000 end 1000" \
         "memory Device allocations 2 bytes 1500 releases 1 peak 1500 end 0"; do
+        states 1 "expect $line"
+        [[ $output == *"1 broken: statement"* ]] || { echo "$line: $output"; return 1; }
+    done
+}
+
+@test "values in payloads, calls of NVTX's memory extension, and counters" {
+    jq --argjson row "$(jq '.traceEvents[4] | {pid, tid}' "$good")" '.traceEvents += [
+        $row + {"ph": "i", "cat": "user_annotation", "name": "m \"x\"", "ts": 1, "args": {"schema": "s", "payload":
+            {"n": 0.5, "list": [1, {"t": "a b"}], "no": null, "yes": true}, "end payload": -3}},
+        $row + {"ph": "i", "cat": "nvtx_memory", "name": "Region resized", "ts": 1, "args": {"bytes": 12, "heap": "h"}},
+        ($row | del(.tid)) + {"ph": "C", "name": "d: \"c\"", "ts": 2, "args": {"value": 2}},
+        ($row | del(.tid)) + {"ph": "C", "name": "d: \"c\"", "ts": 1, "args": {"value": 1, "other": -0.25}}]' "$good" >"$bad"
+    good=$bad
+    states 0 'expect nvtx mark "m \"x\"" 1' 'expect nvtx mark "m \"x\"" arg "payload.n" 0.5 1' \
+        'expect nvtx mark "m \"x\"" arg "payload.list[0]" 1 1' 'expect nvtx mark "m \"x\"" arg "payload.list[1].t" "a b" 1' \
+        'expect nvtx mark "m \"x\"" arg "payload.no" null 1' 'expect nvtx mark "m \"x\"" arg "payload.yes" true 1' \
+        'expect nvtx mark "m \"x\"" arg "end payload" -3 1' 'expect nvtx mark "m \"x\"" arg "schema" "s" 1' \
+        'expect nvtx memory "Region resized" 1 bytes 12' 'expect nvtx memory "Region resized" arg "heap" "h" 1' \
+        'expect counter "d: \"c\"" samples 2 last 2' 'expect counter "d: \"c\"" "other" samples 1 last -0.25'
+    local line
+    for line in 'nvtx mark "m \"x\"" arg "payload.n" 0.25 1' 'nvtx mark "m \"x\"" arg "payload.list[1].t" "a" 1' \
+        'nvtx memory "Region resized" 1 bytes 13' 'counter "d: \"c\"" samples 1 last 2' \
+        'counter "d: \"c\"" samples 2 last 1' 'counter "d: \"c\"" "none" samples 1 last 0' 'counter d samples 1 last 1' \
+        'counter "d: \"c\"" samples 2'; do
         states 1 "expect $line"
         [[ $output == *"1 broken: statement"* ]] || { echo "$line: $output"; return 1; }
     done

@@ -43,7 +43,7 @@ static void defer(struct heap *heap, struct block *block)
 static void leave_to_graphs(struct heap *heap, struct block *block)
 {
     block->settled = true;
-    if (block->pool && block->pool->uses > 0 && block->freed_in == block->stream && block->other_count == 0)
+    if (block->pool && block->freed_in == block->stream && block->other_count == 0)
         graph_memory_make_reusable(heap, block);
 }
 

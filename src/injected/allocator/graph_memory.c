@@ -44,7 +44,6 @@ static struct block *use_again(struct heap *heap, size_t bytes, CUstream stream,
     if (best) {
         graph_memory_make_unusable(heap, best);
         best->settled = false;
-        best->other_count = 0;
         best->bytes = bytes;
     }
     heap_unlock(heap);

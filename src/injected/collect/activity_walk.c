@@ -17,15 +17,12 @@ static const struct {
 } known_sizes[] = {
     {18, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 200},
     {18, CUPTI_ACTIVITY_KIND_MEMCPY, 88},
-    {18, CUPTI_ACTIVITY_KIND_MEMORY2, 120},
     {18, CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI)},
     {18, CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(CUpti_ActivityMemory4)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMORY_POOL, sizeof(CUpti_ActivityMemoryPool3)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_DEVICE, sizeof(CUpti_ActivityDevice5)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONTEXT, sizeof(CUpti_ActivityContext3)},
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3)},
@@ -72,16 +69,23 @@ static void tell_name(const char *name)
     registry_pointer_name_publish(&event);
 }
 
+/* Whether records of KIND point to a name; *NAME is what this one points to, NULL: it is not there yet. */
+static bool has_name(uint32_t kind, const uint8_t *record, const char **name)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL: *name = ((const CUpti_ActivityKernel10 *)record)->name; return true;
+    case CUPTI_ACTIVITY_KIND_DEVICE: *name = ((const CUpti_ActivityDevice5 *)record)->name; return true;
+    default: return false;
+    }
+}
+
 /* Tells the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
 static bool tell_name_of(uint32_t kind, const uint8_t *record)
 {
     const char *name;
-    switch (kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-    case CUPTI_ACTIVITY_KIND_KERNEL: name = ((const CUpti_ActivityKernel10 *)record)->name; break;
-    case CUPTI_ACTIVITY_KIND_DEVICE: name = ((const CUpti_ActivityDevice5 *)record)->name; break;
-    default: return true;
-    }
+    if (!has_name(kind, record, &name))
+        return true;
     tell_name(name);
     return name != NULL;
 }
@@ -146,18 +150,36 @@ static uint32_t kind_at(const uint8_t *record)
     return __atomic_load_n((const uint32_t *)(const void *)record, __ATOMIC_ACQUIRE);
 }
 
-unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
+/* The size of the record at AT; 0: there is none, or it cannot be told. WORD is its kind as CUPTI wrote it. */
+static size_t size_at(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t at, uint32_t *word)
+{
+    if (at + sizeof(uint64_t) > bytes)
+        return 0;
+    *word = kind_at(data + at);
+    uint32_t kind = *word & ~SPOOL_IN_FLIGHT;
+    bool known = kind > 0 && kind < SPOOL_CUPTI_KINDS;
+    size_t size = known ? __atomic_load_n(&header->record_bytes[kind], __ATOMIC_RELAXED) : 0;
+    return size <= bytes - at ? size : 0;
+}
+
+void activity_walk_dying(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
+                         void (*tell)(const char *name))
+{
+    uint32_t word;
+    const char *name;
+    for (size_t at = walked, size; (size = size_at(header, data, bytes, at, &word)) > 0; at += size)
+        if (has_name(word & ~SPOOL_IN_FLIGHT, data + at, &name) && name)
+            tell(name);
+}
+
+static unsigned walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t from,
+                            size_t *walked)
 {
     unsigned untimed = 0;
-    size_t at = 0;
+    uint32_t word;
     bool named = true; /* every record so far */
-    while (at + sizeof(uint64_t) <= bytes) {
-        uint32_t word = kind_at(data + at);
+    for (size_t at = from, size; (size = size_at(header, data, bytes, at, &word)) > 0;) {
         uint32_t kind = word & ~SPOOL_IN_FLIGHT;
-        bool known = kind > 0 && kind < SPOOL_CUPTI_KINDS;
-        size_t size = known ? __atomic_load_n(&header->record_bytes[kind], __ATOMIC_RELAXED) : 0;
-        if (size == 0 || size > bytes - at)
-            break;
         untimed += (word & SPOOL_IN_FLIGHT) != 0;
         if (at >= *walked)
             named = tell_name_of(kind, data + at) && named;
@@ -166,4 +188,14 @@ unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *
             *walked = at;
     }
     return untimed;
+}
+
+unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
+{
+    return walk_in_use(header, data, bytes, 0, walked);
+}
+
+void activity_walk_names(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
+{
+    walk_in_use(header, data, bytes, *walked, walked);
 }

@@ -24,6 +24,16 @@ void activity_walk_complete(const struct cupti *cupti, struct spool_header *head
  */
 unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked);
 
+/* The same for names alone, from *WALKED on. */
+void activity_walk_names(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked);
+
+/*
+ * For a thread that dies: gives TELL the names that records from WALKED on point to, told before or not, and reads none
+ * of them. Takes no lock, so BYTES at DATA may change or go away meanwhile; the caller is prepared for a fault.
+ */
+void activity_walk_dying(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
+                         void (*tell)(const char *name));
+
 /* In a forked child: the names told so far went into the parent's spool. */
 void activity_walk_leave(void);
 

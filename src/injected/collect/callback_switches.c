@@ -24,6 +24,7 @@ static struct {
     CUpti_SubscriberHandle subscriber;
     uint64_t wanted;
     bool launches;
+    bool new_functions;
     bool event_records;
     bool calls_on[CUPTI_DRIVER_TRACE_CBID_SIZE];
     bool resources_on[CUPTI_CBID_RESOURCE_SIZE];
@@ -45,7 +46,7 @@ static bool is_launch(const struct driver_call *call)
 
 static bool is_wanted(const struct driver_call *call)
 {
-    bool may_load = switches.launches && is_launch(call) && call->trigger;
+    bool may_load = (switches.launches || switches.new_functions) && is_launch(call) && call->trigger;
     bool watched = switches.event_records && call->cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord;
     return (call->kinds & switches.wanted) != 0 || may_load || watched;
 }
@@ -81,8 +82,8 @@ void callback_switches_follow(uint64_t wanted)
     pthread_mutex_lock(&switches.lock);
     uint64_t changed = switches.wanted ^ wanted;
     __atomic_store_n(&switches.wanted, wanted, __ATOMIC_RELAXED);
-    if (!(wanted & PHASE_KINDS) && switches.launches) {
-        switches.launches = false;
+    if (!(wanted & PHASE_KINDS) && (switches.launches || switches.new_functions)) {
+        switches.launches = switches.new_functions = false;
         changed |= REGISTRY_BIT(kernel_launch);
     }
     apply(changed);
@@ -94,14 +95,24 @@ uint64_t callback_switches_wanted(void)
     return __atomic_load_n(&switches.wanted, __ATOMIC_RELAXED);
 }
 
-void callback_switches_launches(bool on)
+static void turn_launches(bool *who, bool on)
 {
     pthread_mutex_lock(&switches.lock);
-    bool before = switches.launches;
-    switches.launches = on && (switches.wanted & PHASE_KINDS) != 0;
-    if (switches.launches != before)
+    bool before = switches.launches || switches.new_functions;
+    *who = on && (switches.wanted & PHASE_KINDS) != 0;
+    if ((switches.launches || switches.new_functions) != before)
         apply(REGISTRY_BIT(kernel_launch));
     pthread_mutex_unlock(&switches.lock);
+}
+
+void callback_switches_launches(bool on)
+{
+    turn_launches(&switches.launches, on);
+}
+
+void callback_switches_new_functions(bool on)
+{
+    turn_launches(&switches.new_functions, on);
 }
 
 void callback_switches_event_records(void)
@@ -118,6 +129,6 @@ void callback_switches_leave(void)
 {
     pthread_mutex_init(&switches.lock, NULL);
     switches.cupti = NULL;
-    switches.launches = switches.event_records = false;
+    switches.launches = switches.new_functions = switches.event_records = false;
     callback_switches_follow(0);
 }

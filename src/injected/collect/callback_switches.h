@@ -26,6 +26,9 @@ uint64_t callback_switches_wanted(void);
  * wanted. */
 void callback_switches_launches(bool on);
 
+/* The same, asked for by whoever waits for names of kernels: names_due.h. */
+void callback_switches_new_functions(bool on);
+
 /* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
 void callback_switches_event_records(void);
 

@@ -4,6 +4,7 @@
  */
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/lazy_loading.h"
+#include "injected/collect/names_due.h"
 #include "injected/registry/phases.h"
 
 static uint32_t links(const void *params, uint32_t correlation)
@@ -29,8 +30,17 @@ static void note_kernel(const struct driver_return *returned)
 static void note_function(const struct driver_return *returned)
 {
     const cuKernelGetFunction_params *p = returned->params;
+    if (!driver_call_done(returned))
+        return;
+    lazy_loading_loaded(p->kernel);
+    names_due_of(p->pFunc ? *p->pFunc : NULL);
+}
+
+static void note_module_function(const struct driver_return *returned)
+{
+    const cuModuleGetFunction_params *p = returned->params;
     if (driver_call_done(returned))
-        lazy_loading_loaded(p->kernel);
+        names_due_of(p->hfunc ? *p->hfunc : NULL);
 }
 
 /* CUPTI records just-in-time compilation only within calls that have a callback. */
@@ -42,7 +52,7 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuLinkAddFile, PREPARES, NULL, links),
     DRIVER_CALL(cuLinkAddFile_v2, PREPARES, NULL, links),
     DRIVER_CALL(cuLinkComplete, PREPARES, NULL, links),
-    DRIVER_CALL(cuModuleGetFunction, PREPARES, NULL, loads_function),
+    DRIVER_CALL(cuModuleGetFunction, PREPARES, note_module_function, loads_function),
     DRIVER_CALL(cuFuncLoad, PREPARES, NULL, loads_function),
     DRIVER_CALL(cuLibraryGetModule, PREPARES, NULL, loads_function),
     DRIVER_CALL(cuKernelGetFunction, PREPARES, note_function, loads_function),

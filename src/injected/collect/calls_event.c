@@ -75,6 +75,9 @@ static void tell_elapsed_time(const struct driver_return *returned)
     registry_event_query_publish(&(struct gputrace_event_query){.call = returned->call, .event = p->hEnd});
 }
 
+/* The thread that is in such a call waits. */
+#define WAITS(kind) (REGISTRY_BIT(kind) | REGISTRY_BIT(open_call))
+
 static const struct driver_call rows[] = {
     DRIVER_CALL(cuEventCreate, REGISTRY_BIT(event_creation), tell_creation, NULL),
     DRIVER_CALL(cuEventDestroy, REGISTRY_BIT(event_deletion), tell_deletion, NULL),
@@ -83,7 +86,7 @@ static const struct driver_call rows[] = {
     DRIVER_CALL_PTSZ(cuEventRecordWithFlags, REGISTRY_BIT(event_record), tell_record_with_flags, NULL),
     DRIVER_CALL(cuCtxRecordEvent, REGISTRY_BIT(event_record), tell_context_record, NULL),
     DRIVER_CALL(cuGreenCtxRecordEvent, REGISTRY_BIT(event_record), tell_green_context_record, NULL),
-    DRIVER_CALL(cuEventSynchronize, REGISTRY_BIT(event_synchronization), tell_synchronization, NULL),
+    DRIVER_CALL(cuEventSynchronize, WAITS(event_synchronization), tell_synchronization, NULL),
     DRIVER_CALL(cuEventQuery, REGISTRY_BIT(event_query), tell_query, NULL),
     DRIVER_CALL(cuEventElapsedTime, REGISTRY_BIT(event_query), tell_elapsed_time, NULL),
     DRIVER_CALL(cuEventElapsedTime_v2, REGISTRY_BIT(event_query), tell_elapsed_time, NULL),

@@ -4,6 +4,7 @@
  */
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/lazy_loading.h"
+#include "injected/collect/names_due.h"
 
 static struct gputrace_kernel_launch begin(const struct driver_return *returned, CUfunction kernel, CUstream stream)
 {
@@ -114,6 +115,7 @@ static void tell_old_grid_async(const struct driver_return *returned)
 
 static uint32_t loads_first(CUfunction kernel, uint32_t correlation)
 {
+    names_due_launch(kernel);
     return lazy_loading_begins(kernel, correlation) ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;
 }
 

@@ -57,14 +57,17 @@ static void tell_named_context_synchronization(const struct driver_return *retur
     registry_device_synchronization_publish(&waited);
 }
 
+/* The thread that is in such a call waits. */
+#define WAITS(kind) (REGISTRY_BIT(kind) | REGISTRY_BIT(open_call))
+
 static const struct driver_call rows[] = {
     DRIVER_CALL_PTSZ(cuStreamWaitEvent, REGISTRY_BIT(event_wait), tell_event_wait, NULL),
     DRIVER_CALL(cuCtxWaitEvent, REGISTRY_BIT(event_wait), tell_context_wait, NULL),
     DRIVER_CALL(cuGreenCtxWaitEvent, REGISTRY_BIT(event_wait), tell_green_context_wait, NULL),
-    DRIVER_CALL_PTSZ(cuStreamSynchronize, REGISTRY_BIT(stream_synchronization), tell_stream_synchronization, NULL),
+    DRIVER_CALL_PTSZ(cuStreamSynchronize, WAITS(stream_synchronization), tell_stream_synchronization, NULL),
     DRIVER_CALL_PTSZ(cuStreamQuery, REGISTRY_BIT(stream_query), tell_stream_query, NULL),
-    DRIVER_CALL(cuCtxSynchronize, REGISTRY_BIT(device_synchronization), tell_context_synchronization, NULL),
-    DRIVER_CALL(cuCtxSynchronize_v2, REGISTRY_BIT(device_synchronization), tell_named_context_synchronization, NULL),
+    DRIVER_CALL(cuCtxSynchronize, WAITS(device_synchronization), tell_context_synchronization, NULL),
+    DRIVER_CALL(cuCtxSynchronize_v2, WAITS(device_synchronization), tell_named_context_synchronization, NULL),
 };
 
 const struct driver_calls sync_calls = DRIVER_CALLS(rows);

@@ -1,20 +1,25 @@
 #include "injected/collect/cuda_versions.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
 
-static int32_t ask(void *library, const char *function)
+#include "injected/collect/driver_library.h"
+
+struct version_call {
+    int (*ask)(int *version);
+};
+
+static int32_t ask(const struct version_call *call)
 {
     int version = 0;
-    void *found = dlsym(library, function);
-    if (found)
-        ((int (*)(int *))found)(&version);
+    call->ask(&version);
     return version;
 }
 
 void cuda_versions_read(int32_t *driver, int32_t *runtime)
 {
-    void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    *driver = libcuda ? ask(libcuda, "cuDriverGetVersion") : 0;
-    *runtime = ask(RTLD_DEFAULT, "cudaRuntimeGetVersion");
+    static const char *const name = "cuDriverGetVersion";
+    struct version_call of_driver;
+    struct version_call of_runtime = {(int (*)(int *))dlsym(RTLD_DEFAULT, "cudaRuntimeGetVersion")};
+    *driver = driver_library_find(&of_driver, &name, 1) ? ask(&of_driver) : 0;
+    *runtime = of_runtime.ask ? ask(&of_runtime) : 0;
 }

@@ -20,10 +20,8 @@ static const struct {
     {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2},
     {TRACE_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET},
     {TRACE_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME},
-    {TRACE_SYNC, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
-    {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT}, /* since 12.9 waits are resolved only with it */
-    {TRACE_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2}, /* of stream-ordered memory it tells what its pool holds */
-    {TRACE_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY_POOL},
+    {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, /* switched on late (13.0), neither of the two … */
+    {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … tells all without the other */
     {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
 };
 
@@ -45,6 +43,7 @@ static struct activity {
         size_t bytes;
         size_t walked; /* names are gathered up to here */
     } in_use[BUFFERS_MAX];
+    unsigned slots; /* of in_use, that were ever used */
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Records of just-in-time compilation have two who want them: the trace, and the registry's kind `jit`. */
@@ -95,7 +94,9 @@ static void note_taken(uint8_t *data, size_t bytes)
             continue;
         buffer->bytes = bytes;
         buffer->walked = 0;
-        __atomic_store_n(&buffer->data, data, __ATOMIC_RELAXED); /* looked at without the lock */
+        __atomic_store_n(&buffer->data, data, __ATOMIC_RELEASE); /* looked at without the lock */
+        if (i >= activity.slots)
+            __atomic_store_n(&activity.slots, i + 1, __ATOMIC_RELAXED);
         break;
     }
     pthread_mutex_unlock(&activity.lock);
@@ -153,6 +154,8 @@ static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
         return; /* nothing of CUDA's is asked for */
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE);
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
+    if (cupti->cuptiActivityEnableCudaEventDeviceTimestamps) /* costs nothing while records of events are off */
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1);
     if ((trace_bits & TRACE_DRIVER) && cupti->cuptiActivityEnableDriverApi)
         enable_driver_calls(cupti);
 }
@@ -185,10 +188,10 @@ static void switch_kind(CUpti_ActivityKind kind, bool on)
         activity.cupti->cuptiActivityDisable(kind);
 }
 
-static void switch_event_times(const struct cupti *cupti, bool on)
+static void switch_event_times(bool on)
 {
+    switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
     switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
-    cupti->cuptiActivityEnableCudaEventDeviceTimestamps(on);
 }
 
 enum activity_times cupti_activity_want_event_times(void)
@@ -200,19 +203,19 @@ enum activity_times cupti_activity_want_event_times(void)
         return ACTIVITY_TIMES_TOO_OLD;
     pthread_mutex_lock(&event_times.lock);
     if (!event_times.wanted && event_times.recording)
-        switch_event_times(cupti, true);
+        switch_event_times(true);
     event_times.wanted = true;
     pthread_mutex_unlock(&event_times.lock);
     return ACTIVITY_TIMES_ON;
 }
 
 /* After the kinds that the trace wants, of which that of events may be one. */
-static void switch_wanted_event_times(const struct cupti *cupti, bool on)
+static void switch_wanted_event_times(bool on)
 {
     pthread_mutex_lock(&event_times.lock);
     event_times.recording = on;
     if (event_times.wanted)
-        switch_event_times(cupti, on);
+        switch_event_times(on);
     pthread_mutex_unlock(&event_times.lock);
 }
 
@@ -230,33 +233,63 @@ void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on)
         switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
     if ((trace_bits & TRACE_DRIVER) && !cupti->cuptiActivityEnableDriverApi) /* an older CUPTI: all of them or none */
         switch_kind(CUPTI_ACTIVITY_KIND_DRIVER, on);
-    if ((trace_bits & TRACE_EVENT) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
-        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(on);
-    switch_wanted_event_times(cupti, on);
+    switch_wanted_event_times(on);
 }
 
 void cupti_activity_flush(void)
 {
     const struct cupti *cupti = running();
-    if (cupti)
-        cupti->cuptiActivityFlushAll(0);
+    if (!cupti)
+        return;
+    cupti->cuptiActivityFlushAll(0);
+    count_dropped(NULL, 0); /* where there was no room for a buffer none is completed that would tell */
 }
 
-unsigned cupti_activity_gather(void)
+static unsigned gather(struct buffer *buffer, bool names_alone)
 {
-    unsigned untimed = 0;
+    const struct spool_header *header = activity.store->header();
+    if (!names_alone)
+        return activity_walk_in_use(header, buffer->data, buffer->bytes, &buffer->walked);
+    activity_walk_names(header, buffer->data, buffer->bytes, &buffer->walked);
+    return 0;
+}
+
+static unsigned gather_all(bool names_alone)
+{
+    unsigned untimed = 0, slots = __atomic_load_n(&activity.slots, __ATOMIC_RELAXED);
     if (!running())
         return 0;
-    for (unsigned i = 0; i < BUFFERS_MAX; i++) {
+    for (unsigned i = 0; i < slots; i++) {
         struct buffer *buffer = &activity.in_use[i];
         if (!__atomic_load_n(&buffer->data, __ATOMIC_RELAXED))
             continue;
         pthread_mutex_lock(&activity.lock); /* so that it cannot be given back and unmapped while it is read */
         if (buffer->data)
-            untimed += activity_walk_in_use(activity.store->header(), buffer->data, buffer->bytes, &buffer->walked);
+            untimed += gather(buffer, names_alone);
         pthread_mutex_unlock(&activity.lock);
     }
     return untimed;
+}
+
+unsigned cupti_activity_gather(void)
+{
+    return gather_all(false);
+}
+
+void cupti_activity_gather_names(void)
+{
+    gather_all(true);
+}
+
+bool cupti_activity_dying(unsigned i, void (*tell)(const char *name))
+{
+    if (!running() || i >= __atomic_load_n(&activity.slots, __ATOMIC_RELAXED))
+        return false;
+    const struct buffer *buffer = &activity.in_use[i];
+    const uint8_t *data = __atomic_load_n(&buffer->data, __ATOMIC_ACQUIRE);
+    if (data)
+        activity_walk_dying(activity.store->header(), data, buffer->bytes, buffer->walked, tell);
+    return true;
 }
 
 void cupti_activity_leave(void)

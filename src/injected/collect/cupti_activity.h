@@ -49,6 +49,13 @@ void cupti_activity_flush(void);
 /* Reads names out of the buffers in use. Gives how many of their GPU records have no times yet. */
 unsigned cupti_activity_gather(void);
 
+/* The same for names alone, which takes a look at new records and no others. From any thread, also in a callback. */
+void cupti_activity_gather_names(void);
+
+/* For a thread that dies: gives TELL the names in buffer number I that may not have been told. Gives false when there
+ * are no more buffers. Takes no lock; the caller is prepared for a fault, and for TELL not to return. */
+bool cupti_activity_dying(unsigned i, void (*tell)(const char *name));
+
 /* In a forked child: forgets everything, calls nothing. */
 void cupti_activity_leave(void);
 

@@ -11,6 +11,8 @@
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/event_watch.h"
 #include "injected/collect/lazy_loading.h"
+#include "injected/collect/memory_pools.h"
+#include "injected/collect/names_due.h"
 #include "injected/collect/own_streams.h"
 #include "injected/registry/thread_id.h"
 #include "injected/registry/phases.h"
@@ -32,9 +34,44 @@ static struct gputrace_call call_of(const struct driver_call *row, const CUpti_C
     return call;
 }
 
+/* What the thread waits for in a call. */
+static enum spool_call_object waits_for(const struct driver_call *row, const void *params, uint64_t *object)
+{
+    *object = 0;
+    if (row->kinds & REGISTRY_BIT(stream_synchronization)) {
+        CUstream stream = ((const cuStreamSynchronize_params *)params)->hStream;
+        *object = driver_call_integer(stream ? stream : row->per_thread ? CU_STREAM_PER_THREAD : NULL);
+        return SPOOL_CALL_OF_STREAM;
+    }
+    if (row->kinds & REGISTRY_BIT(event_synchronization)) {
+        *object = driver_call_integer(((const cuEventSynchronize_params *)params)->hEvent);
+        return SPOOL_CALL_OF_EVENT;
+    }
+    return row->kinds & REGISTRY_BIT(device_synchronization) ? SPOOL_CALL_OF_CONTEXT : SPOOL_CALL_OF_NOTHING;
+}
+
+/* Every call that has a callback is told, so that a death finds out where threads were; but for launches, whose
+ * callbacks come and go. */
+static void tell_open(const struct driver_call *row, const CUpti_CallbackData *data, uint64_t start, bool returned)
+{
+    if (!registry_open_call_wanted() || (row->kinds & REGISTRY_BIT(kernel_launch)))
+        return;
+    struct gputrace_open_call call = {.returned = returned,
+                                      .start = start,
+                                      .cbid = row->cbid,
+                                      .correlation = data->correlationId,
+                                      .thread = thread_id()};
+    if (!returned)
+        call.what = waits_for(row, data->functionParams, &call.object);
+    registry_open_call_publish(&call);
+}
+
 static void call_begins(const struct driver_call *row, const CUpti_CallbackData *data)
 {
     struct open_call *open = open_call_push(row, data->functionParams, data->correlationId);
+    tell_open(row, data, open->start, false);
+    if (row->begins)
+        row->begins(data->functionParams);
     if (!row->trigger || !(callback_switches_wanted() & PHASE_KINDS))
         return;
     uint32_t trigger = row->trigger(data->functionParams, data->correlationId);
@@ -45,16 +82,31 @@ static void call_begins(const struct driver_call *row, const CUpti_CallbackData 
     phase_call_begins((enum gputrace_trigger)trigger, &call);
 }
 
-static void end_phase(const struct gputrace_call *call)
+/* A kernel was launched for the first time, so its name is in its record, or soon will be. What is gathered in a
+ * client's callback would be told to nobody. */
+static void read_names(void)
+{
+    const struct reader *reader = reader_of_thread();
+    if (reader && !reader->in_client)
+        cupti_activity_gather_names();
+}
+
+static void end_phase(const struct driver_call *row, const struct gputrace_call *call)
 {
     phase_call_returns(call);
     lazy_loading_ends();
+    if (row->kinds & REGISTRY_BIT(kernel_launch))
+        read_names();
+    names_due();
 }
 
 static void call_returns(const struct driver_call *row, const CUpti_CallbackData *data)
 {
     uint64_t now = clock_now();
     struct open_call open = open_call_pop(row, data->correlationId);
+    tell_open(row, data, 0, true);
+    if ((row->kinds & REGISTRY_BIT(kernel_launch)) && names_due_launched())
+        read_names();
     bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
     if (!wanted && !open.in_phase)
         return;
@@ -67,7 +119,7 @@ static void call_returns(const struct driver_call *row, const CUpti_CallbackData
     };
     returned.call.result = data->functionReturnValue ? (int32_t) * (const CUresult *)data->functionReturnValue : 0;
     if (open.in_phase)
-        end_phase(&returned.call);
+        end_phase(row, &returned.call);
     if (wanted)
         row->tell(&returned);
 }
@@ -211,6 +263,8 @@ void cupti_callbacks_leave(void)
     callback_switches_leave();
     cupti_ids_leave();
     lazy_loading_leave();
+    memory_pools_leave();
+    names_due_leave();
     own_streams_leave();
     thread_id_leave();
 }

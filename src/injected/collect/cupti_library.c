@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/open_to_others.h"
 #include "wire/cupti_path.h"
 
 static struct cupti loaded;
@@ -29,8 +30,8 @@ struct search {
     size_t size;
 };
 
-/* Tries one file; non-zero ends the search. */
-static int try_file(void *context, const char *path)
+/* Tries one file, also one that others can write to; non-zero ends the search. */
+static int load_file(void *context, const char *path)
 {
     struct search *search = context;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -53,6 +54,18 @@ static int try_file(void *context, const char *path)
     return 1;
 }
 
+/* Bare names are the loader's to find, which has its own rules. */
+static int try_file(void *context, const char *path)
+{
+    struct search *search = context;
+    char where[PATH_MAX];
+    if (!strchr(path, '/') || !open_to_others(path, where))
+        return load_file(context, path);
+    snprintf(search->why, search->size, "'%s' is not loaded, for everybody can write to '%s'", path, where);
+    warning("'%s' is not loaded, for everybody can write to '%s'", path, where);
+    return 0;
+}
+
 static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
 {
     (void)size;
@@ -72,7 +85,7 @@ const struct cupti *cupti_load(const char *preferred, char *why, size_t size)
     char already[sizeof(loaded.path)];
     if (preferred && *preferred && try_file(&search, preferred))
         return &loaded;
-    if (dl_iterate_phdr(find_loaded, already) && try_file(&search, already))
+    if (dl_iterate_phdr(find_loaded, already) && load_file(&search, already))
         return &loaded;
     return cupti_path_each(NULL, try_file, &search) ? &loaded : NULL;
 }

@@ -1,8 +1,9 @@
 #include "injected/collect/driver_calls.h"
 
 static const struct driver_calls *const groups[] = {
-    &event_calls, &stream_calls, &sync_calls,  &memory_calls, &copy_calls,   &copy_shape_calls, &copy_batch_calls,
-    &set_calls,   &launch_calls, &queue_calls, &graph_calls,  &module_calls, &code_calls,       &profiler_calls,
+    &event_calls,      &stream_calls,     &sync_calls, &memory_calls,   &copy_calls,
+    &copy_shape_calls, &copy_batch_calls, &set_calls,  &launch_calls,   &queue_calls,
+    &graph_calls,      &module_calls,     &code_calls, &profiler_calls, &pool_calls,
 };
 
 static const struct driver_call *by_cbid[CUPTI_DRIVER_TRACE_CBID_SIZE];

@@ -36,6 +36,8 @@ struct driver_call {
     /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
     uint32_t (*trigger)(const void *params, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
+    /* When the call begins, before CUDA does anything. NULL: nothing is to be done then. */
+    void (*begins)(const void *params);
 };
 
 struct driver_calls {
@@ -44,7 +46,8 @@ struct driver_calls {
 };
 
 extern const struct driver_calls event_calls, stream_calls, sync_calls, memory_calls, copy_calls, copy_shape_calls,
-    copy_batch_calls, set_calls, launch_calls, queue_calls, graph_calls, module_calls, code_calls, profiler_calls;
+    copy_batch_calls, set_calls, launch_calls, queue_calls, graph_calls, module_calls, code_calls, profiler_calls,
+    pool_calls;
 
 /* Builds the index. Once, before the first look; again does no harm. */
 void driver_calls_init(void);

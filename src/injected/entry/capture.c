@@ -39,7 +39,7 @@ static void apply(uint64_t time, const char *reason)
         return;
     capture.told = true;
     capture.on = wanted;
-    capture.off_since = time;
+    capture.off_since = clock_monotonic();
     recorder_switch(wanted, time, reason);
 }
 
@@ -198,7 +198,7 @@ int capture_init_last(void)
     int failed = 0;
     if (capture.range == RANGE_NVTX)
         failed |= registry_nvtx_pop_register(range_popped, NULL) | registry_nvtx_end_register(range_ended, NULL);
-    capture_follow_clock(clock_now());
+    capture_follow_clock();
     return failed;
 }
 
@@ -210,7 +210,7 @@ void capture_leave(void)
 
 void capture_restart(void)
 {
-    capture_follow_clock(clock_now());
+    capture_follow_clock();
 }
 
 void capture_ask(bool on)
@@ -223,16 +223,24 @@ bool capture_is_on(void)
     return __atomic_load_n(&capture.on, __ATOMIC_RELAXED);
 }
 
-uint64_t capture_follow_clock(uint64_t now)
+/* CLOCK_REALTIME as it would be had nobody set it since the launcher chose the window. */
+static uint64_t launchers_now(void)
+{
+    int64_t offset = capture.settings->clock_offset;
+    return offset ? clock_monotonic() + (uint64_t)offset : clock_now();
+}
+
+uint64_t capture_follow_clock(void)
 {
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
+    uint64_t now = launchers_now();
     pthread_mutex_lock(&capture.lock);
     capture.in_window = now >= start && (stop == 0 || now < stop);
-    apply(now, now < start ? "--delay" : capture.in_window ? "start" : "--duration");
+    apply(clock_now(), now < start ? "--delay" : capture.in_window ? "start" : "--duration");
     pthread_mutex_unlock(&capture.lock);
     if (now < start)
-        return start;
-    return stop > now ? stop : UINT64_MAX;
+        return start - now;
+    return stop > now ? stop - now : UINT64_MAX;
 }
 
 void capture_cupti_ready(void)
@@ -246,7 +254,7 @@ void capture_cupti_ready(void)
 void capture_settle(unsigned untimed)
 {
     pthread_mutex_lock(&capture.lock);
-    bool settled = untimed == 0 || clock_now() - capture.off_since > SETTLE_NS;
+    bool settled = untimed == 0 || clock_monotonic() - capture.off_since > SETTLE_NS;
     if (!capture.on && capture.cupti_on && settled) {
         capture.cupti_on = false;
         cupti_activity_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, false);

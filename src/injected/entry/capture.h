@@ -22,9 +22,9 @@ int capture_init_last(void);
 void capture_ask(bool on);
 bool capture_is_on(void);
 
-/* Follows the clock: turns recording on or off when the window says so. Gives the moment (CLOCK_REALTIME, ns) at which
- * it wants to be called again, UINT64_MAX for never. Called by the service thread. */
-uint64_t capture_follow_clock(uint64_t now);
+/* Follows the clock: turns recording on or off when the window says so. Gives the time (ns) until it wants to be called
+ * again, UINT64_MAX for never. Called by the service thread. */
+uint64_t capture_follow_clock(void);
 
 /* In a forked child: forgets the parent's CUPTI … */
 void capture_leave(void);

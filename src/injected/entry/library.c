@@ -12,20 +12,25 @@
 #include "injected/collect/cupti_activity.h"
 #include "injected/collect/cupti_callbacks.h"
 #include "injected/collect/cupti_library.h"
+#include "injected/collect/memory_pools.h"
 #include "injected/nvtx/clocks.h"
 #include "injected/nvtx/definitions.h"
 #include "injected/nvtx/domains.h"
 #include "injected/entry/capture.h"
+#include "injected/entry/refusal.h"
+#include "injected/entry/death.h"
 #include "injected/entry/service.h"
 #include "injected/plugin/plugin.h"
 #include "injected/ranges/device_ranges.h"
 #include "injected/ranges/event_cache.h"
 #include "injected/record/chunks.h"
+#include "injected/record/last_words.h"
 #include "injected/record/record_cuda.h"
 #include "injected/record/record_nvtx.h"
 #include "injected/record/recorder.h"
 #include "injected/record/spool_file.h"
 #include "injected/record/stacks.h"
+#include "injected/record/undisturbed.h"
 #include "injected/registry/phases.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
@@ -34,6 +39,7 @@ static struct library {
     struct settings settings;
     pthread_mutex_t lock;
     bool decided;    /* whether to record was decided for this process */
+    bool started;    /* and what follows from it is done */
     bool recording;  /* the spool is open */
     bool prepared;   /* what is done once in a process and its forks: subscribers, handlers, plugins */
     uint32_t parent; /* of a forked child that is recorded, 0: it is none */
@@ -57,6 +63,7 @@ static void finish(void)
 static void after_fork_in_child(void)
 {
     library.parent = library.recording ? spool_file_header()->pid : library.parent;
+    death_leave();
     plugins_leave();
     stacks_leave();
     chunks_leave();
@@ -70,7 +77,7 @@ static void after_fork_in_child(void)
     record_nvtx_leave();
     capture_leave();
     pthread_mutex_init(&library.lock, NULL);
-    library.decided = library.recording = library.cuda = false;
+    library.decided = library.started = library.recording = library.cuda = false;
 }
 
 /* Hears NVTX before everybody else, so that a forked child that uses it gets a spool in time. */
@@ -118,27 +125,41 @@ static bool prepare(void)
     failed |= capture_init(&library.settings);
     record_cuda_keep_stacks(library.settings.backtrace == BACKTRACE_ALLOCATIONS);
     failed |= recorder_subscribe((uint64_t)library.settings.trace);
+    failed |= last_words_subscribe((uint64_t)library.settings.trace);
+    if (library.settings.trace & TRACE_MEMORY)
+        failed |= memory_pools_watch();
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
-    failed |= atexit(finish);
+    failed |= atexit(finish) | at_quick_exit(finish);
     library.prepared = !failed;
     return library.prepared;
+}
+
+static bool refused(void)
+{
+    const char *reason = refusal_reason();
+    if (reason)
+        warning("process %d is not recorded: %s", (int)getpid(), reason);
+    return reason != NULL;
 }
 
 static bool open_spool(void)
 {
     const char *directory = library.settings.spool_directory;
-    if (!directory || !*directory)
+    int64_t only = library.settings.only_process;
+    if (!directory || !*directory || (only != 0 && only != getpid()) || refused())
         return false;
     if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
         warning("cannot record this process: no spool in '%s': %m", directory);
         return false;
     }
     library.recording = true;
-    if (!prepare() || service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0) {
+    if (!prepare()) {
         warning("cannot record this process: %m");
         return false;
     }
+    if (service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0)
+        recorder_note(SPOOL_NOTE_WARNING, "times of GPU work are collected at the end alone: no thread for it (%m)");
     return true;
 }
 
@@ -152,6 +173,7 @@ static void read_settings(void)
     SETTINGS_TEXTS(COPY)
 #undef COPY
     log_set_level((enum log_level)library.settings.verbose);
+    log_only_to(library.settings.standard_error);
     nvtx_domains_select(library.settings.nvtx_domains, library.settings.nvtx_exclude);
 }
 
@@ -169,19 +191,24 @@ static void start_loading(bool forked)
 
 bool library_start(void)
 {
-    int saved = errno;
+    if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
+        return library.recording;
+    struct undisturbed before;
+    undisturbed_begin(&before);
     pthread_mutex_lock(&library.lock);
     bool first = !library.decided, forked = library.prepared;
     if (first) {
         library.decided = true;
         read_settings();
         library.recording = open_spool();
+        __atomic_store_n(&library.started, true, __ATOMIC_RELEASE);
     }
     bool recording = library.recording;
     pthread_mutex_unlock(&library.lock);
+    undisturbed_end(&before);
     if (first && recording)
         start_loading(forked);
-    errno = saved;
+    errno = before.error;
     return recording;
 }
 
@@ -229,6 +256,8 @@ void library_start_cuda(void)
     bool first = !library.cuda;
     library.cuda = true;
     pthread_mutex_unlock(&library.lock);
+    if (first)
+        death_watch();
     char why[1024];
     if (first && start_cupti(why, sizeof(why)) == 0) {
         capture_cupti_ready();

@@ -1,23 +1,37 @@
 #include "injected/entry/service.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "injected/collect/cupti_activity.h"
+#include "injected/collect/memory_pools.h"
+#include "injected/collect/names_due.h"
 #include "injected/entry/capture.h"
 #include "injected/plugin/plugin.h"
+#include "injected/record/process_facts.h"
+#include "injected/record/spool_file.h"
 #include "injected/record/thread.h"
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)
 #define FINISH_STEP_NS (1 * NS_PER_MS)
+/* How often names are read out of CUPTI's records: a process can be killed at any time, and they die with it. Soon
+ * after code was prepared, for then it is launched; else so often that it is not noticed. */
+#define NAMES_SOON_NS (100 * NS_PER_US)
+#define NAMES_LATEST_NS (10 * NS_PER_MS)
 
 static struct {
     uint64_t interval;
     pthread_mutex_t working; /* held while a round is going on */
     bool stopped;
+    uint64_t names_every; /* ns */
+    bool runs;
+    bool ending;       /* the process does: pools are asked for the last time … */
+    sem_t asked_pools; /* … and were */
 } service = {.working = PTHREAD_MUTEX_INITIALIZER};
 
 static void sleep_ns(uint64_t ns)
@@ -32,22 +46,56 @@ static unsigned collect(void)
     return cupti_activity_gather();
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_ending(void)
+{
+    return __atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
+}
+
+/* Sleeps NS, but for looking for names meanwhile. */
+static void look_for_names(uint64_t ns)
+{
+    uint64_t begun = clock_monotonic();
+    for (uint64_t passed = 0; passed < ns && !is_ending(); passed = clock_monotonic() - begun) {
+        bool due = names_due_wait(least(service.names_every, ns - passed));
+        pthread_mutex_lock(&service.working);
+        if (!service.stopped)
+            cupti_activity_gather_names();
+        pthread_mutex_unlock(&service.working);
+        service.names_every = due ? NAMES_SOON_NS : least(2 * service.names_every, NAMES_LATEST_NS);
+    }
+}
+
+/* Outside of `working`: a driver that lets us wait keeps nobody from collecting. */
+static bool ask_pools(void)
+{
+    bool last = is_ending();
+    memory_pools_ask(last);
+    if (last)
+        sem_post(&service.asked_pools);
+    return !last;
+}
+
 static void *serve(void *unused)
 {
     (void)unused;
     thread_become_ours("gputrace");
     for (;;) {
-        uint64_t now = clock_now(), due = capture_follow_clock(now);
-        uint64_t until_due = due > now ? due - now : 0;
-        sleep_ns(until_due < service.interval ? until_due : service.interval);
+        uint64_t until_due = capture_follow_clock();
+        look_for_names(least(until_due, service.interval));
         pthread_mutex_lock(&service.working);
         bool stopped = service.stopped;
         if (!stopped) {
+            process_facts_watch_clock(spool_file_header());
             capture_settle(collect());
             plugins_tell_time();
         }
         pthread_mutex_unlock(&service.working);
-        if (stopped)
+        if (stopped || !ask_pools())
             return NULL;
     }
 }
@@ -55,18 +103,42 @@ static void *serve(void *unused)
 int service_start(uint64_t flush_interval_ns)
 {
     service.interval = flush_interval_ns;
-    service.stopped = false;
+    service.stopped = service.ending = false;
+    sem_init(&service.asked_pools, 0, 0);
+    service.names_every = NAMES_LATEST_NS;
     pthread_mutex_init(&service.working, NULL);
-    return thread_start(serve, NULL);
+    int failed = thread_start(serve, NULL);
+    service.runs = failed == 0;
+    return failed;
+}
+
+static struct timespec from_now(uint64_t ns)
+{
+    uint64_t at = clock_monotonic() + ns;
+    return (struct timespec){.tv_sec = (time_t)(at / NS_PER_S), .tv_nsec = (long)(at % NS_PER_S)};
+}
+
+static void ask_pools_last(void)
+{
+    if (!service.runs || !memory_pools_any())
+        return;
+    struct timespec limit = from_now(FINISH_WAIT_NS);
+    __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
+    names_due(); /* wakes the thread */
+    while (sem_clockwait(&service.asked_pools, CLOCK_MONOTONIC, &limit) != 0 && errno == EINTR)
+        continue;
 }
 
 void service_finish(void)
 {
-    struct timespec limit = {.tv_sec = time(NULL) + 1};
-    if (pthread_mutex_timedlock(&service.working, &limit) != 0)
+    ask_pools_last();
+    memory_pools_stop();
+    struct timespec limit = from_now(NS_PER_S);
+    if (pthread_mutex_clocklock(&service.working, CLOCK_MONOTONIC, &limit) != 0)
         return; /* a round that hangs in the driver must not hang the program's end */
     service.stopped = true;
     pthread_mutex_unlock(&service.working);
+    process_facts_watch_clock(spool_file_header());
     uint64_t began = clock_monotonic();
     while (collect() > 0 && clock_monotonic() - began < FINISH_WAIT_NS)
         sleep_ns(FINISH_STEP_NS);

@@ -1,6 +1,6 @@
 /*
- * The service thread: every flush interval it collects the GPU's times and the names behind pointers, and follows the
- * clock.
+ * The service thread: every flush interval it collects the GPU's times and follows the clock; the names behind pointers
+ * it reads more often, and at once when code was prepared.
  */
 #ifndef GPUTRACE_INJECTED_ENTRY_SERVICE_H
 #define GPUTRACE_INJECTED_ENTRY_SERVICE_H

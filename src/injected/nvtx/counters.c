@@ -115,7 +115,9 @@ static int64_t first_time(const struct batch *batch)
 {
     const int64_t *pair = batch->told->timestamps;
     bool from_end = (batch->told->flags & END_AND_INTERVAL) != 0;
-    return from_end ? pair[0] - pair[1] * (int64_t)(batch->count - 1) : pair[0];
+    uint64_t before =
+        from_end ? (uint64_t)pair[1] * (batch->count - 1) : 0; /* whatever the program says, it is no trap */
+    return (int64_t)((uint64_t)pair[0] - before);
 }
 
 static void tell_part(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
@@ -127,7 +129,7 @@ static void tell_part(const struct batch *batch, const struct nvtx_domain *domai
     uint16_t kind = batch->pair ? SPOOL_NVTX_SAMPLE_EVERY : SPOOL_NVTX_SAMPLE_BATCH;
     if (batch->pair) {
         record.interval = batch->told->timestamps[1];
-        record.first = first_time(batch) + record.interval * (int64_t)from;
+        record.first = (int64_t)((uint64_t)first_time(batch) + (uint64_t)record.interval * from);
     } else if (batch->times > 0) {
         record.count = (uint32_t)count;
         times = bytes_of(batch->told->timestamps + from, count * sizeof(int64_t));

@@ -58,7 +58,7 @@ void nvtx_define(struct gputrace_nvtx_extension *what)
 
 void nvtx_definitions_retell(void)
 {
-    for (struct definition *kept = definitions; kept; kept = kept->next)
+    for (struct definition *kept = __atomic_load_n(&definitions, __ATOMIC_ACQUIRE); kept; kept = kept->next)
         registry_nvtx_extension_publish(&kept->told);
 }
 

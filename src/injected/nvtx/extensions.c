@@ -10,7 +10,7 @@ static const struct extension {
      NVTX_EXT_PAYLOAD_COMPATID >> 8,
      {&nvtx_schema_functions, &nvtx_payload_functions, &nvtx_deferred_functions, &nvtx_clock_functions}},
     {NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID >> 8, {&nvtx_counter_functions}},
-    {NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM >> 8, {&nvtx_memory_functions}},
+    {NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM >> 8, {&nvtx_memory_functions, &nvtx_permission_functions}},
 };
 
 /* Each of these extensions has one segment. */

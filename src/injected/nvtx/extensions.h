@@ -28,12 +28,13 @@ struct nvtx_extension_functions {
         (table), sizeof(table) / sizeof((table)[0]) \
     }
 
-extern const struct nvtx_extension_functions nvtx_schema_functions;   /* schemas.c */
-extern const struct nvtx_extension_functions nvtx_payload_functions;  /* payload_events.c */
-extern const struct nvtx_extension_functions nvtx_deferred_functions; /* deferred.c */
-extern const struct nvtx_extension_functions nvtx_clock_functions;    /* clocks.c */
-extern const struct nvtx_extension_functions nvtx_counter_functions;  /* counters.c */
-extern const struct nvtx_extension_functions nvtx_memory_functions;   /* memory.c */
+extern const struct nvtx_extension_functions nvtx_schema_functions;     /* schemas.c */
+extern const struct nvtx_extension_functions nvtx_payload_functions;    /* payload_events.c */
+extern const struct nvtx_extension_functions nvtx_deferred_functions;   /* deferred.c */
+extern const struct nvtx_extension_functions nvtx_clock_functions;      /* clocks.c */
+extern const struct nvtx_extension_functions nvtx_counter_functions;    /* counters.c */
+extern const struct nvtx_extension_functions nvtx_memory_functions;     /* memory.c */
+extern const struct nvtx_extension_functions nvtx_permission_functions; /* memory_permissions.c */
 
 /* Puts our functions into the table of an extension of the module that calls. Gives 1: what is not filled does
  * nothing; so with an extension that is not known. 0: the table is not understood. */

@@ -1,51 +1,32 @@
 /*
- * NVTX's memory extension: heaps, regions in them, and who may do what with them, as the program annotates it. What is
- * told is what the program says; nothing is enforced here.
+ * NVTX's memory extension: heaps and regions in them, as the program annotates them. What is told is what the program
+ * says; nothing is enforced here.
  */
-#include "base/clock.h"
 #include "injected/nvtx/definitions.h"
-#include "injected/nvtx/domains.h"
 #include "injected/nvtx/extensions.h"
+#include "injected/nvtx/memory_calls.h"
 #include "injected/nvtx/memory_handles.h"
-#include "injected/nvtx/message.h"
 #include "injected/nvtx/program_memory.h"
 
 #define BATCH_MAX 65536u /* regions of one call; what comes after is not told */
 
-#define VERSION (NVTX_EXT_COMPATID_MEM >> 8)
-/* A struct of the program's that is of a version known here, and as long as this one. */
-#define IS_SOUND(desc) ((desc) && (desc)->extCompatID >> 8 == VERSION && (desc)->structSize >= sizeof(*(desc)))
-
-/* Elements of a batch, STRIDE bytes apart, that are there. */
-struct elements {
-    const char *first;
-    size_t count, stride;
-};
-
-static struct elements elements_of(const void *first, size_t count, size_t stride, size_t size_of_one)
+struct nvtx_memory_elements nvtx_memory_elements(const void *first, size_t count, size_t stride, size_t size_of_one)
 {
-    struct elements elements = {.first = first, .stride = stride};
+    struct nvtx_memory_elements elements = {.first = first, .stride = stride};
     size_t wanted = count < BATCH_MAX ? count : BATCH_MAX;
     if (first && stride >= size_of_one && stride < SPOOL_NVTX_TEXT_MAX)
         elements.count = program_readable((uintptr_t)first, wanted * stride) / stride;
     return elements;
 }
 
-static const void *element(const struct elements *elements, size_t i)
-{
-    return elements->first + i * elements->stride;
-}
-
-static void tell(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
-                 struct spool_nvtx_memory record, struct gputrace_text name)
+void nvtx_memory_tell(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
+                      struct spool_nvtx_memory record, struct gputrace_text name)
 {
     record.domain = domain->number;
     if (domain->off)
         return;
     nvtx_tell(NVTX_RECORD(MEMORY, &record, .flags = (uint16_t)operation, .always = true, .text = name));
 }
-
-static const struct gputrace_text no_name;
 
 /* --- heaps --- */
 
@@ -72,21 +53,21 @@ static void read_heap(struct spool_nvtx_memory *record, const nvtxMemHeapDesc_t 
 
 static nvtxMemHeapHandle_t NVTX_API heap_register(nvtxDomainHandle_t handle, nvtxMemHeapDesc_t const *desc)
 {
-    if (!IS_SOUND(desc))
+    if (!NVTX_MEMORY_IS_SOUND(desc))
         return NULL;
     struct nvtx_text room;
     struct spool_nvtx_memory record = {
         .type = desc->type, .usage = desc->usage, .category = desc->category, .device = -1};
     read_heap(&record, desc);
-    tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
-         nvtx_message((int32_t)desc->messageType, desc->message, &room, NULL));
+    nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
+                     nvtx_message((int32_t)desc->messageType, desc->message, &room, NULL));
     return (nvtxMemHeapHandle_t)(uintptr_t)record.heap;
 }
 
 static void tell_heap(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation, nvtxMemHeapHandle_t heap)
 {
-    tell(nvtx_domain_ours(domain), operation, (struct spool_nvtx_memory){.heap = (uintptr_t)heap, .device = -1},
-         no_name);
+    nvtx_memory_tell(nvtx_domain_ours(domain), operation,
+                     (struct spool_nvtx_memory){.heap = (uintptr_t)heap, .device = -1}, nvtx_no_name);
 }
 
 static void NVTX_API heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
@@ -112,58 +93,62 @@ static size_t region_size(uint32_t type)
 }
 static_assert(sizeof(nvtxMemCudaArrayRangeDesc_t) == sizeof(nvtxMemCuArrayRangeDesc_t), "both are read as one");
 
-static struct spool_nvtx_memory read_region(uint32_t type, const void *at)
+/* Of elements that are as long as this type's. */
+static struct spool_nvtx_memory read_region(uint32_t type, const struct nvtx_memory_elements *regions, size_t i)
 {
     struct spool_nvtx_memory record = {.type = type, .device = -1};
-    const nvtxMemCudaArrayRangeDesc_t *array = at;
+    nvtxMemVirtualRangeDesc_t range;
+    nvtxMemCudaArrayRangeDesc_t array;
     if (type == NVTX_MEM_TYPE_VIRTUAL_ADDRESS) {
-        read_virtual(&record, at);
+        nvtx_memory_read(regions, i, &range, sizeof(range));
+        read_virtual(&record, &range);
         record.region = record.address;
         return record;
     }
-    record.address = (uintptr_t)array->src;
-    for (unsigned i = 0; i < 3; i++) {
-        record.offset[i] = array->offset[i];
-        record.extent[i] = array->extent[i];
+    nvtx_memory_read(regions, i, &array, sizeof(array));
+    record.address = (uintptr_t)array.src;
+    for (unsigned k = 0; k < 3; k++) {
+        record.offset[k] = array.offset[k];
+        record.extent[k] = array.extent[k];
     }
     return record;
 }
 
 static void NVTX_API regions_register(nvtxDomainHandle_t handle, nvtxMemRegionsRegisterBatch_t const *desc)
 {
-    if (!IS_SOUND(desc))
+    if (!NVTX_MEMORY_IS_SOUND(desc))
         return;
-    struct elements regions = elements_of(desc->regionDescElements, desc->regionCount, desc->regionDescElementSize,
-                                          region_size(desc->regionType));
+    struct nvtx_memory_elements regions = nvtx_memory_elements(
+        desc->regionDescElements, desc->regionCount, desc->regionDescElementSize, region_size(desc->regionType));
     nvtxMemRegionHandle_t *out = desc->regionHandleElementsOut;
     size_t room = out ? program_readable((uintptr_t)out, regions.count * sizeof(*out)) / sizeof(*out) : 0;
     for (size_t i = 0; i < regions.count; i++) {
-        struct spool_nvtx_memory record = read_region(desc->regionType, element(&regions, i));
+        struct spool_nvtx_memory record = read_region(desc->regionType, &regions, i);
         record.heap = (uintptr_t)desc->heap;
         if (record.region == 0)
             record.region = nvtx_memory_handle();
         if (i < room)
-            out[i] = (nvtxMemRegionHandle_t)(uintptr_t)record.region;
-        tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_REGISTER, record, no_name);
+            memcpy(&out[i], &record.region, sizeof(out[i]));
+        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_REGISTER, record, nvtx_no_name);
     }
 }
 
 static void tell_regions(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation operation, uint32_t type,
-                         struct elements regions, uint64_t stream)
+                         struct nvtx_memory_elements regions, uint64_t stream)
 {
     for (size_t i = 0; i < regions.count; i++) {
-        struct spool_nvtx_memory record = read_region(type, element(&regions, i));
+        struct spool_nvtx_memory record = read_region(type, &regions, i);
         record.stream = stream;
-        tell(nvtx_domain_ours(handle), operation, record, no_name);
+        nvtx_memory_tell(nvtx_domain_ours(handle), operation, record, nvtx_no_name);
     }
 }
 
 static void NVTX_API regions_resize(nvtxDomainHandle_t handle, nvtxMemRegionsResizeBatch_t const *desc)
 {
-    if (IS_SOUND(desc))
+    if (NVTX_MEMORY_IS_SOUND(desc))
         tell_regions(handle, SPOOL_NVTX_MEMORY_REGION_RESIZE, desc->regionType,
-                     elements_of(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
-                                 region_size(desc->regionType)),
+                     nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
+                                          region_size(desc->regionType)),
                      0);
 }
 
@@ -171,124 +156,43 @@ static void NVTX_API cuda_mark_initialized(nvtxDomainHandle_t handle, cudaStream
                                            nvtxMemMarkInitializedBatch_t const *desc)
 {
     uint64_t number = (uintptr_t)(is_per_thread && !stream ? cudaStreamPerThread : stream);
-    if (IS_SOUND(desc))
+    if (NVTX_MEMORY_IS_SOUND(desc))
         tell_regions(handle, SPOOL_NVTX_MEMORY_INITIALIZED, desc->regionType,
-                     elements_of(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
-                                 region_size(desc->regionType)),
+                     nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
+                                          region_size(desc->regionType)),
                      number);
 }
 
 static void NVTX_API regions_unregister(nvtxDomainHandle_t handle, nvtxMemRegionsUnregisterBatch_t const *desc)
 {
-    if (!IS_SOUND(desc))
+    if (!NVTX_MEMORY_IS_SOUND(desc))
         return;
-    struct elements references =
-        elements_of(desc->refElements, desc->refCount, desc->refElementSize, sizeof(nvtxMemRegionRef_t));
+    struct nvtx_memory_elements references =
+        nvtx_memory_elements(desc->refElements, desc->refCount, desc->refElementSize, sizeof(nvtxMemRegionRef_t));
     for (size_t i = 0; i < references.count; i++) {
-        const nvtxMemRegionRef_t *reference = element(&references, i);
-        tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_UNREGISTER,
-             (struct spool_nvtx_memory){.region = (uintptr_t)reference->pointer, .device = -1}, no_name);
+        nvtxMemRegionRef_t reference;
+        nvtx_memory_read(&references, i, &reference, sizeof(reference));
+        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_UNREGISTER,
+                         (struct spool_nvtx_memory){.region = (uintptr_t)reference.pointer, .device = -1},
+                         nvtx_no_name);
     }
 }
 
 static void NVTX_API regions_name(nvtxDomainHandle_t handle, nvtxMemRegionsNameBatch_t const *desc)
 {
-    if (!IS_SOUND(desc))
+    if (!NVTX_MEMORY_IS_SOUND(desc))
         return;
-    struct elements names =
-        elements_of(desc->regionElements, desc->regionCount, desc->regionElementSize, sizeof(nvtxMemRegionNameDesc_t));
+    struct nvtx_memory_elements names = nvtx_memory_elements(desc->regionElements, desc->regionCount,
+                                                             desc->regionElementSize, sizeof(nvtxMemRegionNameDesc_t));
     for (size_t i = 0; i < names.count; i++) {
-        const nvtxMemRegionNameDesc_t *name = element(&names, i);
+        nvtxMemRegionNameDesc_t name;
         struct nvtx_text room;
-        tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_NAME,
-             (struct spool_nvtx_memory){
-                 .region = (uintptr_t)name->region.pointer, .category = name->category, .device = -1},
-             nvtx_message((int32_t)name->nameType, name->name, &room, NULL));
+        nvtx_memory_read(&names, i, &name, sizeof(name));
+        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_NAME,
+                         (struct spool_nvtx_memory){
+                             .region = (uintptr_t)name.region.pointer, .category = name.category, .device = -1},
+                         nvtx_message((int32_t)name.nameType, name.name, &room, NULL));
     }
-}
-
-/* --- permissions --- */
-
-static void NVTX_API permissions_assign(nvtxDomainHandle_t handle, nvtxMemPermissionsAssignBatch_t const *desc)
-{
-    if (!IS_SOUND(desc))
-        return;
-    struct elements regions = elements_of(desc->regionElements, desc->regionCount, desc->regionElementSize,
-                                          sizeof(nvtxMemPermissionsAssignRegionDesc_t));
-    for (size_t i = 0; i < regions.count; i++) {
-        const nvtxMemPermissionsAssignRegionDesc_t *region = element(&regions, i);
-        tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_PERMISSIONS_ASSIGN,
-             (struct spool_nvtx_memory){.permissions = (uintptr_t)desc->permissions,
-                                        .region = (uintptr_t)region->region.pointer,
-                                        .flags = region->flags,
-                                        .device = -1},
-             no_name);
-    }
-}
-
-static void tell_permissions(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation,
-                             struct spool_nvtx_memory record)
-{
-    tell(nvtx_domain_ours(domain), operation, record, no_name);
-}
-
-static nvtxMemPermissionsHandle_t NVTX_API permissions_create(nvtxDomainHandle_t domain, int32_t flags)
-{
-    uint64_t permissions = nvtx_memory_handle();
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_CREATE,
-                     (struct spool_nvtx_memory){.permissions = permissions, .flags = (uint32_t)flags, .device = -1});
-    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
-}
-
-static void NVTX_API permissions_destroy(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
-{
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_DESTROY,
-                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
-}
-
-static void NVTX_API permissions_reset(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
-{
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_RESET,
-                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
-}
-
-static void NVTX_API permissions_bind(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, uint32_t scope,
-                                      uint32_t flags)
-{
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_BIND,
-                     (struct spool_nvtx_memory){
-                         .permissions = (uintptr_t)permissions, .bind_scope = scope, .flags = flags, .device = -1});
-}
-
-static void NVTX_API permissions_unbind(nvtxDomainHandle_t domain, uint32_t scope)
-{
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_UNBIND,
-                     (struct spool_nvtx_memory){.bind_scope = scope, .device = -1});
-}
-
-/* --- CUDA's --- */
-
-static nvtxMemPermissionsHandle_t NVTX_API cuda_process_permissions(nvtxDomainHandle_t domain)
-{
-    uint64_t permissions = nvtx_memory_handle_of_device(-1);
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PROCESS_PERMISSIONS,
-                     (struct spool_nvtx_memory){.permissions = permissions, .device = -1});
-    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
-}
-
-static nvtxMemPermissionsHandle_t NVTX_API cuda_device_permissions(nvtxDomainHandle_t domain, int device)
-{
-    uint64_t permissions = nvtx_memory_handle_of_device(device);
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_DEVICE_PERMISSIONS,
-                     (struct spool_nvtx_memory){.permissions = permissions, .device = device});
-    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
-}
-
-static void NVTX_API cuda_set_peer_access(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, int peer,
-                                          uint32_t flags)
-{
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PEER_ACCESS,
-                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = peer, .flags = flags});
 }
 
 static const struct nvtx_extension_function functions[] = {
@@ -299,15 +203,6 @@ static const struct nvtx_extension_function functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxMemRegionsResize, regions_resize),
     NVTX_EXTENSION_FUNCTION(nvtxMemRegionsUnregister, regions_unregister),
     NVTX_EXTENSION_FUNCTION(nvtxMemRegionsName, regions_name),
-    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsAssign, permissions_assign),
-    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsCreate, permissions_create),
-    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsDestroy, permissions_destroy),
-    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsReset, permissions_reset),
-    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsBind, permissions_bind),
-    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsUnbind, permissions_unbind),
-    NVTX_EXTENSION_FUNCTION(nvtxMemCudaGetProcessWidePermissions, cuda_process_permissions),
-    NVTX_EXTENSION_FUNCTION(nvtxMemCudaGetDeviceWidePermissions, cuda_device_permissions),
-    NVTX_EXTENSION_FUNCTION(nvtxMemCudaSetPeerAccess, cuda_set_peer_access),
     NVTX_EXTENSION_FUNCTION(nvtxMemCudaMarkInitialized, cuda_mark_initialized),
 };
 

@@ -1,33 +1,22 @@
 #include "injected/nvtx/pieces.h"
 
-#include <string.h>
-
-#include "base/utf8.h"
 #include "injected/nvtx/definitions.h"
+#include "injected/nvtx/pieces_taking.h"
 #include "injected/nvtx/program_memory.h"
 #include "injected/nvtx/schemas.h"
 
-/* The payloads of one event on their way. */
-struct taking {
-    uint64_t number, time;
-    uint32_t domain;
-    struct gputrace_nvtx *event; /* NULL: its attributes are not asked for */
-    struct nvtx_text *room;
-    struct payload_reader reader;
-    struct payload_blob blobs[PAYLOAD_BLOBS_MAX];
-    uint64_t told[NVTX_PIECES_MAX]; /* addresses of what pointers led to */
-    size_t told_count;
-    uint64_t lost;
-};
+#define BATCH_BUDGET (16u * PAYLOAD_BUDGET) /* fields of all events of a batch: the program waits for it */
+
+#define COUNT_MAX 4096u /* of payloads of one event that may be counted as lost */
 
 static uint64_t last_number;
 
 static const struct payload_schema *find_schema(const void *taking, uint64_t id)
 {
-    return nvtx_schema_find(((const struct taking *)taking)->domain, id);
+    return nvtx_schema_find(((const struct nvtx_taking *)taking)->domain, id);
 }
 
-static void begin(struct taking *taking, const struct nvtx_domain *domain, uint64_t time)
+static void begin(struct nvtx_taking *taking, const struct nvtx_domain *domain, uint64_t time)
 {
     taking->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
     taking->time = time;
@@ -40,173 +29,14 @@ static void begin(struct taking *taking, const struct nvtx_domain *domain, uint6
     taking->lost = 0;
 }
 
-/* --- telling --- */
-
-static void tell(const struct taking *taking, struct spool_nvtx_piece *piece, enum spool_nvtx_piece_kind kind,
-                 const void *bytes, uint64_t there)
+void nvtx_taking_tell(const struct nvtx_taking *taking, struct spool_nvtx_piece *piece, enum spool_nvtx_piece_kind kind,
+                      const void *bytes, uint64_t there)
 {
     piece->number = taking->number;
     piece->domain = taking->domain;
     nvtx_tell(NVTX_RECORD(PIECE, piece, .flags = (uint16_t)kind, .time = taking->time,
                           .text = {bytes, there < UINT32_MAX ? (uint32_t)there : UINT32_MAX}));
 }
-
-static bool is_there(const struct taking *taking, uint64_t address)
-{
-    for (size_t i = 0; i < taking->reader.blob_count; i++)
-        if (address - (uintptr_t)taking->blobs[i].bytes < taking->blobs[i].size)
-            return true;
-    for (size_t i = 0; i < taking->told_count; i++)
-        if (taking->told[i] == address)
-            return true;
-    return false;
-}
-
-/* Whether what lies at ADDRESS is to be told now. */
-static bool is_new(struct taking *taking, uint64_t address)
-{
-    if (address == 0 || is_there(taking, address))
-        return false;
-    if (taking->told_count == NVTX_PIECES_MAX) {
-        taking->lost++;
-        return false;
-    }
-    taking->told[taking->told_count++] = address;
-    return true;
-}
-
-/* --- what an event is about --- */
-
-static void set_message(struct taking *taking, struct gputrace_text text, uint32_t string)
-{
-    taking->event->message = text;
-    taking->event->string = string;
-}
-
-static void take_text(struct taking *taking, const void *bytes, uint64_t count, uint64_t width)
-{
-    if (width == 1)
-        set_message(taking, (struct gputrace_text){bytes, (uint32_t)count}, 0);
-    else if (taking->room)
-        set_message(taking,
-                    (struct gputrace_text){taking->room->wide,
-                                           (uint32_t)utf8_from_units(taking->room->wide, sizeof(taking->room->wide),
-                                                                     bytes, (size_t)count, (size_t)width)},
-                    0);
-}
-
-static void take_attribute(struct taking *taking, const struct payload_field *field, const uint8_t *bytes)
-{
-    enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
-    if (!taking->event || field->count == 0)
-        return;
-    if (field->form == PAYLOAD_TEXT && (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)) {
-        take_text(taking, bytes, payload_text_length(bytes, field->count * field->unit, field->unit), field->unit);
-    } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_CATEGORY) {
-        taking->event->category = (uint32_t)payload_load(bytes, 4);
-    } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_COLOR) {
-        taking->event->color = (uint32_t)payload_load(bytes, 4);
-        taking->event->color_type = NVTX_COLOR_ARGB;
-    }
-}
-
-/* --- following --- */
-
-/* Handles of registered strings that were looked at before: they live as long as the process. */
-#define TRUSTED 16u
-static __thread uint64_t trusted[TRUSTED];
-
-static const struct nvtx_string *string_at(uint64_t handle)
-{
-    const struct nvtx_string *string = (const struct nvtx_string *)(uintptr_t)handle;
-    uint64_t *seen = &trusted[handle / sizeof(*string) % TRUSTED];
-    if (*seen == handle)
-        return string;
-    if (program_readable(handle, sizeof(*string)) < sizeof(*string) ||
-        program_readable((uintptr_t)string->text.bytes, string->text.length) < string->text.length)
-        return NULL;
-    *seen = handle;
-    return string;
-}
-
-static void follow_handle(struct taking *taking, const struct payload_entry *entry, uint64_t handle)
-{
-    const struct nvtx_string *string = handle ? string_at(handle) : NULL;
-    if (!string)
-        return;
-    if (taking->event && (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE))
-        set_message(taking, string->text, string->number);
-    if (is_new(taking, handle))
-        tell(taking, &(struct spool_nvtx_piece){.address = handle, .size = string->text.length},
-             SPOOL_NVTX_PIECE_STRING, string->text.bytes, string->text.length);
-}
-
-static void follow_all(struct taking *taking, const struct payload_schema *schema, const uint8_t *bytes, uint64_t size,
-                       uint64_t start, unsigned depth);
-
-static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
-{
-    if (field->form == PAYLOAD_TEXT && field->count == PAYLOAD_TERMINATED) {
-        uint64_t length = program_text_length(field->address, (size_t)field->unit, (size_t)limit);
-        return length * field->unit;
-    }
-    uint64_t wanted = field->unit == 0 || field->count > limit / field->unit ? limit : field->count * field->unit;
-    return program_readable(field->address, (size_t)wanted);
-}
-
-static void follow_pointer(struct taking *taking, struct payload_field *field, unsigned depth)
-{
-    bool text = field->form == PAYLOAD_TEXT || field->form == PAYLOAD_TEXTS_OF;
-    if (field->address == 0 || (!text && !(field->entry->flags & PAYLOAD_FLAG_DEEP_COPY)))
-        return;
-    const uint8_t *bytes = (const uint8_t *)(uintptr_t)field->address;
-    uint64_t there = bytes_behind(field, SPOOL_NVTX_TEXT_MAX), count = field->count;
-    uint64_t taken = payload_found(field, bytes, there);
-    uint64_t size = count == PAYLOAD_TERMINATED ? taken : field->unit * count;
-    taken = field->form == PAYLOAD_TEXT ? field->count * field->unit : taken;
-    take_attribute(taking, field, bytes);
-    if (!is_new(taking, field->address))
-        return;
-    tell(taking, &(struct spool_nvtx_piece){.address = field->address, .schema = field->entry->type, .size = size},
-         SPOOL_NVTX_PIECE_POINTED, bytes, taken);
-    for (uint64_t i = 0; field->nested && field->nested->walks && i < field->count && taking->reader.budget > 0; i++)
-        follow_all(taking, field->nested, bytes, taken, i * field->unit, depth + 1);
-}
-
-static void follow(struct taking *taking, const struct payload_cursor *cursor, struct payload_field *field,
-                   unsigned depth)
-{
-    const uint8_t *bytes = cursor->bytes + field->at;
-    if (field->pointer) {
-        follow_pointer(taking, field, depth);
-        return;
-    }
-    if (field->nested) {
-        for (uint64_t i = 0;
-             field->nested->walks && field->form != PAYLOAD_TEXT && i < field->count && taking->reader.budget > 0; i++)
-            follow_all(taking, field->nested, cursor->bytes, cursor->size, field->at + i * field->unit, depth + 1);
-        return;
-    }
-    if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE)
-        for (uint64_t i = 0; i < field->count && i < NVTX_PIECES_MAX; i++)
-            follow_handle(taking, field->entry, payload_load(bytes + i * field->unit, sizeof(uint64_t)));
-    else
-        take_attribute(taking, field, bytes);
-}
-
-static void follow_all(struct taking *taking, const struct payload_schema *schema, const uint8_t *bytes, uint64_t size,
-                       uint64_t start, unsigned depth)
-{
-    struct payload_cursor cursor;
-    struct payload_field field;
-    if (depth >= PAYLOAD_DEPTH || start > size || schema->kind == PAYLOAD_ENUM)
-        return;
-    payload_begin(&cursor, &taking->reader, schema, bytes, size, start);
-    while (payload_next(&cursor, &field))
-        follow(taking, &cursor, &field, depth);
-}
-
-/* --- what the program hands over --- */
 
 uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
 {
@@ -216,7 +46,7 @@ uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
     return payload_value_of(id) == PAYLOAD_STRING ? 0 : payload_bytes_of(id);
 }
 
-static uint64_t dynamic_size(struct taking *taking, const struct payload_schema *schema, const uint8_t *bytes)
+static uint64_t dynamic_size(struct nvtx_taking *taking, const struct payload_schema *schema, const uint8_t *bytes)
 {
     struct payload_cursor cursor;
     struct payload_field field;
@@ -228,7 +58,7 @@ static uint64_t dynamic_size(struct taking *taking, const struct payload_schema 
 }
 
 /* How long a payload is that does not tell it (SIZE_MAX); 0: who knows. */
-static uint64_t size_by_schema(struct taking *taking, const struct payload_schema *schema,
+static uint64_t size_by_schema(struct nvtx_taking *taking, const struct payload_schema *schema,
                                const nvtxPayloadData_t *payload)
 {
     uint64_t width = payload_bytes_of(payload->schemaId);
@@ -244,13 +74,13 @@ static uint64_t size_by_schema(struct taking *taking, const struct payload_schem
 /* A size that the program does not say itself, or that is more than its schema has, is not vouched for. */
 static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadData_t *payload, uint64_t size)
 {
-    uint64_t vouched = schema ? schema->size : payload_bytes_of(payload->schemaId);
+    uint64_t vouched = payload->size == SIZE_MAX ? 0 : schema ? schema->size : payload_bytes_of(payload->schemaId);
     uint64_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
     return kept <= vouched ? kept : program_readable((uintptr_t)payload->payload, (size_t)kept);
 }
 
 /* Tells payload INDEX; what it holds is not followed yet. */
-static void take(struct taking *taking, const nvtxPayloadData_t *payload, uint32_t index)
+static void take(struct nvtx_taking *taking, const nvtxPayloadData_t *payload, uint32_t index)
 {
     const struct payload_schema *schema = find_schema(taking, payload->schemaId);
     struct payload_blob *blob = &taking->blobs[index];
@@ -259,41 +89,45 @@ static void take(struct taking *taking, const nvtxPayloadData_t *payload, uint32
         uint64_t size = payload->size == SIZE_MAX ? size_by_schema(taking, schema, payload) : payload->size;
         blob->bytes = payload->payload;
         blob->size = readable(schema, payload, size);
-        tell(taking,
-             &(struct spool_nvtx_piece){
-                 .address = (uintptr_t)payload->payload, .schema = payload->schemaId, .size = size, .index = index},
-             SPOOL_NVTX_PIECE_PAYLOAD, blob->bytes,
-             size > blob->size && blob->size == SPOOL_NVTX_TEXT_MAX ? blob->size + 1 /* it is cut, and counted so */
-                                                                    : blob->size);
+        nvtx_taking_tell(
+            taking,
+            &(struct spool_nvtx_piece){
+                .address = (uintptr_t)payload->payload, .schema = payload->schemaId, .size = size, .index = index},
+            SPOOL_NVTX_PIECE_PAYLOAD, blob->bytes,
+            size > blob->size && blob->size == SPOOL_NVTX_TEXT_MAX ? blob->size + 1 /* it is cut, and counted so */
+                                                                   : blob->size);
     } else {
-        tell(taking, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index}, SPOOL_NVTX_PIECE_PAYLOAD,
-             NULL, 0);
+        nvtx_taking_tell(taking, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index},
+                         SPOOL_NVTX_PIECE_PAYLOAD, NULL, 0);
     }
     taking->reader.blob_count = index + 1u;
 }
 
-static void finish(struct taking *taking)
+static void finish(struct nvtx_taking *taking)
 {
     if (taking->lost > 0)
-        tell(taking, &(struct spool_nvtx_piece){.size = taking->lost}, SPOOL_NVTX_PIECE_LOST, NULL, 0);
+        nvtx_taking_tell(taking, &(struct spool_nvtx_piece){.size = taking->lost}, SPOOL_NVTX_PIECE_LOST, NULL, 0);
 }
 
 uint64_t nvtx_pieces_tell(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
                           size_t count, struct gputrace_nvtx *event, struct nvtx_text *room)
 {
-    struct taking taking;
+    struct nvtx_taking taking;
     if (!payloads || count == 0)
         return 0;
     begin(&taking, domain, time);
     taking.event = event;
     taking.room = room;
+    if (count > 1) /* one is there, if any is */
+        count = program_readable((uintptr_t)payloads, (count < COUNT_MAX ? count : COUNT_MAX) * sizeof(*payloads)) /
+                sizeof(*payloads);
     for (uint32_t i = 0; i < count && i < PAYLOAD_BLOBS_MAX; i++)
         take(&taking, &payloads[i], i);
     taking.lost = count > PAYLOAD_BLOBS_MAX ? count - PAYLOAD_BLOBS_MAX : 0;
     for (size_t i = 0; i < taking.reader.blob_count; i++) {
         const struct payload_schema *schema = find_schema(&taking, taking.blobs[i].schema);
         if (schema && schema->walks)
-            follow_all(&taking, schema, taking.blobs[i].bytes, taking.blobs[i].size, 0, 0);
+            nvtx_taking_follow(&taking, schema, taking.blobs[i].bytes, taking.blobs[i].size, 0);
     }
     finish(&taking);
     return taking.number;
@@ -312,15 +146,19 @@ void nvtx_pieces_attached(const nvtxEventAttributes_t *attributes, struct gputra
 uint64_t nvtx_pieces_tell_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
                                 const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible)
 {
-    struct taking taking;
+    struct nvtx_taking taking;
     begin(&taking, domain, time);
     take(&taking, events, 0);
     if (flexible->payload && flexible->size > 0)
         take(&taking, flexible, 1);
-    for (uint64_t at = 0; schema->walks && at + stride <= taking.blobs[0].size; at += stride) {
-        taking.reader.budget = PAYLOAD_BUDGET;
-        follow_all(&taking, schema, taking.blobs[0].bytes, taking.blobs[0].size, at, 0);
+    unsigned left = BATCH_BUDGET;
+    for (uint64_t at = 0; schema->walks && left > 0 && at + stride <= taking.blobs[0].size; at += stride) {
+        unsigned budget = left < PAYLOAD_BUDGET ? left : PAYLOAD_BUDGET;
+        taking.reader.budget = budget;
+        nvtx_taking_follow(&taking, schema, taking.blobs[0].bytes, taking.blobs[0].size, at);
+        left -= budget - taking.reader.budget;
     }
+    taking.lost += left == 0;
     finish(&taking);
     return taking.number;
 }

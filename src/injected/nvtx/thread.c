@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread_key.h"
+
 __thread struct nvtx_thread nvtx_this_thread;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t at_thread_end;
+static struct thread_key at_thread_end;
 
 static void thread_ended(void *thread)
 {
@@ -21,13 +23,13 @@ static void thread_ended(void *thread)
 
 static void make_key(void)
 {
-    pthread_key_create(&at_thread_end, thread_ended);
+    thread_key_make(&at_thread_end, thread_ended);
 }
 
 static void free_at_end(struct nvtx_thread *mine)
 {
     pthread_once(&once, make_key);
-    pthread_setspecific(at_thread_end, mine);
+    thread_key_set(&at_thread_end, mine);
 }
 
 int *nvtx_thread_more(uint32_t domain)

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/open_to_others.h"
 #include "injected/plugin/host.h"
 #include "injected/record/recorder.h"
 #include "injected/record/writer.h"
@@ -63,6 +64,11 @@ static bool is_ours(const char *path, const struct gputrace_plugin *plugin)
 
 static const struct gputrace_plugin *open_plugin(const char *path)
 {
+    char where[PATH_MAX];
+    if (open_to_others(path, where)) {
+        refuse(path, "everybody can write to '%s'", where);
+        return NULL;
+    }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *words = dlerror();

@@ -5,7 +5,7 @@
 
 #include "injected/collect/cupti_activity.h"
 #include "injected/collect/event_watch.h"
-#include "injected/ranges/aside.h"
+#include "injected/registry/aside.h"
 #include "injected/ranges/driver.h"
 #include "injected/ranges/event_cache.h"
 #include "injected/record/record_text.h"

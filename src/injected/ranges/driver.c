@@ -1,9 +1,10 @@
 #include "injected/ranges/driver.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "injected/collect/driver_library.h"
 
 static struct {
     pthread_mutex_t lock; /* of finding */
@@ -11,16 +12,11 @@ static struct {
     const struct driver *driver; /* once it is known */
 } libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool resolve(void *library, struct driver *driver)
-{
-    bool whole = true;
-#define FUNCTION(name, ...)                                         \
-    driver->name = (__typeof__(driver->name))dlsym(library, #name); \
-    whole = whole && driver->name;
+static const char *const names[] = {
+#define FUNCTION(name, ...) #name,
     DRIVER_FUNCTIONS(FUNCTION)
 #undef FUNCTION
-    return whole;
-}
+};
 
 static const struct driver *known(void)
 {
@@ -32,9 +28,8 @@ const struct driver *driver_functions(void)
     if (known())
         return known();
     /* Before the lock: the dynamic loader has one of its own. */
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     struct driver driver;
-    if (!library || !resolve(library, &driver))
+    if (!driver_library_find(&driver, names, sizeof(names) / sizeof(names[0])))
         return NULL;
     pthread_mutex_lock(&libcuda.lock);
     if (!libcuda.driver) {

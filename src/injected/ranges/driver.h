@@ -1,6 +1,5 @@
 /*
- * The functions of CUDA's driver that this room calls, found in the libcuda that the process has loaded. The library
- * links with no CUDA: a program without it is traced too.
+ * The functions of CUDA's driver that this room calls, found in the libcuda that the process has loaded.
  */
 #ifndef GPUTRACE_INJECTED_RANGES_DRIVER_H
 #define GPUTRACE_INJECTED_RANGES_DRIVER_H

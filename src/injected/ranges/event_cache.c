@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "injected/ranges/aside.h"
+#include "base/thread_key.h"
+#include "injected/registry/aside.h"
 #include "injected/ranges/driver.h"
 #include "injected/registry/registry.h"
 
@@ -37,7 +38,7 @@ static struct {
 
 static __thread struct event_cache *mine;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t at_thread_end;
+static struct thread_key at_thread_end;
 
 /* --- caches --- */
 
@@ -104,7 +105,7 @@ static void context_goes(void *unused, const struct gputrace_context_deletion *c
 
 static void prepare(void)
 {
-    pthread_key_create(&at_thread_end, thread_ended);
+    thread_key_make(&at_thread_end, thread_ended);
     registry_context_deletion_register(context_goes, NULL);
 }
 
@@ -147,7 +148,7 @@ static struct event_cache *own(struct CUctx_st *context)
         return NULL;
     cache->next_of_thread = mine;
     mine = cache;
-    pthread_setspecific(at_thread_end, &mine);
+    thread_key_set(&at_thread_end, &mine);
     return cache;
 }
 

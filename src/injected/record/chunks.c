@@ -11,21 +11,31 @@
 #include "base/log.h"
 #include "injected/record/spool_file.h"
 #include "injected/record/thread.h"
+#include "injected/record/undisturbed.h"
 
 #define STOCK_MAX 64u
 #define STOCK_START 2u  /* fresh segments kept ready at first */
 #define STOCK_LIMIT 16u /* and when they go fast */
 
+/* After a refusal the file is not asked to grow for so long, twice as long after each further one. */
+#define REST_MIN (100 * NS_PER_MS)
+#define REST_MAX (2 * NS_PER_S)
+
 static struct stock {
     pthread_mutex_t lock;
-    pthread_cond_t low;
+    pthread_cond_t low;                    /* for our thread */
+    pthread_cond_t filled;                 /* by it */
     struct spool_chunk *chunks[STOCK_MAX]; /* ready ones, fresh and left over */
     unsigned count;
     unsigned fresh_wanted;
     uint64_t sequence;
     bool open;
+    bool served; /* by our thread, which can grow the file though the program closed it */
     bool told;
-} stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER};
+    int failure;         /* errno of the last growth */
+    uint64_t rest;       /* ns, 0: the last growth went well */
+    uint64_t rest_until; /* CLOCK_MONOTONIC */
+} stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER};
 
 uint32_t chunks_current_generation = 1;
 
@@ -75,7 +85,7 @@ static struct spool_chunk *cut(struct spool_chunk *chunk, uint64_t bytes)
         return NULL;
     struct spool_chunk *rest = (struct spool_chunk *)((char *)chunk + bytes);
     *rest = (struct spool_chunk){.magic = SPOOL_CHUNK_MAGIC, .bytes = chunk->bytes - bytes};
-    rest->reserved[0] = chunk->reserved[0];
+    rest->segment = chunk->segment;
     segment_hold(rest);
     __atomic_store_n(&chunk->bytes, bytes, __ATOMIC_RELEASE);
     return rest;
@@ -100,17 +110,44 @@ static void tell_no_room(int failure)
     warning("the spool cannot grow (%m): recording stops until there is room; --spool-dir chooses another disk");
 }
 
+/* Who grows the file next waits: a disk that is full is slow to say so, and every record of every thread would ask. */
+static void take_rest(void)
+{
+    pthread_mutex_lock(&stock.lock);
+    stock.rest = stock.rest == 0 ? REST_MIN : stock.rest * 2 < REST_MAX ? stock.rest * 2 : REST_MAX;
+    stock.rest_until = clock_monotonic() + stock.rest;
+    pthread_mutex_unlock(&stock.lock);
+}
+
 static struct spool_chunk *grow(void)
 {
     struct spool_chunk *chunk = spool_file_grow();
-    if (!chunk && stock.open)
-        tell_no_room(errno);
-    return chunk;
+    if (chunk) {
+        __atomic_store_n(&stock.rest, 0, __ATOMIC_RELAXED);
+        return chunk;
+    }
+    __atomic_store_n(&stock.failure, errno, __ATOMIC_RELAXED);
+    if (errno != EBADF)
+        take_rest();
+    return NULL;
+}
+
+static int last_failure(void)
+{
+    return __atomic_load_n(&stock.failure, __ATOMIC_RELAXED);
+}
+
+static bool resting(void)
+{
+    return __atomic_load_n(&stock.rest, __ATOMIC_RELAXED) != 0 &&
+           clock_monotonic() < __atomic_load_n(&stock.rest_until, __ATOMIC_RELAXED);
 }
 
 static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
 {
     chunk->opened = clock_now();
+    chunk->opened_monotonic = clock_monotonic();
+    chunk->done_monotonic = 0;
     chunk->thread = (uint32_t)syscall(SYS_gettid);
     chunk->used = 0;
     chunk->type = (uint16_t)type;
@@ -118,9 +155,25 @@ static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
     __atomic_store_n(&chunk->state, SPOOL_IN_USE, __ATOMIC_RELEASE);
 }
 
-struct spool_chunk *chunk_take(enum spool_chunk_type type)
+/* Our thread is at it. */
+static struct spool_chunk *wait_for_stock(enum spool_chunk_type type)
 {
-    int saved = errno;
+    struct timespec limit;
+    struct spool_chunk *chunk = NULL;
+    int result = 0;
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += 1;
+    pthread_mutex_lock(&stock.lock);
+    while (__atomic_load_n(&stock.served, __ATOMIC_RELAXED) && !resting() && result == 0 && !(chunk = pick(type))) {
+        pthread_cond_signal(&stock.low);
+        result = pthread_cond_clockwait(&stock.filled, &stock.lock, CLOCK_MONOTONIC, &limit);
+    }
+    pthread_mutex_unlock(&stock.lock);
+    return chunk;
+}
+
+static struct spool_chunk *take(enum spool_chunk_type type)
+{
     pthread_mutex_lock(&stock.lock);
     struct spool_chunk *chunk = stock.open ? pick(type) : NULL;
     unsigned fresh = fresh_count();
@@ -130,24 +183,38 @@ struct spool_chunk *chunk_take(enum spool_chunk_type type)
     pthread_mutex_unlock(&stock.lock);
     if (low)
         pthread_cond_signal(&stock.low);
-    if (!chunk)
-        chunk = stock.open ? grow() : NULL;
+    if (!chunk && stock.open && !resting() && !(chunk = grow()) && last_failure() == EBADF)
+        chunk = wait_for_stock(type);
+    if (!chunk && stock.open)
+        tell_no_room(last_failure());
     if (chunk && type == SPOOL_RECORDS)
         put_back(cut(chunk, RECORDS_CHUNK_BYTES));
     if (chunk)
         hand_out(chunk, type);
-    errno = saved;
+    return chunk;
+}
+
+struct spool_chunk *chunk_take(enum spool_chunk_type type)
+{
+    struct undisturbed before;
+    undisturbed_begin(&before);
+    struct spool_chunk *chunk = take(type);
+    undisturbed_end(&before);
     return chunk;
 }
 
 void chunk_done(struct spool_chunk *chunk, uint64_t used)
 {
+    struct undisturbed before;
+    undisturbed_begin(&before);
     uint64_t bytes = (sizeof(*chunk) + used + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
     struct spool_chunk *rest = bytes < chunk->bytes ? cut(chunk, bytes) : NULL;
+    chunk->done_monotonic = clock_monotonic();
     __atomic_store_n(&chunk->used, used, __ATOMIC_RELEASE);
     __atomic_store_n(&chunk->state, SPOOL_DONE, __ATOMIC_RELEASE);
     put_back(rest);
     segment_drop(chunk);
+    undisturbed_end(&before);
 }
 
 /* Our thread: keeps fresh segments in stock. */
@@ -155,16 +222,22 @@ static void *stock_up(void *unused)
 {
     (void)unused;
     thread_become_ours("gputrace-spool");
+    bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
         pthread_mutex_lock(&stock.lock);
         while (fresh_count() >= stock.fresh_wanted || stock.count == STOCK_MAX)
             pthread_cond_wait(&stock.low, &stock.lock);
         pthread_mutex_unlock(&stock.lock);
-        struct spool_chunk *chunk = grow();
-        if (chunk)
-            put_back(chunk);
-        else
-            usleep(100 * 1000); /* no room: try again, but not as fast as the disk can refuse */
+        struct spool_chunk *chunk = resting() ? NULL : grow();
+        put_back(chunk);
+        if (!chunk && !own && last_failure() == EBADF) {
+            own = true;
+            __atomic_store_n(&stock.served, spool_file_own_descriptors() == 0, __ATOMIC_RELAXED);
+            continue;
+        }
+        pthread_cond_broadcast(&stock.filled);
+        if (!chunk)
+            usleep(REST_MIN / NS_PER_US);
     }
     return NULL;
 }
@@ -174,12 +247,19 @@ int chunks_open(const char *directory, uint64_t trace_bits)
     if (!spool_file_open(directory, trace_bits))
         return -1;
     struct spool_chunk *first = spool_file_grow();
-    if (!first)
+    if (!first) {
+        spool_file_give_up(directory);
         return -1;
+    }
     stock.fresh_wanted = STOCK_START;
     stock.open = true;
     put_back(first);
-    return thread_start(stock_up, NULL);
+    __atomic_store_n(&stock.served, true, __ATOMIC_RELAXED);
+    if (thread_start(stock_up, NULL) == 0)
+        return 0;
+    __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
+    verbose("no thread for the spool (%m): it grows when it is asked to");
+    return 0;
 }
 
 void chunks_leave(void)
@@ -188,5 +268,6 @@ void chunks_leave(void)
     memset(&stock, 0, sizeof(stock));
     pthread_mutex_init(&stock.lock, NULL);
     pthread_cond_init(&stock.low, NULL);
+    pthread_cond_init(&stock.filled, NULL);
     chunks_current_generation++;
 }

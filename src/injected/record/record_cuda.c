@@ -191,11 +191,27 @@ static void record_window(void *data, const struct gputrace_plugin_window *windo
     writer_commit(&record->head);
 }
 
+static void record_pool_level(void *data, const struct gputrace_pool_level *level)
+{
+    (void)data;
+    struct spool_pool_level *record = writer_begin(SPOOL_RECORD_POOL_LEVEL, sizeof(*record), level->time);
+    if (!record)
+        return;
+    record->pool = level->pool;
+    record->reserved = level->reserved;
+    record->used = level->used;
+    record->reserved_high = level->reserved_high;
+    record->used_high = level->used_high;
+    record->device = level->device;
+    writer_commit(&record->head);
+}
+
 static int subscribe_to_memory(void)
 {
     return registry_memory_allocation_register(record_allocation, NULL) |
            registry_memory_allocation_failure_register(record_failure, NULL) |
-           registry_memory_deallocation_register(record_release, NULL);
+           registry_memory_deallocation_register(record_release, NULL) |
+           registry_pool_level_register(record_pool_level, NULL);
 }
 
 static int subscribe_to_contexts(void)

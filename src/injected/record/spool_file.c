@@ -2,17 +2,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "injected/record/descriptor.h"
+#include "injected/record/process_facts.h"
 
-/* A slot for each segment that is mapped; a chunk's first reserved word is the number of its slot. */
+/* A slot for each segment that is mapped; a chunk knows the number of its slot. */
 #define SEGMENTS_MAX 4096u
+
+/* What is left on the disk for the program, which may write there too: a twentieth of it, but no more than this. */
+#define LEFT_FREE_MAX ((uint64_t)128 << 20)
+#define LEFT_FREE_PART 20u
 
 struct segment {
     char *base; /* NULL: the slot is free */
@@ -21,66 +32,99 @@ struct segment {
 };
 
 static struct spool_file {
-    int fd;
+    struct descriptor descriptor;
+    struct descriptor own; /* of the thread that has its own */
+    bool open;
     uint64_t size;
     struct spool_header *header;
     struct spool_header fallback; /* stands in for the header while there is no file */
     pthread_mutex_t growing;
     struct segment segments[SEGMENTS_MAX];
-} file = {.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
-
-static void read_line_of(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, out, size - 1);
-    if (fd >= 0)
-        close(fd);
-    size_t length = got > 0 ? (size_t)got : 0;
-    while (length > 0 && (out[length - 1] == '\n' || out[length - 1] == '\0'))
-        length--;
-    for (size_t i = 0; i < length; i++) /* arguments are separated by NUL */
-        if (out[i] == '\0')
-            out[i] = ' ';
-    out[length] = '\0';
-}
-
-static void fill_header(struct spool_header *header, uint64_t trace_bits)
-{
-    memcpy(header->magic, SPOOL_MAGIC, sizeof(header->magic));
-    header->version = SPOOL_VERSION;
-    header->header_bytes = SPOOL_HEADER_BYTES;
-    header->pid = (uint32_t)getpid();
-    header->parent_pid = (uint32_t)getppid();
-    header->state = SPOOL_OPEN;
-    header->started = clock_now();
-    header->started_monotonic = clock_monotonic();
-    header->trace_bits = trace_bits;
-    read_line_of("/proc/self/comm", header->program, sizeof(header->program));
-    read_line_of("/proc/self/cmdline", header->command, sizeof(header->command));
-    __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
-}
+} file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
 
 /* A pid runs several images, and is used again: the first free name. */
 static int create_file(const char *directory)
 {
     for (unsigned image = 0; image < 10000; image++) {
-        char path[4096];
+        char path[PATH_MAX];
         int length = snprintf(path, sizeof(path), "%s/%d-%u" SPOOL_SUFFIX, directory, (int)getpid(), image);
         if (length < 0 || (size_t)length >= sizeof(path)) {
             errno = ENAMETOOLONG;
             return -1;
         }
-        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
+        if (descriptor_create(&file.descriptor, path) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -1;
     }
     return -1;
 }
 
-/* BYTES of the file at its end, allocated, mapped and touched. */
-static void *map_more(int fd, uint64_t offset, uint64_t bytes)
+/* Whether the program would have let a file of this process grow so far, and the disk has more than that. A file that
+ * grows beyond the limit brings its process SIGXFSZ. Gives 0, or what hinders it. */
+static int may_grow(int fd, uint64_t end, uint64_t bytes)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)
+        return EFBIG;
+    struct statvfs disk;
+    if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0)
+        return 0;
+    uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / LEFT_FREE_PART;
+    left = left < LEFT_FREE_MAX ? left : LEFT_FREE_MAX;
+    return (uint64_t)disk.f_bavail * disk.f_frsize < left + bytes ? ENOSPC : 0;
+}
+
+/* Room on the disk; where a sandbox knows nothing of that, by writing it. Gives 0, or errno. */
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+    static const char zeros[16384];
     int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    if (failure != EPERM && failure != ENOSYS && failure != EACCES)
+        return failure;
+    for (uint64_t at = offset, end = offset + bytes; at < end;) {
+        uint64_t left = end - at;
+        ssize_t written = pwrite(fd, zeros, left < sizeof(zeros) ? left : sizeof(zeros), (off_t)at);
+        if (written <= 0)
+            return written < 0 ? errno : ENOSPC;
+        at += (uint64_t)written;
+    }
+    return 0;
+}
+
+static __thread bool has_own_descriptors;
+
+int spool_file_own_descriptors(void)
+{
+    if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) != 0)
+        return -1;
+    file.own = file.descriptor;
+    has_own_descriptors = true;
+    return descriptor_use(&file.own) < 0 ? -1 : 0;
+}
+
+/* The descriptor as it is for this thread; -1 with errno set. */
+static int use_file(void)
+{
+    if (has_own_descriptors)
+        return descriptor_use(&file.own);
+    errno = EBADF;
+    return descriptor_is_ours(&file.descriptor) ? file.descriptor.fd : -1;
+}
+
+static bool is_file(void)
+{
+    return descriptor_is_ours(has_own_descriptors ? &file.own : &file.descriptor);
+}
+
+/* BYTES of the file at OFFSET, its end: allocated, mapped and touched. NULL with errno set: the file is as it was. */
+static void *map_more(uint64_t offset, uint64_t bytes)
+{
+    int fd = use_file();
+    int failure = fd < 0 ? errno : may_grow(fd, offset + bytes, bytes);
+    if (!failure && (failure = allocate(fd, offset, bytes)) != 0 && descriptor_is_ours(&file.descriptor) &&
+        ftruncate(fd, (off_t)offset) != 0)
+        failure = errno; /* what was allocated of it stays: no harm but to the disk */
     if (failure) {
         errno = failure;
         return NULL;
@@ -88,29 +132,65 @@ static void *map_more(int fd, uint64_t offset, uint64_t bytes)
     char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     if (base == MAP_FAILED)
         return NULL;
+    if (!is_file()) { /* closed meanwhile: it may be another file's pages */
+        munmap(base, bytes);
+        errno = EBADF;
+        return NULL;
+    }
     if (madvise(base, bytes, MADV_POPULATE_WRITE) != 0) /* Linux before 5.14 */
         for (uint64_t at = 0; at < bytes; at += 4096)
             *(volatile char *)(base + at) = 0;
     return base;
 }
 
+/* So that the launcher knows of this process. In a directory that is gone or not ours this fails too. */
+static void note_unrecorded(const char *directory, int failure)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%d-0" SPOOL_UNRECORDED_SUFFIX, directory, (int)getpid());
+    int made = length > 0 && (size_t)length < sizeof(path) ? symlink(strerror(failure), path) : -1;
+    (void)made;
+    errno = failure;
+}
+
+static struct spool_header *map_header(const char *directory)
+{
+    if (create_file(directory) != 0)
+        return NULL;
+    struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES);
+    if (header)
+        return header;
+    int failure = errno;
+    unlink(file.descriptor.path);
+    descriptor_close(&file.descriptor);
+    errno = failure;
+    return NULL;
+}
+
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
 {
-    int fd = create_file(directory);
-    if (fd < 0)
-        return NULL;
-    struct spool_header *header = map_more(fd, 0, SPOOL_HEADER_BYTES);
+    struct spool_header *header = map_header(directory);
     if (!header) {
-        int failure = errno;
-        close(fd);
-        errno = failure;
+        note_unrecorded(directory, errno);
         return NULL;
     }
-    fill_header(header, trace_bits);
-    file.fd = fd;
+    process_facts_fill(header, trace_bits);
+    __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
+    file.open = true;
     file.size = SPOOL_HEADER_BYTES;
     file.header = header;
     return header;
+}
+
+void spool_file_give_up(const char *directory)
+{
+    int failure = errno;
+    unlink(file.descriptor.path);
+    descriptor_close(&file.descriptor);
+    munmap(file.header, SPOOL_HEADER_BYTES);
+    file.header = &file.fallback;
+    file.open = false;
+    note_unrecorded(directory, failure);
 }
 
 struct spool_header *spool_file_header(void)
@@ -129,14 +209,14 @@ static struct segment *free_slot(void)
 
 static struct spool_chunk *grow_locked(void)
 {
-    struct segment *segment = file.fd < 0 ? NULL : free_slot();
-    char *base = segment ? map_more(file.fd, file.size, SPOOL_SEGMENT_BYTES) : NULL;
+    struct segment *segment = file.open ? free_slot() : NULL;
+    char *base = segment ? map_more(file.size, SPOOL_SEGMENT_BYTES) : NULL;
     if (!base)
         return NULL;
     struct spool_chunk *chunk = (struct spool_chunk *)base;
     chunk->magic = SPOOL_CHUNK_MAGIC;
     chunk->bytes = SPOOL_SEGMENT_BYTES;
-    chunk->reserved[0] = (uint32_t)(segment - file.segments);
+    chunk->segment = (uint32_t)(segment - file.segments);
     segment->offset = file.size;
     segment->held = 1;
     __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
@@ -155,7 +235,7 @@ struct spool_chunk *spool_file_grow(void)
 
 static struct segment *segment_of(const struct spool_chunk *chunk)
 {
-    return &file.segments[chunk->reserved[0] % SEGMENTS_MAX];
+    return &file.segments[chunk->segment % SEGMENTS_MAX];
 }
 
 void segment_hold(struct spool_chunk *chunk)
@@ -172,14 +252,27 @@ void segment_drop(struct spool_chunk *chunk)
     __atomic_store_n(&segment->base, NULL, __ATOMIC_RELEASE);
 }
 
+/* A copy in ordinary memory takes the place of BASE. */
+static void copy_private(char *base, uint64_t bytes)
+{
+    char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return;
+    memcpy(copy, base, bytes);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) == MAP_FAILED)
+        munmap(copy, bytes);
+}
+
 static void make_private(void *base, uint64_t bytes, uint64_t offset)
 {
-    mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file.fd, (off_t)offset);
+    if (!descriptor_is_ours(&file.descriptor) || mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                                                      file.descriptor.fd, (off_t)offset) != (void *)base)
+        copy_private(base, bytes);
 }
 
 void spool_file_leave(void)
 {
-    if (file.fd < 0)
+    if (!file.open)
         return;
     for (unsigned i = 0; i < SEGMENTS_MAX; i++) {
         if (file.segments[i].base)
@@ -187,8 +280,8 @@ void spool_file_leave(void)
         file.segments[i] = (struct segment){0};
     }
     make_private(file.header, SPOOL_HEADER_BYTES, 0);
-    close(file.fd);
-    file.fd = -1;
+    descriptor_close(&file.descriptor);
+    file.open = false;
     file.header = &file.fallback;
     pthread_mutex_init(&file.growing, NULL);
 }

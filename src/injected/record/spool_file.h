@@ -20,12 +20,21 @@
  */
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits);
 
+/* Removes the file, in which there is no segment, as there was no room for any: errno says why. A note takes its place.
+ */
+void spool_file_give_up(const char *directory);
+
 /* The header of the open file, or a private one when there is none, so that counters can always be written. */
 struct spool_header *spool_file_header(void);
 
-/* Adds a segment. Gives its one chunk, held once, or NULL with errno set (ENOSPC: no room on the disk). May take a
+/* Adds a segment. Gives its one chunk, held once, or NULL with errno set (ENOSPC: no room on the disk;
+ * EBADF: the program closed the file, and only a thread with descriptors of its own can grow it). May take a
  * millisecond; one thread at a time. */
 struct spool_chunk *spool_file_grow(void);
+
+/* Gives the calling thread, which is ours, descriptors of its own: the program cannot close them, and opening the file
+ * again takes no number that the program's next file would have. 0, or -1: the kernel does not offer it. */
+int spool_file_own_descriptors(void);
 
 void segment_hold(struct spool_chunk *chunk);
 void segment_drop(struct spool_chunk *chunk);

@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread_key.h"
 #include "injected/record/chunks.h"
 #include "injected/record/spool_file.h"
 
 __thread struct writer this_writer;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t at_thread_end;
+static struct thread_key at_thread_end;
 
 static void thread_ended(void *writer)
 {
@@ -28,7 +29,7 @@ static void thread_ended(void *writer)
 
 static void make_key(void)
 {
-    pthread_key_create(&at_thread_end, thread_ended);
+    thread_key_make(&at_thread_end, thread_ended);
 }
 
 static void count_loss(uint64_t *counter)
@@ -76,7 +77,7 @@ bool writer_renew(struct writer *mine)
         return false;
     }
     pthread_once(&once, make_key);
-    pthread_setspecific(at_thread_end, mine);
+    thread_key_set(&at_thread_end, mine);
     if (!mine->named)
         name_thread(mine);
     return true;

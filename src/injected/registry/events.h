@@ -57,6 +57,17 @@ struct gputrace_plugin_window {
     uint64_t start, end;
 };
 
+/* A driver call begins, or has returned, on this thread. */
+struct gputrace_open_call {
+    bool returned; /* then only this, THREAD and CORRELATION count */
+    uint64_t start;
+    uint64_t object; /* what it waits for */
+    enum spool_call_object what;
+    uint32_t cbid;
+    uint32_t correlation;
+    uint32_t thread;
+};
+
 /* A record of NVTX's extensions as it shall stand in the spool. RECORD is a struct of TYPE (wire/spool_nvtx.h) of BYTES
  * bytes, whose head, length and text the recorder fills; its text is TEXT, then MORE, read during the call alone. */
 struct gputrace_nvtx_extension {
@@ -67,6 +78,15 @@ struct gputrace_nvtx_extension {
     uint64_t time;
     const void *record;
     struct gputrace_text text, more;
+};
+
+/* What a stream-ordered pool of DEVICE holds and lends; see struct spool_pool_level. */
+struct gputrace_pool_level {
+    uint64_t time;
+    uint64_t pool; /* CUmemoryPool */
+    uint64_t reserved, used;
+    uint64_t reserved_high, used_high;
+    uint32_t device;
 };
 
 #endif

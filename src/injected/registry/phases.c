@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/thread_key.h"
 
 struct phase {
     struct phase *next;               /* the one that began before it */
@@ -24,7 +25,7 @@ static struct {
 
 static __thread char this_thread; /* its address stands for the thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t at_thread_end;
+static struct thread_key at_thread_end;
 
 /* --- telling --- */
 
@@ -122,7 +123,7 @@ static void thread_ended(void *thread)
 
 static void make_key(void)
 {
-    pthread_key_create(&at_thread_end, thread_ended);
+    thread_key_make(&at_thread_end, thread_ended);
 }
 
 static void begin(enum gputrace_trigger trigger, const struct CUstream_st *stream, bool bound,
@@ -133,7 +134,7 @@ static void begin(enum gputrace_trigger trigger, const struct CUstream_st *strea
         return;
     pthread_once(&once, make_key);
     if (bound)
-        pthread_setspecific(at_thread_end, &this_thread);
+        thread_key_set(&at_thread_end, &this_thread);
     lock();
     *phase = (struct phase){
         .next = phases.going_on,

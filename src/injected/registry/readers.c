@@ -8,11 +8,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/thread_key.h"
+
 static struct reader *readers; /* grows at its head, never shrinks */
 __thread struct reader *reader_mine;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t at_thread_end;
+static struct thread_key at_thread_end;
 static bool barrier_works;
 
 static bool make_stores_visible(void)
@@ -28,7 +30,7 @@ static void thread_ended(void *reader)
 
 static void prepare(void)
 {
-    pthread_key_create(&at_thread_end, thread_ended);
+    thread_key_make(&at_thread_end, thread_ended);
     barrier_works = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
@@ -66,7 +68,7 @@ struct reader *reader_make(void)
     if (!mine)
         mine = make();
     if (mine)
-        pthread_setspecific(at_thread_end, mine);
+        thread_key_set(&at_thread_end, mine);
     return reader_mine = mine;
 }
 

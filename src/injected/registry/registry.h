@@ -24,6 +24,8 @@ typedef void gputrace_nvtx_sync_fn(void *data, const struct gputrace_nvtx_sync *
 typedef void gputrace_pointer_name_fn(void *data, const struct gputrace_pointer_name *what);
 typedef void gputrace_nvtx_extension_fn(void *data, const struct gputrace_nvtx_extension *what);
 typedef void gputrace_plugin_window_fn(void *data, const struct gputrace_plugin_window *what);
+typedef void gputrace_open_call_fn(void *data, const struct gputrace_open_call *what);
+typedef void gputrace_pool_level_fn(void *data, const struct gputrace_pool_level *what);
 
 #define REGISTRY_KINDS(X) \
     GPUTRACE_KINDS(X)     \
@@ -31,7 +33,9 @@ typedef void gputrace_plugin_window_fn(void *data, const struct gputrace_plugin_
     X(nvtx_extension)     \
     X(nvtx_sync)          \
     X(pointer_name)       \
-    X(plugin_window)
+    X(plugin_window)      \
+    X(open_call)          \
+    X(pool_level)
 
 enum registry_kind {
 #define KIND(name) REGISTRY_##name,

@@ -15,11 +15,13 @@ _gputrace_list() { # OPTION= VALUE WORDS
 # The argument of an option: `--option=` or the word before in $1, what was typed of it in $2, what goes before in $3.
 _gputrace_argument() {
     local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead all none'
-    local sections='overview kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels ranges'
+    local sections='overview death kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels ranges'
     sections+=' memory memory-peak memory-leaks memory-churn memory-failures streams compilation phases plugins'
     case $1 in
     --trace | -t) _gputrace_list "$3" "$2" "$trace" ;;
     --report | -r) _gputrace_list "$3" "$2" "$sections" ;;
+    --children) _gputrace_list "$3" "$2" 'yes no' ;;
+    --wait) _gputrace_list "$3" "$2" 'primary all' ;;
     --graph) _gputrace_list "$3" "$2" 'node graph' ;;
     --capture-range) _gputrace_list "$3" "$2" 'none api cudaProfilerApi nvtx:' ;;
     --format | -f) _gputrace_list "$3" "$2" 'table csv json markdown' ;;
@@ -35,9 +37,10 @@ _gputrace_options() { # COMMAND
     case $1 in
     run)
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
-            '--backtrace --flush-interval= --spool-dir= --keep-spool --cupti= --plugin= --stats --quiet --verbose --help'
+            '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --stats --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --help' ;;
+    recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac
 }
@@ -48,7 +51,7 @@ _gputrace_program() {
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)) && return ;;
-        -o | -t | --output | --trace | --graph | --delay | --duration | --capture-range | --nvtx-domains | --nvtx-exclude | --flush-interval | --spool-dir | --cupti | --plugin)
+        -o | -t | --output | --trace | --graph | --delay | --duration | --capture-range | --nvtx-domains | --nvtx-exclude | --flush-interval | --children | --wait | --spool-dir | --cupti | --plugin)
             i=$((i + 1))
             ;;
         -*) ;;
@@ -62,8 +65,8 @@ _gputrace() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} program
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run report doctor help --help --version' -- "$word")
-        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report doctor help')
+        mapfile -t COMPREPLY < <(compgen -W 'run report recover doctor help --help --version' -- "$word")
+        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report recover doctor help')
         return
     fi
     if [ "$command" = run ]; then
@@ -86,7 +89,8 @@ _gputrace() {
     case $command in
     run) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
     report) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-    help) mapfile -t COMPREPLY < <(compgen -W 'run report doctor' -- "$word") ;;
+    recover) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    help) mapfile -t COMPREPLY < <(compgen -W 'run report recover doctor' -- "$word") ;;
     esac
 }
 

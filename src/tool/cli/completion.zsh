@@ -14,6 +14,8 @@ _gputrace_run() {
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
         '--backtrace[keep the call stack of every allocation]' \
         '--flush-interval=[collect GPU times so often]:milliseconds' \
+        '--children=[record other processes too]:whether:(yes no)' \
+        '--wait=[end when these have ended]:for:(primary all)' \
         '--spool-dir=[keep what is recorded here meanwhile]:directory:_directories' \
         '--keep-spool[do not remove it afterwards]' \
         '--cupti=[use this libcupti]:file:_files' \
@@ -27,7 +29,7 @@ _gputrace_run() {
 }
 
 _gputrace_report() {
-    local -a sections=(overview kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels
+    local -a sections=(overview death kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels
         ranges memory memory-peak memory-leaks
         memory-churn memory-failures streams compilation phases plugins)
     _arguments -s -S \
@@ -43,6 +45,17 @@ _gputrace_report() {
         '*:trace:_files -g "*.json(|.gz)"'
 }
 
+_gputrace_recover() {
+    _arguments -s -S \
+        {-o,--output=}'[write the trace to a file]:file:_files' \
+        '--keep[do not remove the directory]' \
+        '--spool-dir=[list what is in this directory]:directory:_directories' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[explain what happens]' \
+        {-h,--help}'[print help]' \
+        '1:directory:_directories'
+}
+
 _gputrace_doctor() {
     _arguments -s -S \
         '--cupti=[try this libcupti]:file:_files' \
@@ -54,6 +67,7 @@ _gputrace() {
     local -a commands=(
         'run:run a program and write a trace of its GPU work'
         'report:say where the time in a trace went'
+        'recover:make the trace of a run that was cut off'
         'doctor:say what tracing needs and what was found'
         'help:explain a command'
     )
@@ -65,8 +79,9 @@ _gputrace() {
         case $line[1] in
         run) _gputrace_run ;;
         report) _gputrace_report ;;
+        recover) _gputrace_recover ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report doctor ;;
+        help) _values command run report recover doctor ;;
         esac
         ;;
     esac

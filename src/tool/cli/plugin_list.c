@@ -109,6 +109,8 @@ int plugin_list_add(const char **list, const char *value)
     if (!failed)
         failed = find(&search);
     if (!failed)
+        failed = library_check(search.found);
+    if (!failed)
         failed = append(list, search.found, value + strcspn(value, ","));
     sink_release(&search.looked);
     return failed;

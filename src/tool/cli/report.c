@@ -118,8 +118,8 @@ static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
-     .help = "sections to show, parted by commas: overview, kernels, api, memtime,\n"
-             "memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels,\n"
+     .help = "sections to show, parted by commas: overview, death, kernels, api,\n"
+             "memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels,\n"
              "ranges, memory, memory-peak, memory-leaks, memory-churn,\n"
              "memory-failures, streams, compilation, phases, plugins\n(default: all)",
      .type = OPTION_CALL,

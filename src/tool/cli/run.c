@@ -19,6 +19,7 @@
 #include "tool/launch/launch.h"
 #include "tool/launch/library.h"
 #include "tool/launch/program.h"
+#include "tool/launch/program_kind.h"
 #include "tool/launch/run_directory.h"
 
 /* Variables by which CUDA's driver and NVTX's header find the library. */
@@ -33,7 +34,11 @@ struct run {
     char program[PATH_MAX];
     char library[PATH_MAX];
     char output[PATH_MAX];
+    char standard_error[LOG_FILE_NAME_BYTES];
 };
+
+/* How often the processes that are waited for are looked for. */
+#define LOOK_NS (50 * NS_PER_MS)
 
 static void warn_of_replaced_injections(const char *library)
 {
@@ -44,19 +49,48 @@ static void warn_of_replaced_injections(const char *library)
     }
 }
 
+struct leftovers {
+    unsigned count;
+    char first[PATH_MAX];
+};
+
+static void count_leftover(void *context, const char *path, uint64_t bytes)
+{
+    struct leftovers *leftovers = context;
+    (void)bytes;
+    if (leftovers->count++ == 0)
+        snprintf(leftovers->first, sizeof(leftovers->first), "%s", path);
+}
+
+/* Of runs whose launcher did not come to make the trace. */
+static void tell_leftovers(const char *parent)
+{
+    struct leftovers leftovers = {0};
+    run_directory_leftovers(parent, count_leftover, &leftovers);
+    if (leftovers.count == 1)
+        notice("an earlier run left '%s': 'gputrace recover %s' makes its trace", leftovers.first, leftovers.first);
+    else if (leftovers.count > 1)
+        notice("%u earlier runs left records in '%s': 'gputrace recover' lists them", leftovers.count, parent);
+}
+
 /* What tracing needs that does not depend on the program's pid. */
 static int prepare(struct run *run)
 {
     if (library_find(run->library, sizeof(run->library)) < 0)
         return error("cannot find '" LIBRARY_FILE "': 'gputrace doctor' says where it should be");
+    if (library_check(run->library) < 0)
+        return -1;
     if (run_directory_make(&run->directory, run_directory_parent(run->options.spool_parent)) < 0)
         return -1;
+    tell_leftovers(run_directory_parent(run->options.spool_parent));
     verbose("library '%s', spool directory '%s'", run->library, run->directory.path);
     warn_of_replaced_injections(run->library);
     struct settings *settings = &run->options.settings;
     settings->library = run->library;
     settings->spool_directory = run->directory.path;
     settings->verbose = run_options_level(&run->options);
+    log_name_file(run->standard_error);
+    settings->standard_error = *run->standard_error ? run->standard_error : "none";
     return 0;
 }
 
@@ -66,6 +100,7 @@ static void set_times(struct run *run)
     struct run_options *options = &run->options;
     uint64_t start = clock_now() + options->delay;
     options->settings.start_at = options->delay ? (int64_t)start : 0;
+    options->settings.clock_offset = (int64_t)(clock_now() - clock_monotonic());
     options->settings.stop_at = options->duration ? (int64_t)(start + options->duration) : 0;
 }
 
@@ -88,10 +123,25 @@ static enum launch_way before(void *context, pid_t pid)
 static int inside(void *context)
 {
     const struct run *run = context;
-    int failed = settings_export(&run->options.settings);
+    struct settings settings = run->options.settings;
+    settings.only_process = run->options.first_alone ? getpid() : 0;
+    int failed = settings_export(&settings);
     for (size_t i = 0; i < INJECTION_COUNT; i++)
         failed |= setenv(injections[i], run->library, 1);
     return failed ? error_no_memory("the environment of the program") : 0;
+}
+
+/* What outlives the first process; whoever is asked to end waits no longer. */
+static void wait_for_all(struct run *run)
+{
+    unsigned before = 0, count;
+    while ((count = run_directory_writers(&run->directory)) > 0) {
+        if (count != before)
+            verbose("waiting for %u more process%s of '%s'", count, count == 1 ? "" : "es", run->launch.argv[0]);
+        before = count;
+        if (signals_pause(&run->launch.signals, LOOK_NS))
+            return;
+    }
 }
 
 static int finish(struct run *run)
@@ -107,9 +157,18 @@ static int carry_out(struct run *run)
     run->traced = prepare(run) == 0;
     if (!run->traced)
         warning("the program runs without being traced");
+    if (program_gains_rights(run->program))
+        warning("'%s' runs with more rights than you have (set-user-ID), and is not recorded", run->program);
     set_times(run);
     int ours = launch_run(&run->launch);
     bool ran = ours == 0;
+    if (ran && run->launch.plain) {
+        run->traced = false;
+        warning("'%s' ran without being traced: arguments and environment leave no room for what tracing adds",
+                run->launch.argv[0]);
+    }
+    if (ran && run->traced && run->options.wait_all)
+        wait_for_all(run);
     if (ran && run->traced)
         ours = finish(run);
     else if (*run->directory.path)

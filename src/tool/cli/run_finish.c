@@ -11,60 +11,21 @@
 #include "base/sink.h"
 #include "tool/cli/output_name.h"
 #include "tool/cli/run_plugins.h"
+#include "tool/cli/summary.h"
+#include "tool/cli/writing.h"
 #include "tool/convert/convert.h"
 #include "tool/launch/ending.h"
+#include "tool/launch/program_kind.h"
 #include "tool/report/report.h"
 #include "tool/symbols/symbols.h"
-
-#define VIEWER "https://ui.perfetto.dev"
-
-/* "12.3 MB", in steps of 1000 as file managers and disks count. */
-static void put_size(struct sink *sink, uint64_t bytes)
-{
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
-    size_t unit = 0;
-    double size = (double)bytes;
-    for (; size >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-        size /= 1000;
-    sink_format(sink, "%.*f %s", unit == 0 || size >= 99.95 ? 0 : 1, size, units[unit]);
-}
-
-static void put_losses(struct sink *sink, const struct convert_losses *losses)
-{
-    const char *separator = "; not whole: ";
-#define PUT(field, words)              \
-    if (losses->field) {               \
-        sink_text(sink, separator);    \
-        sink_u64(sink, losses->field); \
-        sink_text(sink, " " words);    \
-        separator = ", ";              \
-    }
-    CONVERT_LOSSES(PUT)
-#undef PUT
-}
-
-/* The last line: events, file, size, losses. */
-static void print_summary(const struct run_result *result, const struct convert_summary *summary)
-{
-    struct sink line;
-    sink_init_memory(&line);
-    sink_u64(&line, summary->events);
-    sink_format(&line, " event%s in '%s' (", summary->events == 1 ? "" : "s", result->output);
-    put_size(&line, summary->bytes);
-    sink_char(&line, ')');
-    put_losses(&line, &summary->losses);
-    if (summary->events > 0)
-        sink_text(&line, "; to look at it, open " VIEWER);
-    sink_char(&line, '\0');
-    if (sink_finish(&line) == 0)
-        notice("%s", line.data);
-    sink_release(&line);
-}
 
 /* The library comes into a process with its first use of CUDA or NVTX, and then writes a spool file. */
 static void warn_of_emptiness(const struct run_result *result, const struct convert_summary *summary)
 {
-    if (summary->processes == 0)
+    if (summary->processes == 0 && program_is_static(result->launch->path))
+        warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded",
+                result->launch->argv[0]);
+    else if (summary->processes == 0 && summary->losses.unrecorded == 0)
         warning("'%s' used neither CUDA nor NVTX: the trace is empty", result->launch->argv[0]);
 }
 
@@ -86,6 +47,7 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
     struct convert_options options = {.spool_directory = result->directory->path,
                                       .output = result->output,
                                       .exit_text = exit_text,
+                                      .lives = run_directory_writer_lives,
                                       .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
     if (output_name_keep_old(result->output) < 0 || convert_spool(&options, summary) < 0)
@@ -128,8 +90,12 @@ static void tidy(const struct run_result *result, bool whole)
         return;
     }
     run_directory_release(result->directory);
-    if (!whole)
-        error("what was recorded stays in '%s'", result->directory->path);
+    if (!whole && access(result->directory->path, F_OK) != 0)
+        error("the spool directory '%s' is gone, and what was recorded with it: --spool-dir chooses a place that lasts",
+              result->directory->path);
+    else if (!whole)
+        error("what was recorded stays in '%s': 'gputrace recover %s -o FILE' makes the trace of it",
+              result->directory->path, result->directory->path);
     else
         notice("the spool stays in '%s'", result->directory->path);
 }
@@ -140,16 +106,13 @@ static int tell(const struct run_result *result, const struct convert_summary *s
     warn_of_emptiness(result, summary);
     print_plugins(result, &summary->plugins);
     int failed = result->options->stats ? print_report(result) : 0;
-    print_summary(result, summary);
+    summary_print(result->output, summary);
     return failed;
 }
 
 int run_finish(const struct run_result *result)
 {
-    char last_words[PATH_MAX + 64];
-    snprintf(last_words, sizeof(last_words), "gputrace: interrupted: what was recorded stays in '%s'\n",
-             result->directory->path);
-    signals_end_with(&result->launch->signals, last_words);
+    writing_ends_with(&result->launch->signals, result->directory->path);
 
     struct convert_summary summary = {0};
     struct symbols *symbols = symbols_new(result->launch->started); /* NULL: stacks stay addresses */

@@ -10,6 +10,7 @@
 #include "tool/cli/output_name.h"
 #include "tool/cli/plugin_list.h"
 #include "tool/cli/trace_list.h"
+#include "tool/launch/library.h"
 
 #define FLUSH_INTERVAL_MAX 3600000
 
@@ -115,7 +116,28 @@ static int take_cupti(void *settings, const char *value)
     if (!realpath(value, path))
         return error("'--cupti=%s': %s", value, strerror(errno));
     options->settings.cupti = path;
-    return 0;
+    return library_check(path);
+}
+
+/* One of two words, of which the second sets FIELD. */
+static int take_choice(bool *field, const char *option, const char *first, const char *second, const char *value)
+{
+    *field = strcmp(value, second) == 0;
+    if (*field || strcmp(value, first) == 0)
+        return 0;
+    return error("'--%s=%s' is neither '%s' nor '%s'", option, value, first, second);
+}
+
+static int take_children(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return take_choice(&options->first_alone, "children", "yes", "no", value);
+}
+
+static int take_wait(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return take_choice(&options->wait_all, "wait", "primary", "all", value);
 }
 
 static int take_backtrace(void *settings, const char *value)
@@ -192,6 +214,18 @@ static const struct option_row rows[] = {
      .type = OPTION_CALL,
      .take = take_flush_interval,
      .help = "collect GPU times every MS milliseconds (200)"},
+    {.word = "children",
+     .argument = "WHETHER",
+     .type = OPTION_CALL,
+     .take = take_children,
+     .help = "record the processes that the program starts (yes), or the\n"
+             "first process alone (no)"},
+    {.word = "wait",
+     .argument = "FOR",
+     .type = OPTION_CALL,
+     .take = take_wait,
+     .help = "end when the first process has ended (primary), or all\n"
+             "that are recorded (all)"},
     {.word = "spool-dir",
      .argument = "DIR",
      .type = OPTION_TEXT,

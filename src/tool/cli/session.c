@@ -3,56 +3,33 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
+
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/sink.h"
+#include "wire/rank.h"
 #include "wire/spool.h"
-
-/* How those who start many processes of one job tell each its number: torchrun, Open MPI, MPICH and Intel MPI, Slurm.
- */
-static const struct {
-    const char *rank;
-    const char *world_size;
-} rank_variables[] = {
-    {"RANK", "WORLD_SIZE"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMI_RANK", "PMI_SIZE"},
-    {"SLURM_PROCID", "SLURM_NTASKS"},
-};
-
-/* The number in VARIABLE, or -1. */
-static int64_t number(const char *variable)
-{
-    const char *text = getenv(variable);
-    char *end;
-    if (!text || !*text)
-        return -1;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    return errno || *end || value < 0 || value > INT32_MAX ? -1 : value;
-}
 
 static void put_rank(struct json_out *json)
 {
-    for (size_t i = 0; i < sizeof(rank_variables) / sizeof(*rank_variables); i++) {
-        int64_t rank = number(rank_variables[i].rank);
-        int64_t world_size = number(rank_variables[i].world_size);
-        if (rank < 0)
-            continue;
-        json_key(json, "rank");
-        json_i64(json, rank);
-        if (world_size >= 0) {
-            json_key(json, "world_size");
-            json_i64(json, world_size);
-        }
+    struct rank rank;
+    rank_read(&rank);
+    if (rank.rank < 0)
         return;
-    }
+    json_key(json, "rank");
+    json_i64(json, rank.rank);
+    if (rank.world_size < 0)
+        return;
+    json_key(json, "world_size");
+    json_i64(json, rank.world_size);
 }
 
 static void put_command(struct json_out *json, char *const *command)
@@ -117,7 +94,7 @@ static void put_options(struct json_out *json, const struct settings *settings)
 
 static void put_session(struct json_out *json, const struct session *session)
 {
-    char host[HOST_NAME_MAX + 1] = "";
+    char host[HOST_NAME_MAX + 1] = "", folder[PATH_MAX];
     gethostname(host, sizeof(host) - 1);
     json_begin_object(json);
     json_key(json, "version");
@@ -129,6 +106,10 @@ static void put_session(struct json_out *json, const struct session *session)
     json_u64(json, clock_now());
     json_key(json, "output");
     json_string(json, session->output);
+    if (getcwd(folder, sizeof(folder))) {
+        json_key(json, "folder");
+        json_string(json, folder);
+    }
     put_rank(json);
     put_options(json, session->settings);
     json_end(json);
@@ -154,4 +135,50 @@ int session_write(const char *directory, const struct session *session)
     if (close(fd) != 0 && !failure)
         failure = errno;
     return failure ? error("cannot write '%s': %s", path, strerror(failure)) : 0;
+}
+
+#define NOTE_MAX ((size_t)1 << 20)
+
+/* NULL: there is none, or it is no object. */
+static cJSON *read_note(const char *directory)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/" SPOOL_SESSION_FILE, directory);
+    int fd = length < 0 || (size_t)length >= sizeof(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char *text = fd < 0 ? NULL : malloc(NOTE_MAX);
+    ssize_t got = text ? read(fd, text, NOTE_MAX) : -1;
+    cJSON *json = got > 0 ? cJSON_ParseWithLength(text, (size_t)got) : NULL;
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    return json;
+}
+
+static void put_words(const cJSON *json, char *text, size_t room)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (const cJSON *word = cJSON_IsArray(json) ? json->child : NULL; word; word = word->next) {
+        int length =
+            !cJSON_IsString(word) ? 0 : snprintf(text + used, room - used, "%s%s", used ? " " : "", word->valuestring);
+        if (length < 0 || (size_t)length >= room - used)
+            return; /* cut */
+        used += (size_t)length;
+    }
+}
+
+void session_read(const char *directory, struct session_facts *facts)
+{
+    *facts = (struct session_facts){.output = ""};
+    cJSON *json = read_note(directory);
+    const char *output = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "output"));
+    const char *folder = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "folder"));
+    put_words(cJSON_GetObjectItemCaseSensitive(json, "command"), facts->command, sizeof(facts->command));
+    bool absolute = output && (*output == '/' || !folder);
+    int length = !output    ? 0
+                 : absolute ? snprintf(facts->output, sizeof(facts->output), "%s", output)
+                            : snprintf(facts->output, sizeof(facts->output), "%s/%s", folder, output);
+    if (length < 0 || (size_t)length >= sizeof(facts->output))
+        facts->output[0] = '\0';
+    cJSON_Delete(json);
 }

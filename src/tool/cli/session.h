@@ -4,6 +4,8 @@
 #ifndef GPUTRACE_TOOL_CLI_SESSION_H
 #define GPUTRACE_TOOL_CLI_SESSION_H
 
+#include <limits.h>
+
 #include "wire/settings.h"
 
 struct session {
@@ -14,5 +16,12 @@ struct session {
 
 /* Writes session.json into DIRECTORY. Gives 0, or -1 after error(). */
 int session_write(const char *directory, const struct session *session);
+
+/* What a note tells to whoever finds it later; what it does not tell is empty. */
+struct session_facts {
+    char output[PATH_MAX]; /* absolute, if it can be known */
+    char command[256];     /* its words, cut where they are many */
+};
+void session_read(const char *directory, struct session_facts *facts);
 
 #endif

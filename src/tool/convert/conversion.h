@@ -23,6 +23,7 @@
 #include "base/sink.h"
 #include "tool/convert/convert.h"
 #include "tool/decode/api_names.h"
+#include "tool/model/clock_axis.h"
 #include "tool/model/compilation.h"
 #include "tool/model/cuda_events.h"
 #include "tool/model/device_ranges.h"
@@ -62,9 +63,10 @@ struct process_gpu {
 struct process {
     struct spool_file file;
     uint16_t record_bytes[SPOOL_CUPTI_KINDS];
-    uint32_t index; /* among the processes of the trace */
-    uint32_t pid;
+    uint32_t index;                 /* among the processes of the trace */
+    uint32_t pid;                   /* of its rows: the system's, unless another process had it before */
     uint64_t first_time, last_time; /* 0: nothing was seen */
+    struct clock_axis clocks;
     bool cuda, nvtx_seen;
     struct convert_losses losses;
 
@@ -98,6 +100,7 @@ struct process {
     struct map name_of_device;
     struct map name_of_context;
     ARRAY(struct process_gpu) gpus;
+    ARRAY(struct event) last_words; /* EVENT_DEATH, EVENT_OPEN_CALL */
 };
 
 /* Numbers + 1 of names that need not be put together again. */
@@ -138,6 +141,24 @@ int process_open(struct process *process, const char *path);
 void process_close(struct process *process);
 
 typedef int (*event_function)(struct conversion *conversion, struct process *process, const struct event *event);
+
+/* clocks.c: puts the times of all processes on one axis, once all are open. Gives 0, or -1 after error(). */
+int find_clocks(struct conversion *conversion);
+
+/* The times of one part's events after another, in their order in it. */
+struct clock_walk {
+    const struct clock_axis *clocks;
+    struct clock_hint part;
+    int64_t last; /* time of the last record: later ones are not much earlier */
+};
+void clock_walk_begin(struct clock_walk *walk, const struct process *process, const struct spool_part *part);
+void clock_walk_bend(struct clock_walk *walk, struct event *event);
+/* Puts the event's times on the axis. */
+static inline void clock_walk_set(struct clock_walk *walk, struct event *event)
+{
+    if (walk->clocks->bent)
+        clock_walk_bend(walk, event);
+}
 
 /* Call SEE for each event until one gives non-zero, and give that. UNDECODED (or NULL) counts what cannot be read. */
 int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
@@ -226,6 +247,12 @@ static inline uint32_t stack_in_trace(const struct process *process, uint32_t nu
     return process->stack_offset + number;
 }
 
+/* deaths.c: survey; then within an object, what is known of a process that did not end by exit. */
+int see_last_word(struct process *process, const struct event *event);
+void put_last_words(const struct conversion *conversion, const struct process *process, struct json_out *json);
+/* How it ended, if it did. */
+const char *process_state(const struct conversion *conversion, const struct process *process);
+
 /* session_note.c */
 void session_note_read(struct session_note *session, const char *directory);
 void session_note_release(struct session_note *session);
@@ -237,6 +264,9 @@ void put_frame(const struct stack_frame *frame, struct json_out *json);
 
 /* metadata_nvtx.c: its key and array, within an object, when there are any. */
 void put_nvtx_resources(const struct conversion *conversion, struct json_out *json);
+
+/* metadata_pools.c: the same, of a process. */
+void put_pools(const struct pools *pools, struct json_out *json);
 
 /* metadata_plugins.c: an array. */
 void put_plugins(const struct convert_plugins *plugins, struct json_out *json);

@@ -9,6 +9,22 @@
 #include "tool/spool/spool_directory.h"
 #include "tool/write/output.h"
 
+/* Images of one process share its rows; another process of the same number, later or in another namespace, does not. */
+static uint32_t row_pid(const struct conversion *conversion, const struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    bool taken = false;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *other = conversion->processes.items[i];
+        if (other == process || other->file.header.pid != header->pid)
+            continue;
+        if (other->file.header.process_started == header->process_started)
+            return other->pid;
+        taken = true;
+    }
+    return taken ? TRACKS_PROCESS_PID + process->index : header->pid;
+}
+
 static int open_process(struct conversion *conversion, const char *path)
 {
     struct process *process = malloc(sizeof(*process));
@@ -28,6 +44,7 @@ static int open_process(struct conversion *conversion, const char *path)
     }
     process->index = (uint32_t)conversion->processes.count - 1;
     *item = process;
+    process->pid = row_pid(conversion, process);
     return rows_take_pid(&conversion->rows, process->pid);
 }
 
@@ -37,6 +54,7 @@ static int open_processes(struct conversion *conversion)
     int result = spool_directory_read(&directory, conversion->options->spool_directory);
     for (size_t i = 0; i < directory.count && result == 0; i++)
         result = open_process(conversion, directory.paths[i]);
+    conversion->losses.unrecorded += directory.unrecorded;
     spool_directory_release(&directory);
     return result;
 }
@@ -77,7 +95,7 @@ static void sum_losses(struct conversion *conversion)
 
 static int learn(struct conversion *conversion)
 {
-    if (open_processes(conversion) != 0)
+    if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (survey_process(conversion, conversion->processes.items[i]) != 0)

@@ -10,6 +10,8 @@
 
 #include "tool/model/frames.h"
 
+struct spool_header;
+
 struct convert_options {
     const char *spool_directory; /* holds *.spool files and session.json */
     const char *output;          /* path of the trace; a name that ends in .gz is written with gzip */
@@ -17,6 +19,9 @@ struct convert_options {
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
+    /* Whether the process that wrote a spool still runs, which is not read whole then. NULL: none does. */
+    bool (*lives)(void *context, const struct spool_header *header);
+    void *lives_context;
 };
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.
@@ -34,7 +39,8 @@ struct convert_options {
     X(left_out_stacks, "call stacks left out")                                  \
     X(untimed_ranges, "device ranges without times")                            \
     X(unplaced, "NVTX events and samples whose clock is not known")             \
-    X(cut_texts, "texts cut at 16 KiB")
+    X(cut_texts, "texts cut at 16 KiB")                                         \
+    X(unrecorded, "processes that could not be recorded")
 
 struct convert_losses {
 #define FIELD(field, words) uint64_t field;

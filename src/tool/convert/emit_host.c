@@ -52,10 +52,13 @@ int emit_api(struct conversion *conversion, struct process *process, const struc
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
     if (event->api.result != 0)
         args_u64(&args, ARG_RETURN_VALUE, event->api.result);
+    struct row row = track_row(thread, event->start, event->end);
+    if (row.tid != event->thread) /* a further row of the thread */
+        args_u64(&args, ARG_THREAD, event->thread);
     struct slice slice = {.category =
                               event->api.domain == EVENT_API_RUNTIME ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER,
                           .name = api_call_name(conversion, event),
-                          .row = track_row(thread, event->start, event->end),
+                          .row = row,
                           .start = event->start,
                           .end = event->end,
                           .args = &args};

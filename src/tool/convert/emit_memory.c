@@ -175,6 +175,7 @@ static int emit_step(struct conversion *conversion, struct process *process, con
     struct event event;
     own_walk_at(&walk, step->record);
     own_decode(&event, &walk, step->thread);
+    event.start = event.end = step->time; /* on the axis */
     int result = event.type == EVENT_CONTEXT ? emit_context_end(conversion, process, &event)
                                              : emit_call(conversion, process, &event);
     if (result != 0)

@@ -148,8 +148,16 @@ static void describe_place(struct args *args, const struct spool_nvtx_memory *re
         args_json(args, ARG_OFFSET, put_extent, 0, record->offset);
         args_json(args, ARG_EXTENT, put_extent, 0, record->extent);
     }
-    if (record->stream)
-        args_add(args, ARG_STREAM, ARG_TYPE_HEX)->u64 = record->stream;
+}
+
+/* By its number, as GPU work has it; else by its handle. */
+static void describe_stream(struct args *args, const struct process *process, uint64_t handle)
+{
+    const uint64_t *stream = map_get(&process->stream_of_handle, handle);
+    if (stream && *stream)
+        args_u64(args, ARG_STREAM, *stream - 1);
+    else if (handle)
+        args_add(args, ARG_STREAM, ARG_TYPE_HEX)->u64 = handle;
 }
 
 static void describe_permissions(struct args *args, const struct spool_nvtx_memory *record)
@@ -193,6 +201,7 @@ static void emit_call(struct conversion *conversion, struct process *process, co
         args_u64(&args, ARG_CATEGORY, record->category);
     describe_kind(&args, record);
     describe_place(&args, record, heap, region);
+    describe_stream(&args, process, record->stream);
     describe_permissions(&args, record);
     struct slice instant = {.category = CATEGORY_NVTX_MEMORY,
                             .name = kept_name(conversion, operation_words(record->head.flags)),

@@ -24,21 +24,59 @@ static const char *program_name(const struct process *process)
     return process->file.header.program[0] ? process->file.header.program : "process";
 }
 
-static void emit_host_process(struct conversion *conversion, struct process *process)
+/* "rank 3: ", where it is known. */
+#define RANK_ROOM 24
+static void put_rank(char text[RANK_ROOM], const struct process *process)
 {
+    uint32_t rank = process->file.header.rank;
+    *text = '\0';
+    if (rank != 0)
+        snprintf(text, RANK_ROOM, "rank %u: ", rank - 1);
+}
+
+/* The command line without the program's folders, cut between characters where it is long. */
+#define COMMAND_SHOWN 64
+static const char *command_name(const struct process *process, size_t *length)
+{
+    const char *line = process->file.header.command, *from = line;
+    if (!*line)
+        from = program_name(process);
+    for (const char *at = line, *end = line + strcspn(line, " "); at + 1 < end; at++)
+        if (*at == '/')
+            from = at + 1;
+    *length = strlen(from);
+    if (*length > COMMAND_SHOWN)
+        for (*length = COMMAND_SHOWN; *length > 0 && (from[*length] & 0xc0) == 0x80;)
+            --*length;
+    return from;
+}
+
+static int emit_host_process(struct conversion *conversion, struct process *process)
+{
+    char rank[RANK_ROOM], *text = NULL;
+    size_t length;
+    const char *command = command_name(process, &length);
+    put_rank(rank, process);
+    if (asprintf(&text, "%s%.*s%s", rank, (int)length, command, command[length] ? "…" : "") < 0)
+        return error_no_memory("names of rows");
     struct row_name name = {
-        .row = {process->pid, process->pid}, .name = program_name(process), .label = "CPU", .sort_index = process->pid};
+        .row = {process->pid, process->pid}, .name = text, .label = "CPU", .sort_index = process->pid};
     conversion->writer.format->process(&conversion->writer, &name);
+    free(text);
+    return 0;
 }
 
 static int emit_gpu_process(struct conversion *conversion, struct process *process, const struct process_gpu *gpu)
 {
     const struct given_name *given = process_name(process, &process->name_of_device, gpu->device);
-    char *suffix = NULL, *text = NULL, label[32];
+    char *suffix = NULL, *text = NULL, label[32], rank[RANK_ROOM], pid[16] = "";
     snprintf(label, sizeof(label), "GPU %u", gpu->device);
+    put_rank(rank, process);
+    if (conversion->processes.count > 1)
+        snprintf(pid, sizeof(pid), " (%u)", process->file.header.pid);
     if (bracketed(&suffix, given) != 0)
         return -1;
-    if (asprintf(&text, "%s %s%s", program_name(process), label, suffix) < 0) {
+    if (asprintf(&text, "%s%s%s %s%s", rank, program_name(process), pid, label, suffix) < 0) {
         free(suffix);
         return error_no_memory("names of rows");
     }
@@ -156,7 +194,8 @@ static int emit_track(struct conversion *conversion, struct process *process, co
 
 int emit_rows(struct conversion *conversion, struct process *process)
 {
-    emit_host_process(conversion, process);
+    if (emit_host_process(conversion, process) != 0)
+        return -1;
     for (size_t i = 0; i < process->gpus.count; i++)
         if (emit_gpu_process(conversion, process, &process->gpus.items[i]) != 0)
             return -1;

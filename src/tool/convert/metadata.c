@@ -86,15 +86,22 @@ static void put_losses(const struct convert_losses *losses, struct json_out *jso
     json_end(json);
 }
 
-static void put_process(const struct process *process, struct json_out *json)
+static void put_process(const struct conversion *conversion, const struct process *process, struct json_out *json)
 {
     const struct spool_header *header = &process->file.header;
     json_begin_object(json);
-    put_u64(json, "pid", header->pid);
+    put_u64(json, "pid", process->pid);
+    if (process->pid != header->pid)
+        put_u64(json, "system_pid", header->pid);
     put_u64(json, "parent_pid", header->parent_pid);
+    if (header->rank != 0)
+        put_u64(json, "rank", header->rank - 1);
+    if (header->local_rank != 0)
+        put_u64(json, "local_rank", header->local_rank - 1);
     put_text(json, "program", header->program);
     put_text(json, "command", header->command);
-    put_text(json, "state", header->state == SPOOL_FINISHED ? "finished" : "ended without its exit handlers");
+    put_text(json, "state", process_state(conversion, process));
+    put_last_words(conversion, process, json);
     put_u64(json, "started", header->started);
     put_u64(json, "finished", header->finished);
     put_u64(json, "cupti_version", header->cupti_version);
@@ -108,6 +115,7 @@ static void put_process(const struct process *process, struct json_out *json)
         put_u64(json, device, process->gpus.items[i].pid);
     }
     json_end(json);
+    put_pools(&process->pools, json);
     json_key(json, "losses");
     put_losses(&process->losses, json);
     json_end(json);
@@ -189,7 +197,7 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     json_key(json, "processes");
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++)
-        put_process(conversion->processes.items[i], json);
+        put_process(conversion, conversion->processes.items[i], json);
     json_end(json);
     json_end(json);
 }

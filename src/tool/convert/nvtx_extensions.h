@@ -4,7 +4,7 @@
 #ifndef GPUTRACE_TOOL_CONVERT_NVTX_EXTENSIONS_H
 #define GPUTRACE_TOOL_CONVERT_NVTX_EXTENSIONS_H
 
-#include "tool/model/payload_json.h"
+#include "tool/model/payload_view.h"
 #include "tool/model/slice.h"
 
 struct conversion;

@@ -31,6 +31,7 @@ int process_open(struct process *process, const char *path)
 
 void process_close(struct process *process)
 {
+    clock_axis_release(&process->clocks);
     windows_release(&process->windows);
     plugin_windows_release(&process->plugin_windows);
     pointer_names_release(&process->symbols);
@@ -50,6 +51,7 @@ void process_close(struct process *process)
     array_release(&process->devices);
     array_release(&process->names);
     array_release(&process->gpus);
+    array_release(&process->last_words);
     map_release(&process->device_of_context);
     map_release(&process->stream_of_handle);
     map_release(&process->context_of_handle);
@@ -64,11 +66,14 @@ static int walk_own_part(struct conversion *conversion, struct process *process,
                          event_function see, uint64_t *undecoded)
 {
     struct own_walk walk;
+    struct clock_walk clocks;
     struct event event;
     int result = 0;
     own_walk_begin(&walk, part);
+    clock_walk_begin(&clocks, process, part);
     while (result == 0 && own_walk_next(&walk)) {
         own_decode(&event, &walk, part->thread);
+        clock_walk_set(&clocks, &event);
         result = see(conversion, process, &event);
     }
     if (undecoded)
@@ -90,14 +95,17 @@ static int walk_cupti_part(struct conversion *conversion, struct process *proces
                            event_function see, bool all, uint64_t *undecoded)
 {
     struct cupti_walk walk;
+    struct clock_walk clocks;
     struct event event;
     uint64_t unreadable = 0;
     int result = 0;
     cupti_walk_begin(&walk, part, process->record_bytes);
+    clock_walk_begin(&clocks, process, part);
     while (result == 0 && cupti_walk_next(&walk)) {
         if (!cupti_kind_decoded(walk.kind))
             continue;
         cupti_decode(&event, &walk);
+        clock_walk_set(&clocks, &event);
         if (event.type == EVENT_NONE)
             unreadable++;
         else if (all || process_shows(process, &event))

@@ -2,9 +2,12 @@
  * session.json, what the launcher noted about the run. It may be missing, or be no JSON: then the trace says less.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -14,24 +17,51 @@
 #include "tool/convert/conversion.h"
 
 #define SESSION_MAX (16 * 1024 * 1024)
-#define SESSION_DEPTH 16 /* of values that are copied */
+#define SESSION_DEPTH 16       /* of values that are copied */
+#define SESSION_VALUES 1000000 /* some 80 bytes each */
+
+/* A file, and nothing that could hold us up. Gives its descriptor, or -1. */
+static int open_note(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno != ENOENT)
+        warning("cannot read '%s': %m", path);
+    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
+        return fd;
+    warning("'%s' is no regular file: the trace tells less about the run", path);
+    close(fd);
+    return -1;
+}
 
 static int read_all(struct sink *text, const char *path)
 {
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        if (errno != ENOENT)
-            warning("cannot read '%s': %m", path);
-        return -1;
-    }
-    size_t got;
-    do {
+    int fd = open_note(path);
+    ssize_t got = fd < 0 ? -1 : 1;
+    while (got > 0 && text->length < SESSION_MAX) {
         char *room = sink_reserve(text, 4096);
-        got = room ? fread(room, 1, 4096, file) : 0;
-        sink_advance(text, got);
-    } while (got > 0 && text->length < SESSION_MAX);
-    fclose(file);
-    return text->failure ? -1 : 0;
+        got = room ? read(fd, room, 4096) : -1;
+        sink_advance(text, got > 0 ? (size_t)got : 0);
+    }
+    if (fd >= 0)
+        close(fd);
+    return got < 0 || text->failure ? -1 : 0;
+}
+
+/* Whether a tree of it is of a size that one may ask memory for: counted are what parts values, outside of texts. */
+static bool is_bounded(const char *text, size_t length)
+{
+    size_t values = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    }
+    return values <= SESSION_VALUES;
 }
 
 static int64_t number_of(const cJSON *json, const char *key)
@@ -51,7 +81,7 @@ void session_note_read(struct session_note *session, const char *directory)
         return;
     sink_init_memory(&text);
     if (read_all(&text, path) == 0) {
-        session->json = cJSON_ParseWithLength(text.data, text.length);
+        session->json = is_bounded(text.data, text.length) ? cJSON_ParseWithLength(text.data, text.length) : NULL;
         if (!cJSON_IsObject((cJSON *)session->json))
             warning("'%s' is not a JSON object: the trace tells less about the run", path);
         session->rank = number_of(session->json, "rank");

@@ -38,7 +38,6 @@ static bool is_plugins(struct process *process, const struct event *event)
     case EVENT_API:
     case EVENT_OVERHEAD: return call_is_plugins(process, event);
     case EVENT_SYNC:
-    case EVENT_POOL:
     case EVENT_JIT: return happened_aside(process, event);
     case EVENT_KERNEL:
     case EVENT_MEMCPY:
@@ -57,6 +56,8 @@ static bool has_calls_aside(const struct process *process)
 
 bool process_shows(struct process *process, const struct event *event)
 {
+    if (event->type == EVENT_SYNC && !process_was_to_record(process, TRACE_SYNC))
+        return false; /* CUPTI had to be asked, for the sake of events */
     if (has_calls_aside(process) && is_plugins(process, event))
         return false;
     if (!process->windows.limited)

@@ -113,6 +113,16 @@ static int see_memory(struct conversion *conversion, struct process *process, co
     return memory_collect(&process->memory, event);
 }
 
+/* It is told by the library's own thread, which is none of the program's. */
+static int see_pool(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    process->cuda = true;
+    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    return pools_collect(&process->pools, event);
+}
+
 static int see_nvtx(struct process *process, const struct event *event)
 {
     process->nvtx_seen = true;
@@ -134,6 +144,7 @@ static int see_timed(struct conversion *conversion, struct process *process, con
     see_time(process, event->start, event->start);
     switch (event->type) {
     case EVENT_MEMORY: return see_memory(conversion, process, event);
+    case EVENT_POOL: return see_pool(conversion, process, event);
     case EVENT_NVTX: return see_nvtx(process, event);
     case EVENT_PHASE: return see_phase(process, event);
     default: return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
@@ -151,6 +162,7 @@ static int see_own(struct conversion *conversion, struct process *process, const
     case EVENT_NVTX_NAME: return 0; /* after the streams: see_late() */
     case EVENT_NVTX:
     case EVENT_MEMORY:
+    case EVENT_POOL:
     case EVENT_PHASE:
     case EVENT_CAPTURE: return see_timed(conversion, process, event);
     case EVENT_PLUGIN_EVENT: return see_plugin_event(process, event);
@@ -162,6 +174,8 @@ static int see_own(struct conversion *conversion, struct process *process, const
     case EVENT_DEVICE_RANGE:
     case EVENT_PLUGIN_WINDOW: return 0; /* before: find_windows() */
     case EVENT_NVTX_EXTENSION: return see_nvtx_extension(process, event);
+    case EVENT_DEATH:
+    case EVENT_OPEN_CALL: return see_last_word(process, event);
     default: return nvtx_see(&process->nvtx, &process->windows, event);
     }
 }
@@ -280,21 +294,6 @@ static int see_jit(struct process *process, const struct event *event)
     return compilation_jit(&process->compilation, event);
 }
 
-static int see_pool(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    uint32_t pid;
-    if (event->pool.address == 0)
-        return 0;
-    if (!process_knows_time(process, event->start)) {
-        process->losses.undecoded++;
-        return 0;
-    }
-    see_time(process, event->start, event->start);
-    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
-        return -1;
-    return pools_collect(&process->pools, event);
-}
-
 static int see_cupti(struct conversion *conversion, struct process *process, const struct event *event)
 {
     process->cuda = true;
@@ -307,7 +306,6 @@ static int see_cupti(struct conversion *conversion, struct process *process, con
     case EVENT_SYNC: return see_sync(process, event);
     case EVENT_CUDA_EVENT: return see_cuda_event(conversion, process, event);
     case EVENT_OVERHEAD: return see_overhead(process, event);
-    case EVENT_POOL: return see_pool(conversion, process, event);
     case EVENT_JIT: return see_jit(process, event);
     case EVENT_DEVICE: return see_device(process, event);
     case EVENT_CONTEXT: return see_context(process, event);

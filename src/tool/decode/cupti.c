@@ -161,39 +161,6 @@ static void decode_cuda_event(struct event *event, const void *at, uint32_t byte
     event->cuda_event.sync_id = FIELD(record, bytes, cudaEventSyncId);
 }
 
-/* Allocations themselves are told by our own records: of CUPTI's it is the state of the pool that counts. */
-static void decode_memory(struct event *event, const void *at, uint32_t bytes)
-{
-    const CUpti_ActivityMemory4 *memory = at;
-    (void)bytes;
-    event->type = EVENT_POOL;
-    event->start = event->end = memory->timestamp;
-    event->device = memory->deviceId;
-    event->context = memory->contextId;
-    event->correlation = memory->correlationId;
-    if (memory->memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
-        return;
-    event->pool.address = memory->memoryPoolConfig.address;
-    event->pool.reserved = memory->memoryPoolConfig.pool.size;
-    event->pool.used = memory->memoryPoolConfig.utilizedSize;
-}
-
-static void decode_pool(struct event *event, const void *at, uint32_t bytes)
-{
-    const CUpti_ActivityMemoryPool3 *pool = at;
-    bool gone = pool->memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED;
-    (void)bytes;
-    event->type = EVENT_POOL;
-    event->start = event->end = pool->timestamp;
-    event->device = pool->deviceId;
-    event->correlation = pool->correlationId;
-    if (pool->memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
-        return;
-    event->pool.address = pool->address;
-    event->pool.reserved = gone ? 0 : pool->size;
-    event->pool.used = gone ? 0 : pool->utilizedSize;
-}
-
 static const char *overhead_name(CUpti_ActivityOverheadKind kind)
 {
     switch (kind) {
@@ -294,8 +261,6 @@ static const struct decoder {
     [CUPTI_ACTIVITY_KIND_DRIVER] = {decode_api, sizeof(CUpti_ActivityAPI)},
     [CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = {decode_sync, UP_TO(CUpti_ActivitySynchronization2, cudaEventId)},
     [CUPTI_ACTIVITY_KIND_CUDA_EVENT] = {decode_cuda_event, UP_TO(CUpti_ActivityCudaEvent2, eventId)},
-    [CUPTI_ACTIVITY_KIND_MEMORY2] = {decode_memory, UP_TO(CUpti_ActivityMemory4, memoryPoolConfig)},
-    [CUPTI_ACTIVITY_KIND_MEMORY_POOL] = {decode_pool, UP_TO(CUpti_ActivityMemoryPool3, utilizedSize)},
     [CUPTI_ACTIVITY_KIND_OVERHEAD] = {decode_overhead, UP_TO(CUpti_ActivityOverhead3, end)},
     [CUPTI_ACTIVITY_KIND_JIT] = {decode_jit, UP_TO(CUpti_ActivityJit2, correlationId)},
     [CUPTI_ACTIVITY_KIND_DEVICE] = {decode_device, UP_TO(CUpti_ActivityDevice5, name)},

@@ -5,10 +5,10 @@
 
 /*
  * Record sizes by version, for spools whose writer had not learnt them when it died. A version's row holds from its
- * first number, as cuptiGetVersion tells it, up to the next row's. Seen on machines: kernel, copy, memory and API of
+ * first number, as cuptiGetVersion tells it, up to the next row's. Seen on machines: kernel, copy and API of
  * 11.8, 12.9 and 13.0; the rest follows from the structures that those headers declare as current.
  */
-enum { CUPTI_11_8 = 0, CUPTI_12_9 = 19, CUPTI_12_4 = 22, CUPTI_12_6 = 24, CUPTI_13_0 = 130000 };
+enum { CUPTI_11_8 = 0, CUPTI_12_9 = 19, CUPTI_12_4 = 22, CUPTI_13_0 = 130000 };
 
 /*      kind                11.8                            12.9                            13.0 */
 #define KINDS(X)                                                                                                      \
@@ -17,8 +17,6 @@ enum { CUPTI_11_8 = 0, CUPTI_12_9 = 19, CUPTI_12_4 = 22, CUPTI_12_6 = 24, CUPTI_
     X(MEMCPY, CUpti_ActivityMemcpy5, CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy6)                                    \
     X(MEMCPY2, CUpti_ActivityMemcpyPtoP4, CUpti_ActivityMemcpyPtoP4, CUpti_ActivityMemcpyPtoP4)                       \
     X(MEMSET, CUpti_ActivityMemset4, CUpti_ActivityMemset4, CUpti_ActivityMemset4)                                    \
-    X(MEMORY2, CUpti_ActivityMemory3, CUpti_ActivityMemory4, CUpti_ActivityMemory4)                                   \
-    X(MEMORY_POOL, CUpti_ActivityMemoryPool2, CUpti_ActivityMemoryPool2, CUpti_ActivityMemoryPool3)                   \
     X(RUNTIME, CUpti_ActivityAPI, CUpti_ActivityAPI, CUpti_ActivityAPI)                                               \
     X(DRIVER, CUpti_ActivityAPI, CUpti_ActivityAPI, CUpti_ActivityAPI)                                                \
     X(INTERNAL_LAUNCH_API, CUpti_ActivityAPI, CUpti_ActivityAPI, CUpti_ActivityAPI)                                   \
@@ -35,8 +33,6 @@ static uint16_t known_size(uint32_t kind, uint32_t version)
     int column = version >= CUPTI_13_0 ? 2 : version >= CUPTI_12_9 ? 1 : 0;
     if (kind == CUPTI_ACTIVITY_KIND_JIT) /* which came with 12.0 and grew with 12.4 */
         return version < CUPTI_12_4 ? sizeof(CUpti_ActivityJit) : sizeof(CUpti_ActivityJit2);
-    if (kind == CUPTI_ACTIVITY_KIND_MEMORY2 && version < CUPTI_12_6)
-        return sizeof(CUpti_ActivityMemory3);
     switch (kind) {
 #define ROW(name, first, second, third)                                                 \
     case CUPTI_ACTIVITY_KIND_##name: {                                                  \

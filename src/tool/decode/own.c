@@ -71,6 +71,18 @@ static void decode_memory(struct event *event, const void *record)
     event->memory.kind = memory->kind < SPOOL_MEMORY_KIND_COUNT ? memory->kind : (uint16_t)SPOOL_MEMORY_UNKNOWN;
 }
 
+static void decode_pool_level(struct event *event, const void *record)
+{
+    const struct spool_pool_level *level = record;
+    event->type = EVENT_POOL;
+    event->device = level->device;
+    event->pool.handle = level->pool;
+    event->pool.reserved = level->reserved;
+    event->pool.used = level->used;
+    event->pool.reserved_high = level->reserved_high;
+    event->pool.used_high = level->used_high;
+}
+
 static void decode_nvtx_domain(struct event *event, const void *record)
 {
     const struct spool_nvtx_domain *domain = record;
@@ -226,6 +238,31 @@ static void decode_device_range(struct event *event, const void *record)
     event->device_range.ended = range->head.flags == SPOOL_DEVICE_RANGE_END;
 }
 
+static void decode_death(struct event *event, const void *record)
+{
+    const struct spool_death *death = record;
+    event->type = EVENT_DEATH;
+    event->thread = death->thread;
+    event->death.address = death->address;
+    event->death.signal = death->signal;
+    event->death.code = death->code;
+    event->death.sender = death->sender;
+}
+
+/* The writer may be at it: only one that says so is told. */
+static void decode_open_call(struct event *event, const void *record)
+{
+    const struct spool_open_call *call = record;
+    if (call->head.flags != SPOOL_CALL_OPEN)
+        return;
+    event->type = EVENT_OPEN_CALL;
+    event->thread = call->thread;
+    event->correlation = call->correlation;
+    event->open_call.object = call->object;
+    event->open_call.what = call->what;
+    event->open_call.cbid = call->cbid;
+}
+
 /* Those who know the extensions read its records themselves. */
 static void decode_nvtx_extension(struct event *event, const void *record)
 {
@@ -241,6 +278,7 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_CONTEXT] = decode_context,
     [SPOOL_RECORD_STREAM] = decode_stream,
     [SPOOL_RECORD_MEMORY] = decode_memory,
+    [SPOOL_RECORD_POOL_LEVEL] = decode_pool_level,
     [SPOOL_RECORD_NVTX_DOMAIN] = decode_nvtx_domain,
     [SPOOL_RECORD_NVTX_STRING] = decode_nvtx_string,
     [SPOOL_RECORD_NVTX_CATEGORY] = decode_nvtx_category,
@@ -258,6 +296,8 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_STACK] = decode_stack,
     [SPOOL_RECORD_MAPPING] = decode_mapping,
     [SPOOL_RECORD_DEVICE_RANGE] = decode_device_range,
+    [SPOOL_RECORD_DEATH] = decode_death,
+    [SPOOL_RECORD_OPEN_CALL] = decode_open_call,
 #define EXTENSION(type, structure) [SPOOL_RECORD_##type] = decode_nvtx_extension,
     SPOOL_NVTX_EXTENSION_TYPES(EXTENSION)
 #undef EXTENSION
@@ -275,5 +315,6 @@ void own_decode(struct event *event, const struct own_walk *walk, uint32_t threa
         .text = walk->text,
         .text_length = walk->length,
     };
-    decoders[walk->record->type](event, walk->record);
+    if (decoders[walk->record->type]) /* or else others read it themselves */
+        decoders[walk->record->type](event, walk->record);
 }

@@ -150,7 +150,8 @@ void check_leftovers(const struct patient *patient, struct finding *finding)
     finding_set(finding, VERDICT_NOTE, "%u director%s of earlier runs in '%s' with %" PRIu64 " MB", leftovers.count,
                 leftovers.count == 1 ? "y" : "ies", parent, leftovers.bytes / MB);
     if (leftovers.count == 1)
-        finding_mend(finding, "rm -r '%s'", leftovers.first);
+        finding_mend(finding, "'gputrace recover %s' makes the trace of it; or rm -r '%s'", leftovers.first,
+                     leftovers.first);
     else
-        finding_mend(finding, "rm -r '%s' and the like; those in use are not counted here", leftovers.first);
+        finding_mend(finding, "'gputrace recover' lists them, and makes their traces one by one");
 }

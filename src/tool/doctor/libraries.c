@@ -5,10 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/open_to_others.h"
+
 static void *load(const char *path, char *words, size_t room)
 {
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
+    char where[PATH_MAX];
+    bool open = strchr(path, '/') && open_to_others(path, where);
+    void *handle = open ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (open)
+        snprintf(words, room, "it is not loaded, for everybody can write to '%.180s'", where);
+    else if (!handle)
         snprintf(words, room, "%s", dlerror());
     return handle;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Two pipes: on `go` the child waits for its way; on `failure` it tells errno when exec failed. Both close at exec. */
+/* Two pipes: on `go` the child waits for its way; on `failure` it tells errno when exec failed, GONE_PLAIN when it
+ * tries again without what inside() added. Both close at exec. */
+#define GONE_PLAIN (-1)
 struct pipes {
     int go[2];
     int failure[2];
@@ -44,6 +47,18 @@ static void write_whole(int fd, const void *data, size_t size)
         continue;
 }
 
+/* The environment as it is now: setenv() leaves the texts of the old one where they are. NULL: no memory. */
+static char **keep_environment(void)
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **kept = calloc(count + 1, sizeof(*kept));
+    for (size_t i = 0; kept && i < count; i++)
+        kept[i] = environ[i];
+    return kept;
+}
+
 static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes)
 {
     close(pipes->go[1]); /* so that our death is seen as the end of the pipe */
@@ -51,10 +66,18 @@ static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes)
     if (read_whole(pipes->go[0], &way, 1) != 1 || way == LAUNCH_CANCELLED)
         _exit(EXIT_OURS);
     signals_restore(&launch->signals);
+    char **before = way == LAUNCH_PREPARED ? keep_environment() : NULL;
     if (way == LAUNCH_PREPARED)
         launch->inside(launch->context);
     execvp(launch->path, launch->argv); /* the path has a slash: no search, but scripts without #! work */
     int failure = errno;
+    if (failure == E2BIG && before) {
+        int plain = GONE_PLAIN;
+        write_whole(pipes->failure[1], &plain, sizeof(plain));
+        environ = before;
+        execvp(launch->path, launch->argv);
+        failure = errno;
+    }
     write_whole(pipes->failure[1], &failure, sizeof(failure));
     _exit(EXIT_NOT_RUN);
 }
@@ -74,6 +97,10 @@ static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
     write_whole(pipes->go[1], &way, 1);
     int failure = 0;
     ssize_t told = read_whole(pipes->failure[0], &failure, sizeof(failure));
+    if (told == (ssize_t)sizeof(failure) && failure == GONE_PLAIN) {
+        launch->plain = true;
+        told = read_whole(pipes->failure[0], &failure, sizeof(failure));
+    }
     if (told == 0 && way != LAUNCH_CANCELLED)
         verbose("started '%s' as process %d", launch->path, (int)child);
     launch->status = signals_wait(&launch->signals, child);

@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_TOOL_LAUNCH_LAUNCH_H
 #define GPUTRACE_TOOL_LAUNCH_LAUNCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -33,6 +34,7 @@ struct launch {
     /* In the child, just before exec: sets its environment. Gives 0, or -1: it starts all the same. */
     int (*inside)(void *context);
 
+    bool plain;             /* it runs as if we were not there: with what inside() adds, there is too much for exec */
     struct signals signals; /* held from the start on, see launch_run() */
     int status;             /* how the program ended, as waitpid(2) tells */
     uint64_t started;       /* CLOCK_REALTIME before the program began, ns */

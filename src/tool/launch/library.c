@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "base/open_to_others.h"
+
 /* As it lies in a build tree, and as `make install` puts it. */
 static const char *const places[] = {"", "/../lib", "/../lib/gputrace"};
 
@@ -29,4 +32,13 @@ int library_find(char *path, size_t room)
             return 0;
     }
     return -1;
+}
+
+int library_check(const char *path)
+{
+    char where[PATH_MAX];
+    if (!open_to_others(path, where))
+        return 0;
+    return error("'%s' is not loaded into a program, for everybody can write to '%s': chmod o-w '%s'", path, where,
+                 where);
 }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,15 @@ const char *run_directory_parent(const char *given)
     return given ? given : temporary && *temporary ? temporary : "/tmp";
 }
 
+static void warn_of_others(const char *parent)
+{
+    struct stat status;
+    if (stat(parent, &status) == 0 && (status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX))
+        warning("everybody can replace what is in '%s', also what is recorded there: chmod +t '%s', or choose another "
+                "place with --spool-dir",
+                parent, parent);
+}
+
 int run_directory_make(struct run_directory *directory, const char *parent)
 {
     *directory = (struct run_directory){.lock = -1};
@@ -39,7 +49,8 @@ int run_directory_make(struct run_directory *directory, const char *parent)
         return error("cannot make a spool directory in '%s': %s (--spool-dir chooses another place)", parent,
                      strerror(errno));
     }
-    directory->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    directory->lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    warn_of_others(absolute);
     if (directory->lock >= 0)
         flock(directory->lock, LOCK_EX | LOCK_NB); /* where it cannot be had, leftovers are told too eagerly */
     return 0;
@@ -52,16 +63,64 @@ void run_directory_release(struct run_directory *directory)
     directory->lock = -1;
 }
 
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), size = strlen(suffix);
+    return length > size && strcmp(name + length - size, suffix) == 0;
+}
+
 static bool is_ours(const char *name)
 {
-    size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
-    return strcmp(name, SPOOL_SESSION_FILE) == 0 ||
-           (length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0);
+    return strcmp(name, SPOOL_SESSION_FILE) == 0 || ends_with(name, SPOOL_SUFFIX) ||
+           ends_with(name, SPOOL_UNRECORDED_SUFFIX);
+}
+
+/* The directory that was made, whatever has its name now. */
+static DIR *open_files(const struct run_directory *directory)
+{
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int folder = directory->lock >= 0 ? openat(directory->lock, ".", flags) : open(directory->path, flags);
+    DIR *files = folder >= 0 ? fdopendir(folder) : NULL;
+    if (!files && folder >= 0)
+        close(folder);
+    return files;
+}
+
+/* Whether there is anything in it that a run makes. */
+static bool has_ours(const struct run_directory *directory)
+{
+    bool found = false;
+    DIR *files = open_files(directory);
+    for (struct dirent *file; files && !found && (file = readdir(files));)
+        found = is_ours(file->d_name);
+    if (files)
+        closedir(files);
+    return found;
+}
+
+int run_directory_open(struct run_directory *directory, const char *path, bool *held, bool *safe)
+{
+    struct stat status;
+    *directory = (struct run_directory){.lock = -1};
+    if (!realpath(path, directory->path))
+        return error("cannot open '%s': %s", path, strerror(errno));
+    directory->lock = open(directory->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory->lock < 0 || fstat(directory->lock, &status) != 0) {
+        int failure = errno;
+        run_directory_release(directory);
+        return error("cannot open '%s': %s", path, strerror(failure));
+    }
+    *held = flock(directory->lock, LOCK_EX | LOCK_NB) != 0;
+    *safe = status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (has_ours(directory))
+        return 0;
+    run_directory_release(directory);
+    return error("'%s' holds nothing that gputrace recorded: 'gputrace recover' lists what there is", path);
 }
 
 void run_directory_remove(struct run_directory *directory)
 {
-    DIR *files = opendir(directory->path);
+    DIR *files = open_files(directory);
     for (struct dirent *file; files && (file = readdir(files));)
         if (is_ours(file->d_name))
             unlinkat(dirfd(files), file->d_name, 0);
@@ -72,15 +131,63 @@ void run_directory_remove(struct run_directory *directory)
         warning("'%s' stays: %s", directory->path, strerror(errno));
 }
 
-/* Spool files are named after the process that writes them. A process that only waits to be reaped has no exe. */
-static bool writer_lives(const char *file)
+/* Whether a line of the process's mappings names FILE; what cannot be read may. */
+static bool has_mapped(long pid, const char *file)
+{
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
+    FILE *maps = fopen(path, "re");
+    if (!maps)
+        return true;
+    while (!found && getline(&line, &room, maps) > 0) {
+        const char *slash = strrchr(line, '/');
+        found = slash && strncmp(slash + 1, file, strlen(file)) == 0 && strstr(line, " rw-s ") != NULL;
+    }
+    free(line);
+    fclose(maps);
+    return found;
+}
+
+/* When the process of this number began, in ticks since the machine did; 0: not known. */
+static uint64_t start_of(long pid)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    FILE *stat = fopen(path, "re");
+    const char *at = stat && fgets(line, sizeof(line), stat) ? strrchr(line, ')') : NULL;
+    for (int field = 2; at && field < 22; field++) /* after the name in brackets, which may hold anything */
+        at = strchr(at + 1, ' ');
+    uint64_t start = at ? strtoull(at + 1, NULL, 10) : 0;
+    if (stat)
+        fclose(stat);
+    return start;
+}
+
+/* Whether the number is still that of the process that made the file, as far as its header tells. */
+static bool is_writer(int directory, const char *file, long pid)
+{
+    uint64_t started = 0;
+    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    ssize_t got = pread(fd, &started, sizeof(started), offsetof(struct spool_header, process_started));
+    close(fd);
+    return got != (ssize_t)sizeof(started) || started == 0 || started == start_of(pid);
+}
+
+/* Spool files are named after the process that writes them. A process that only waits to be reaped has no exe; one that
+ * has the number now, or was another program then, has not mapped the file. */
+static bool writer_lives(int directory, const char *file)
 {
     char *end, path[64], exe[8];
     long pid = strtol(file, &end, 10);
-    if (pid <= 0 || *end != '-' || !is_ours(file))
+    if (pid <= 0 || *end != '-' || !ends_with(file, SPOOL_SUFFIX))
         return false;
     snprintf(path, sizeof(path), "/proc/%ld/exe", pid);
-    return readlink(path, exe, sizeof(exe)) > 0;
+    return (readlink(path, exe, sizeof(exe)) > 0 || errno == EACCES) && is_writer(directory, file, pid) &&
+           has_mapped(pid, file);
 }
 
 unsigned run_directory_writers(const struct run_directory *directory)
@@ -88,10 +195,18 @@ unsigned run_directory_writers(const struct run_directory *directory)
     unsigned count = 0;
     DIR *files = opendir(directory->path);
     for (struct dirent *file; files && (file = readdir(files));)
-        count += writer_lives(file->d_name);
+        count += writer_lives(dirfd(files), file->d_name);
     if (files)
         closedir(files);
     return count;
+}
+
+bool run_directory_writer_lives(void *context, const struct spool_header *header)
+{
+    char path[64], exe[8];
+    (void)context;
+    snprintf(path, sizeof(path), "/proc/%u/exe", header->pid);
+    return readlink(path, exe, sizeof(exe)) > 0;
 }
 
 static uint64_t bytes_below(int folder)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct spool_header;
+
 struct run_directory {
     char path[PATH_MAX]; /* absolute; "" when there is none */
     int lock;            /* descriptor that holds the lock, closed at exec */
@@ -22,6 +24,10 @@ const char *run_directory_parent(const char *given);
 /* Makes a new directory below PARENT, for this user alone. Gives 0, or -1 after error(). */
 int run_directory_make(struct run_directory *directory, const char *parent);
 
+/* Opens the directory PATH of an earlier run. HELD: its launcher still lives, and will make the trace itself. SAFE: it
+ * is this user's, and nobody else can write into it. Gives 0, or -1 after error(): there is none, or it is none. */
+int run_directory_open(struct run_directory *directory, const char *path, bool *held, bool *safe);
+
 /* Lets go of the directory and leaves it where it is. */
 void run_directory_release(struct run_directory *directory);
 
@@ -30,6 +36,9 @@ void run_directory_remove(struct run_directory *directory);
 
 /* How many processes that wrote into the directory are still alive: of the program's own children, say. */
 unsigned run_directory_writers(const struct run_directory *directory);
+
+/* Whether the process that wrote a spool still does; for convert_options. */
+bool run_directory_writer_lives(void *context, const struct spool_header *header);
 
 /* Calls EACH with every spool directory of this user below PARENT that no launcher holds, and the bytes in its files.
  */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 /* Left alone: what this process brings upon itself, and SIGPIPE and SIGXFSZ, which its own writes cause. */
@@ -93,10 +94,27 @@ void signals_drain(const struct signals *signals)
         continue;
 }
 
+bool signals_pause(const struct signals *signals, uint64_t ns)
+{
+    struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    int number = sigtimedwait(&signals->held, NULL, &limit);
+    if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
+        raise(SIGSTOP);
+    return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
+}
+
 static const char *last_words; /* for the handler, which is given no context */
+static void (*tidy_up)(void);
+
+void signals_on_end(void (*tidy)(void))
+{
+    tidy_up = tidy;
+}
 
 static void end(int number)
 {
+    if (tidy_up)
+        tidy_up();
     ssize_t written = write(STDERR_FILENO, last_words, strlen(last_words));
     (void)written; /* nowhere left to complain */
     raise(number); /* the handler is gone already; this waits until it returns */

@@ -10,6 +10,8 @@
 #define GPUTRACE_TOOL_LAUNCH_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct signals {
@@ -28,9 +30,15 @@ void signals_restore(const struct signals *signals);
 /* Waits for CHILD's end and passes signals on; stops and continues with it. Gives its status as waitpid(2) does. */
 int signals_wait(const struct signals *signals, pid_t child);
 
+/* Waits for NS at most while signals are held. True: one came that asks this process to end. */
+bool signals_pause(const struct signals *signals, uint64_t ns);
+
 /* Lets signals through again; one that asks us to end prints MESSAGE (a whole line, kept by pointer) and does end us.
  */
 void signals_end_with(const struct signals *signals, const char *message);
+
+/* What is done before that, in the signal's handler: async-signal-safe. */
+void signals_on_end(void (*tidy)(void));
 
 /* Forgets signals that came for a child that has ended. */
 void signals_drain(const struct signals *signals);

@@ -23,7 +23,6 @@ enum event_type {
     EVENT_SYNC,
     EVENT_CUDA_EVENT,
     EVENT_OVERHEAD,
-    EVENT_POOL,
     EVENT_JIT,
     EVENT_DEVICE,
     EVENT_CONTEXT,
@@ -34,6 +33,7 @@ enum event_type {
     EVENT_NOTE,
     EVENT_STREAM,
     EVENT_MEMORY,
+    EVENT_POOL,
     EVENT_NVTX_DOMAIN,
     EVENT_NVTX_STRING,
     EVENT_NVTX_CATEGORY,
@@ -50,6 +50,8 @@ enum event_type {
     EVENT_STACK,
     EVENT_MAPPING,
     EVENT_DEVICE_RANGE,
+    EVENT_DEATH,
+    EVENT_OPEN_CALL,
     EVENT_NVTX_EXTENSION, /* its record is a struct of wire/spool_nvtx.h */
 };
 
@@ -180,8 +182,9 @@ struct event {
             uint32_t stack;           /* that asked for it; 0: not kept */
         } memory;
         struct {
-            uint64_t address;        /* 0: the record is of memory that is in no pool of the process */
-            uint64_t reserved, used; /* bytes, once it was done */
+            uint64_t handle;         /* CUmemoryPool */
+            uint64_t reserved, used; /* bytes */
+            uint64_t reserved_high, used_high;
         } pool;
         struct {
             uint32_t domain, number; /* of EVENT_NVTX_DOMAIN, _STRING, _CATEGORY */
@@ -228,6 +231,16 @@ struct event {
         struct {
             uint32_t number;
         } stack; /* its text: addresses */
+        struct {
+            uint64_t address;     /* of a fault */
+            int32_t signal, code; /* si_code */
+            uint32_t sender;      /* pid; 0: none */
+        } death;
+        struct {
+            uint64_t object; /* waited for, as spool_open_call tells */
+            uint32_t what;   /* enum spool_call_object */
+            uint32_t cbid;   /* of the driver */
+        } open_call;
     };
 };
 

@@ -40,7 +40,7 @@ static void take_moment(struct payload_facts *facts, const struct payload_entry 
 
 static void take_scope(struct payload_facts *facts, uint64_t scope, unsigned rank)
 {
-    if (rank < facts->scope_rank)
+    if (rank < facts->scope_rank || scope == NVTX_SCOPES_NONE)
         return;
     facts->scope = scope;
     facts->scope_rank = rank;

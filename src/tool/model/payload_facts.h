@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tool/model/payload_json.h"
+#include "tool/model/payload_view.h"
 
 #define PAYLOAD_MESSAGE_BYTES 1024 /* of a message that is not UTF-8 */
 

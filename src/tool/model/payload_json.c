@@ -5,73 +5,10 @@
 
 #include "base/json_out.h"
 #include "base/sink.h"
+#include "tool/model/payload_enum.h"
 #include "tool/model/payload_values.h"
 
-#define VALUES_MAX 16384u  /* of one event: pointers may lead to the same place again and again */
-#define DEPTH_MAX 24       /* below what json_out can nest */
-#define ENUM_TEXT_MAX 512u /* of the names of all bits */
-
-/* --- opening --- */
-
-static const struct payload_schema *find_layout(const void *context, uint64_t id)
-{
-    const struct payload_view *view = context;
-    const struct payload_described *found = payload_schemas_find(view->sources->schemas, view->domain, id);
-    return found ? &found->layout : NULL;
-}
-
-static const struct payload_described *described(const struct payload_view *view, uint64_t id)
-{
-    return payload_schemas_find(view->sources->schemas, view->domain, id);
-}
-
-void payload_view_open(struct payload_view *view, const struct payload_sources *sources, uint32_t domain,
-                       uint64_t number)
-{
-    view->sources = sources;
-    view->number = number;
-    view->domain = domain;
-    view->values_left = VALUES_MAX;
-    view->reader =
-        (struct payload_reader){.find = find_layout, .context = view, .blobs = view->blobs, .budget = PAYLOAD_BUDGET};
-    const struct payload_piece *piece = payload_pieces_first(sources->pieces, number);
-    for (; piece; piece = payload_pieces_next(sources->pieces, piece)) {
-        const struct spool_nvtx_piece *record = piece->record;
-        if (record->head.flags != SPOOL_NVTX_PIECE_PAYLOAD || record->index >= PAYLOAD_BLOBS_MAX)
-            continue;
-        while (view->reader.blob_count <= record->index)
-            view->blobs[view->reader.blob_count++] = (struct payload_blob){.schema = PAYLOAD_TYPE_REFERENCED};
-        view->blobs[record->index] = (struct payload_blob){
-            .schema = record->schema,
-            .bytes = record->address ? (const uint8_t *)record->text : NULL,
-            .size = record->length,
-        };
-    }
-}
-
-static bool is_shown(const struct payload_view *view, const struct payload_blob *blob)
-{
-    const struct payload_described *schema = described(view, blob->schema);
-    return blob->schema != PAYLOAD_TYPE_REFERENCED && !(schema && schema->layout.flags & PAYLOAD_SCHEMA_REFERENCED);
-}
-
-unsigned payload_view_shown(const struct payload_view *view)
-{
-    unsigned shown = 0;
-    for (size_t i = 0; i < view->reader.blob_count; i++)
-        shown += is_shown(view, &view->blobs[i]);
-    return shown;
-}
-
-struct payload_text payload_view_schema(const struct payload_view *view)
-{
-    for (size_t i = 0; i < view->reader.blob_count; i++) {
-        const struct payload_described *schema = described(view, view->blobs[i].schema);
-        if (schema && schema->name.text && is_shown(view, &view->blobs[i]))
-            return schema->name;
-    }
-    return (struct payload_text){NULL, 0};
-}
+#define DEPTH_MAX 24 /* below what json_out can nest */
 
 /* --- single values --- */
 
@@ -133,55 +70,6 @@ static void put_predefined(const struct payload_view *view, struct json_out *jso
     }
 }
 
-/* --- enumerations --- */
-
-static const struct payload_text *name_of_value(const struct payload_described *schema, uint64_t value)
-{
-    for (uint32_t i = 0; i < schema->layout.count; i++)
-        if (schema->entries[i].detail == value && schema->words[i].name.text)
-            return &schema->words[i].name;
-    return NULL;
-}
-
-/* "READ | WRITE | 0x40": names of bits, and what has no name. */
-static void put_bits(struct json_out *json, const struct payload_described *schema, uint64_t value)
-{
-    char text[ENUM_TEXT_MAX];
-    size_t length = 0;
-    uint64_t rest = value;
-    for (uint32_t i = 0; i < schema->layout.count; i++) {
-        const struct payload_text *name = &schema->words[i].name;
-        uint64_t bits = schema->entries[i].detail;
-        if (!schema->entries[i].flags || !name->text || bits == 0 || (rest & bits) != bits ||
-            length + name->length + 32 > sizeof(text))
-            continue;
-        length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.*s", length ? " | " : "",
-                                   (int)name->length, name->text);
-        rest &= ~bits;
-    }
-    if (length == 0) {
-        json_u64(json, value);
-        return;
-    }
-    if (rest != 0)
-        length += (size_t)snprintf(text + length, sizeof(text) - length, " | 0x%llx", (unsigned long long)rest);
-    json_string_n(json, text, length);
-}
-
-/* What the program gave as a value of its type may have been widened with its sign. */
-static void put_enum(struct json_out *json, const struct payload_described *schema, const uint8_t *bytes, uint64_t size)
-{
-    uint64_t value = payload_load(bytes, size);
-    unsigned unused = size > 0 && size < 8 ? 64 - 8 * (unsigned)size : 0;
-    uint64_t widened = (uint64_t)((int64_t)(value << unused) >> unused);
-    const struct payload_text *name = name_of_value(schema, value);
-    name = name ? name : name_of_value(schema, widened);
-    if (name)
-        json_string_n(json, name->text, name->length);
-    else
-        put_bits(json, schema, value);
-}
-
 /* --- what holds others --- */
 
 /* A name that no entry before has, or the number of the entry. */
@@ -222,7 +110,7 @@ static void put_nested(struct payload_view *view, struct json_out *json, const s
     struct payload_field there = *field;
     struct payload_cursor from = *outer;
     if (field->nested->kind == PAYLOAD_ENUM) {
-        put_enum(json, (const struct payload_described *)field->nested, bytes + n * field->unit, field->unit);
+        payload_put_enum(json, (const struct payload_described *)field->nested, bytes + n * field->unit, field->unit);
         return;
     }
     if (field->pointer) { /* it begins anew where the pointer leads to */
@@ -291,20 +179,6 @@ static void put_array(struct payload_view *view, struct json_out *json, const st
         put_dimension(&elements, 0);
 }
 
-const uint8_t *payload_view_bytes(const struct payload_view *view, const struct payload_cursor *cursor,
-                                  struct payload_field *field, uint64_t *size)
-{
-    if (!field->pointer) {
-        *size = cursor->size - field->at;
-        return cursor->bytes + field->at;
-    }
-    const uint8_t *bytes =
-        field->address ? payload_pieces_at(view->sources->pieces, view->number, field->address, size) : NULL;
-    if (bytes)
-        payload_found(field, bytes, *size);
-    return bytes;
-}
-
 void payload_view_put_field(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
                             struct payload_field *field)
 {
@@ -349,14 +223,15 @@ static void put_plain(struct payload_view *view, struct json_out *json, const st
 
 static void put_blob(struct payload_view *view, struct json_out *json, const struct payload_blob *blob, uint64_t start)
 {
-    const struct payload_described *schema = described(view, blob->schema);
+    const struct payload_described *schema = payload_view_described(view, blob->schema);
     struct payload_cursor cursor;
     if (!blob->bytes || start > blob->size) {
         json_string(json, NULL);
     } else if (!schema) {
         put_plain(view, json, blob);
     } else if (schema->layout.kind == PAYLOAD_ENUM) {
-        put_enum(json, schema, blob->bytes, schema->layout.size < blob->size ? schema->layout.size : blob->size);
+        payload_put_enum(json, schema, blob->bytes,
+                         schema->layout.size < blob->size ? schema->layout.size : blob->size);
     } else {
         payload_begin(&cursor, &view->reader, &schema->layout, blob->bytes, blob->size, start);
         if (schema->layout.kind == PAYLOAD_UNION_SELECTED)
@@ -378,7 +253,7 @@ void payload_view_put(struct payload_view *view, struct json_out *json, uint64_t
     if (shown > 1)
         json_begin_array(json);
     for (size_t i = 0; i < view->reader.blob_count; i++)
-        if (is_shown(view, &view->blobs[i]))
+        if (payload_view_shows(view, &view->blobs[i]))
             put_blob(view, json, &view->blobs[i], 0);
     if (shown > 1)
         json_end(json);

@@ -7,17 +7,41 @@
 void pools_release(struct pools *pools)
 {
     array_release(&pools->steps);
+    array_release(&pools->peaks);
+    map_release(&pools->peak_of);
     map_release(&pools->latest);
     array_release(&pools->levels);
+}
+
+static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t device)
+{
+    uint64_t *index = map_put(&pools->peak_of, pool, NULL);
+    if (index && *index != 0 && pools->peaks.items[*index - 1].device == device)
+        return &pools->peaks.items[*index - 1];
+    struct pool_peak *peak = index ? array_push(&pools->peaks) : NULL;
+    if (!peak)
+        return NULL;
+    *index = pools->peaks.count;
+    *peak = (struct pool_peak){.pool = pool, .device = device};
+    return peak;
+}
+
+static void raise_to(uint64_t *peak, uint64_t bytes)
+{
+    if (bytes > *peak)
+        *peak = bytes;
 }
 
 int pools_collect(struct pools *pools, const struct event *event)
 {
     struct pool_step *step = array_push(&pools->steps);
-    if (!step)
+    struct pool_peak *peak = peak_of(pools, event->pool.handle, event->device);
+    if (!step || !peak)
         return error_no_memory("memory pools");
+    raise_to(&peak->reserved, event->pool.reserved_high);
+    raise_to(&peak->used, event->pool.used_high);
     *step = (struct pool_step){.time = event->start,
-                               .pool = event->pool.address,
+                               .pool = event->pool.handle,
                                .reserved = event->pool.reserved,
                                .used = event->pool.used,
                                .device = event->device,
@@ -45,12 +69,12 @@ static struct pool_level *level_of(struct pools *pools, uint32_t device)
         if (pools->levels.items[i].device == device)
             return &pools->levels.items[i];
     struct pool_level *level = array_push(&pools->levels);
-    if (level)
-        level->device = device;
+    if (level) /* also nothing is shown: what is known of pools is that they exist */
+        *level = (struct pool_level){.device = device, .reserved_changed = true, .used_changed = true};
     return level;
 }
 
-const struct pool_level *pools_apply(struct pools *pools, size_t index)
+struct pool_level *pools_apply(struct pools *pools, size_t index)
 {
     const struct pool_step *step = &pools->steps.items[index];
     struct pool_level *level = level_of(pools, step->device);
@@ -70,7 +94,7 @@ const struct pool_level *pools_apply(struct pools *pools, size_t index)
     level = level_of(pools, step->device);
     level->reserved += step->reserved;
     level->used += step->used;
-    level->reserved_changed = level->reserved != told.reserved;
-    level->used_changed = level->used != told.used;
+    level->reserved_changed |= level->reserved != told.reserved;
+    level->used_changed |= level->used != told.used;
     return level;
 }

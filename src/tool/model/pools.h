@@ -1,8 +1,8 @@
 /*
  * How much memory the stream-ordered pools of a process hold, and how much of it is in use, by device.
  *
- * CUPTI tells both with every operation on a pool. Its records come in chunks, so the steps are collected, sorted by
- * time, and then applied. What a pool gives back when its device is synchronised is seen with its next operation.
+ * The library asks CUDA for both now and then, and writes down what has changed; CUDA also knows the most that there
+ * was in between. The steps are collected, sorted by time, and then applied.
  */
 #ifndef GPUTRACE_TOOL_MODEL_POOLS_H
 #define GPUTRACE_TOOL_MODEL_POOLS_H
@@ -25,11 +25,20 @@ struct pool_step {
 struct pool_level {
     uint32_t device;
     uint64_t reserved, used;             /* bytes of all its pools */
-    bool reserved_changed, used_changed; /* by the last step */
+    bool reserved_changed, used_changed; /* since whoever shows them said that they have not */
+};
+
+/* The most that one pool held, and the most of it that was in use at once. */
+struct pool_peak {
+    uint64_t pool;
+    uint64_t reserved, used; /* bytes */
+    uint32_t device;
 };
 
 struct pools {
     ARRAY(struct pool_step) steps;
+    ARRAY(struct pool_peak) peaks;   /* in the order in which pools came */
+    struct map peak_of;              /* pool -> index + 1 of its latest in peaks */
     struct map latest;               /* pool -> index + 1 of its last step applied */
     ARRAY(struct pool_level) levels; /* few */
 };
@@ -41,6 +50,6 @@ int pools_collect(struct pools *pools, const struct event *event);
 void pools_sort(struct pools *pools);
 
 /* Applies step INDEX, one after the other. Gives what the pools of its device hold then; NULL after error(). */
-const struct pool_level *pools_apply(struct pools *pools, size_t index);
+struct pool_level *pools_apply(struct pools *pools, size_t index);
 
 #endif

@@ -11,6 +11,8 @@
  *                  tid: the stream's number; further lanes, and equal numbers of several contexts, from
  * TRACKS_EXTRA_TID.
  *
+ *   of a process   whose pid another had before: TRACKS_PROCESS_PID + its index, for pid.
+ *
  * All are positive 31-bit numbers, tid 0 is never used, and no tid of an extra row comes twice in a trace.
  */
 #ifndef GPUTRACE_TOOL_MODEL_TRACKS_H
@@ -25,6 +27,7 @@
 
 #define TRACKS_EXTRA_TID UINT32_C(0x20000000)
 #define TRACKS_GPU_PID UINT32_C(0x40000000)
+#define TRACKS_PROCESS_PID UINT32_C(0x10000000)
 
 enum track_kind {
     TRACK_THREAD,      /* number: thread id */

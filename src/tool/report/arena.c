@@ -21,9 +21,8 @@ static pthread_once_t hooked = PTHREAD_ONCE_INIT;
 static struct arena_block *add_block(struct arena *arena, size_t wanted)
 {
     size_t size = wanted > BLOCK_BYTES ? wanted : BLOCK_BYTES;
-    if (size > ARENA_LIMIT - arena->total)
-        return NULL;
-    struct arena_block *block = malloc(sizeof(*block) + size);
+    struct arena_block *block = size > ARENA_LIMIT - arena->total ? NULL : malloc(sizeof(*block) + size);
+    arena->full |= !block;
     if (!block)
         return NULL;
     *block = (struct arena_block){.older = arena->blocks, .size = size};
@@ -37,6 +36,7 @@ static void *take(size_t size)
     struct arena *arena = current;
     if (!arena)
         return malloc(size);
+    arena->full |= size > ARENA_LIMIT;
     if (size > ARENA_LIMIT)
         return NULL;
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -64,6 +64,7 @@ static void hook(void)
 void arena_enter(struct arena *arena)
 {
     pthread_once(&hooked, hook);
+    arena->full = false;
     current = arena;
 }
 

@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_TOOL_REPORT_ARENA_H
 #define GPUTRACE_TOOL_REPORT_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A tree that takes more than this is refused: a hostile file may not take the machine's memory. */
@@ -15,6 +16,7 @@
 struct arena {
     struct arena_block *blocks; /* the newest first; the oldest is kept by arena_leave */
     size_t total;               /* bytes of all blocks */
+    bool full;                  /* since arena_enter(): something was refused */
 };
 
 /* All zero is an empty arena. */

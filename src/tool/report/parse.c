@@ -271,7 +271,7 @@ enum parse_result parser_json(struct parser *parser, const char *text, const str
     if (parser->root && end == text + scan->length)
         return PARSE_DONE;
     parser->error_at = (size_t)(end - text);
-    return PARSE_NOT_JSON;
+    return parser->arena.full ? PARSE_TOO_LARGE : PARSE_NOT_JSON;
 }
 
 void parser_clear(struct parser *parser)

@@ -26,6 +26,7 @@ enum parse_result {
     PARSE_DONE,
     PARSE_NOT_JSON,     /* see error_at */
     PARSE_NOT_AN_EVENT, /* JSON, but not what the format says; see expected */
+    PARSE_TOO_LARGE,    /* its tree would take more than an arena holds, or than there is memory */
     PARSE_NO_MEMORY,
 };
 

@@ -83,6 +83,8 @@ static int value_error(struct reader *reader, enum parse_result result, const st
     struct input *input = &reader->input;
     if (result == PARSE_NO_MEMORY)
         return reader->status = error_no_memory("the trace's names");
+    if (result == PARSE_TOO_LARGE)
+        return reader->status = input_error(input, 0, "a value too large to be held: expected %s", what);
     size_t at = reader->parser.error_at < scan->length ? reader->parser.error_at : scan->length;
     return reader->status = input_error(input, at, "this is not JSON: expected %s", what);
 }

@@ -73,7 +73,7 @@ static void write_rest(struct render *render, const struct table *table)
 static void write_grid(struct render *render, const struct table *table, const struct grid *grid)
 {
     struct sink *out = render->out;
-    if (!table->listing) {
+    if (!table->listing || table->headed) {
         write_row(out, grid, GRID_HEAD);
         write_rules(out, grid);
     }

@@ -21,6 +21,7 @@ static const struct {
 
 static const struct section *const sections[REPORT_SECTION_COUNT] = {
     [REPORT_OVERVIEW] = &section_overview,
+    [REPORT_DEATH] = &section_death,
     [REPORT_KERNELS] = &section_kernels,
     [REPORT_API] = &section_api,
     [REPORT_MEMTIME] = &section_memtime,
@@ -169,6 +170,7 @@ static int write_section(struct report *report, unsigned number, struct render *
         .columns = section->columns,
         .column_count = section->column_count,
         .listing = section->listing,
+        .headed = section->headed,
     };
     int status = section->finish(report->states[number], &report->trace, &table);
     if (status == 0 && !table.no_memory)

@@ -16,6 +16,7 @@ struct section {
     size_t column_count;
     const char *sort;    /* its own order: the word of a column; NULL: as rows come */
     bool listing;        /* see struct table */
+    bool headed;         /* likewise */
     unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
     size_t state_size;   /* bytes of its state, which starts as zeros */
     bool ranges;         /* it looks at trace.ranges */
@@ -26,9 +27,10 @@ struct section {
     void (*release)(void *state);
 };
 
-extern const struct section section_overview, section_kernels, section_api, section_memtime, section_memsize,
-    section_sync, section_latency, section_nvtx, section_memory, section_memory_peak, section_memory_leaks,
-    section_memory_churn, section_memory_failures, section_memory_snapshot, section_streams, section_compilation,
-    section_phases, section_plugins, section_nvtx_tree, section_nvtx_gpu, section_nvtx_kernels, section_device_ranges;
+extern const struct section section_overview, section_death, section_kernels, section_api, section_memtime,
+    section_memsize, section_sync, section_latency, section_nvtx, section_memory, section_memory_peak,
+    section_memory_leaks, section_memory_churn, section_memory_failures, section_memory_snapshot, section_streams,
+    section_compilation, section_phases, section_plugins, section_nvtx_tree, section_nvtx_gpu, section_nvtx_kernels,
+    section_device_ranges;
 
 #endif

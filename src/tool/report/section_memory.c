@@ -200,6 +200,21 @@ static bool is_same(const struct place *a, const struct place *b)
     return a->device == b->device && (!a->owned || !b->owned || a->process == b->process);
 }
 
+/* CUDA knows the most of each of its pools, the counters only what was there when the library looked: there was at
+ * least as much as the largest pool's most. When that was is not known. */
+static void raise_to_pools(struct memory_use *use, const struct trace *trace, const struct memory_key *key)
+{
+    bool reserved = strcmp(kind_of(trace, key), "Pool reserved") == 0;
+    struct place place = place_of(trace, key);
+    if (key->source != SOURCE_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
+        return;
+    int64_t most = trace_pool_peak(trace, place.device, place.owned ? &place.process : NULL, reserved);
+    if (most <= use->peak)
+        return;
+    use->peak = most;
+    use->peak_at = EVENT_NONE;
+}
+
 /* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
  * memory. */
 static void unite(struct memory *memory, const struct trace *trace, size_t instants)
@@ -236,7 +251,8 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
         return -1;
     if (use->counted) {
         row[COLUMN_PEAK] = cell_integer(use->peak);
-        row[COLUMN_PEAK_AT] = cell_integer(use->peak_at - trace->start);
+        if (use->peak_at != EVENT_NONE)
+            row[COLUMN_PEAK_AT] = cell_integer(use->peak_at - trace->start);
         row[COLUMN_END] = cell_integer(use->end);
     }
     if (use->stepped) {
@@ -262,6 +278,8 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     for (size_t i = 0; i < memory->uses.count; i++)
         if (((const struct memory_key *)groups_key(&memory->groups, i))->source == SOURCE_INSTANT)
             unite(memory, trace, i);
+    for (size_t i = 0; i < memory->uses.count; i++)
+        raise_to_pools(&memory->uses.items[i], trace, groups_key(&memory->groups, i));
     for (size_t i = 0; i < memory->uses.count; i++)
         if (!memory->uses.items[i].shown &&
             put_row(trace, table, groups_key(&memory->groups, i), &memory->uses.items[i]) < 0)

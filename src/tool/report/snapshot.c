@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -24,13 +25,17 @@ int snapshot_find(int64_t *moment, const struct report_options *options, const c
     struct trace trace;
     struct reader_sink sink = {.context = &trace, .event = see_time, .metadata = pass_metadata};
     enum log_level level = log_level();
+    struct stat file;
     if (strcmp(path, "-") == 0)
         return error("a snapshot needs a file: standard input cannot be read twice");
+    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
+        return error("a snapshot needs a file: '%s' cannot be read twice", path);
     trace_init(&trace, options);
     log_set_level(LOG_QUIET); /* warnings come with the second time */
     int status = reader_read(path, &trace.strings, &sink);
     log_set_level(level);
-    *moment = trace.start + options->snapshot;
+    if (__builtin_add_overflow(trace.start, options->snapshot, moment))
+        *moment = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
     trace_release(&trace);
     return status;
 }

@@ -77,6 +77,7 @@ struct table {
     size_t *order;  /* the rows as they are shown; made by table_sort() */
     size_t shown;   /* of them: the first ones */
     bool listing;   /* rows are facts in a fixed order, not data: never sorted, cut or summed */
+    bool headed;    /* a listing whose columns need their heads all the same */
     bool no_memory; /* sticky */
     struct interner texts;
 };

@@ -40,6 +40,9 @@ void trace_release(struct trace *trace)
     array_release(&trace->devices);
     array_release(&trace->losses);
     array_release(&trace->gpu_rows);
+    array_release(&trace->pools);
+    array_release(&trace->deaths);
+    array_release(&trace->open_calls);
     array_release(&trace->plugins);
     array_release(&trace->plugin_lines);
     array_release(&trace->frames);

@@ -47,7 +47,9 @@ struct trace {
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
     uint32_t program, version, host, ending;
     bool losses_known;
-    ARRAY(struct trace_loss) losses; /* those that are not 0 */
+    ARRAY(struct trace_loss) losses;  /* those that are not 0 */
+    ARRAY(struct trace_death) deaths; /* of processes that did not end by exit */
+    ARRAY(struct trace_open_call) open_calls;
     ARRAY(struct trace_plugin) plugins;
     ARRAY(struct trace_plugin_line) plugin_lines; /* of one plugin after another */
 
@@ -61,7 +63,8 @@ struct trace {
     /* Which process a GPU's rows are of, and which device: told by traces of gputrace, where several processes use one.
      */
     ARRAY(struct trace_gpu_row) gpu_rows;
-    size_t host_processes; /* with slices on threads; after trace_finish() */
+    ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
+    size_t host_processes;          /* with slices on threads; after trace_finish() */
 
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
@@ -104,6 +107,12 @@ struct trace_gpu_row {
     int64_t device;
 };
 
+struct trace_pool {
+    event_id process;
+    int64_t device;
+    int64_t reserved_peak, used_peak; /* bytes */
+};
+
 struct trace_loss {
     uint32_t name;
     int64_t count;
@@ -118,6 +127,18 @@ struct trace_plugin {
 
 struct trace_plugin_line {
     uint32_t text, stack; /* EVENT_NO_TEXT: none; the stack's frames from the innermost on, parted by " < " */
+};
+
+/* A process that did not run its exit handlers. */
+struct trace_death {
+    int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not told */
+    uint32_t state, words, address;            /* EVENT_NO_TEXT: not told */
+};
+
+/* A call that had not returned when its process ended. */
+struct trace_open_call {
+    int64_t pid, thread, stream, time;
+    uint32_t function, waits_for, handle;
 };
 
 struct trace_frame {
@@ -140,8 +161,12 @@ int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* The part of it about plugins. */
 int trace_plugins(struct trace *trace, const struct cJSON *plugins);
+/* The part of one process about its end. */
+int trace_death(struct trace *trace, const struct cJSON *process);
 /* And about call stacks. */
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
+/* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
+int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
 /* After the last event. */
 int trace_finish(struct trace *trace);
 

@@ -53,6 +53,44 @@ static int take_command(struct trace *trace, const cJSON *value)
     return length ? take_text(trace, line, &trace->program) : 0;
 }
 
+/* 0: not told. */
+static int64_t bytes_of(const cJSON *object, const char *key)
+{
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    bool sane = cJSON_IsNumber(number) && number->valuedouble >= 0 && number->valuedouble < 9e18;
+    return sane ? (int64_t)number->valuedouble : 0;
+}
+
+/* [{"pool": "0x7f…", "device": 0, "reserved_peak": 33554432, "used_peak": 4096}, …] */
+static int take_pools(struct trace *trace, const cJSON *pid, const cJSON *pools)
+{
+    for (const cJSON *pool = cJSON_IsArray(pools) ? pools->child : NULL; pool; pool = pool->next) {
+        const cJSON *device = cJSON_GetObjectItemCaseSensitive(pool, "device");
+        if (!cJSON_IsNumber(device))
+            continue;
+        struct trace_pool *added = array_push(&trace->pools);
+        if (!added)
+            return -1;
+        *added = (struct trace_pool){.process = event_id_number(pid->valueint),
+                                     .device = device->valueint,
+                                     .reserved_peak = bytes_of(pool, "reserved_peak"),
+                                     .used_peak = bytes_of(pool, "used_peak")};
+    }
+    return 0;
+}
+
+int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < trace->pools.count; i++) {
+        const struct trace_pool *pool = &trace->pools.items[i];
+        int64_t peak = reserved ? pool->reserved_peak : pool->used_peak;
+        if (pool->device == device && (!process || pool->process == *process) && peak > most)
+            most = peak;
+    }
+    return most;
+}
+
 /* {"pid": 583, "gpu_pids": {"0": 1073742848, …}, …} */
 static int take_process(struct trace *trace, const cJSON *process)
 {
@@ -68,7 +106,7 @@ static int take_process(struct trace *trace, const cJSON *process)
         added->process = event_id_number(pid->valueint);
         added->device = strtoll(row->string, NULL, 10);
     }
-    return 0;
+    return take_pools(trace, pid, cJSON_GetObjectItemCaseSensitive(process, "pools"));
 }
 
 /* {"void add<float>(int)": "_Z3addIfEvi", …}: the names that --names=mangled shows. */
@@ -109,7 +147,7 @@ static int take_own(struct trace *trace, const cJSON *own)
             return -1;
     const cJSON *processes = cJSON_GetObjectItemCaseSensitive(own, "processes");
     for (const cJSON *process = cJSON_IsArray(processes) ? processes->child : NULL; process; process = process->next)
-        if (take_process(trace, process) < 0)
+        if (take_process(trace, process) < 0 || trace_death(trace, process) < 0)
             return -1;
     if (trace->heap && trace_stacks(trace, cJSON_GetObjectItemCaseSensitive(own, "frames"),
                                     cJSON_GetObjectItemCaseSensitive(own, "stacks")) < 0)

@@ -54,8 +54,9 @@ static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {
                                 FIXED(PLUGIN_TIME, spool_plugin_time) FIXED(PLUGIN_WINDOW, spool_plugin_window)
                                     TEXTED(PLUGIN_EVENT, spool_plugin_event) TEXTED(PLUGIN_LINE, spool_plugin_line)
                                         TEXTED(STACK, spool_stack) TEXTED(MAPPING, spool_mapping)
-                                            TEXTED(DEVICE_RANGE, spool_device_range)
-                                                SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
+                                            TEXTED(DEVICE_RANGE, spool_device_range) FIXED(DEATH, spool_death)
+                                                FIXED(OPEN_CALL, spool_open_call) FIXED(POOL_LEVEL, spool_pool_level)
+                                                    SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
 
 void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
 {
@@ -68,7 +69,7 @@ static bool whole(struct own_walk *walk, const struct spool_record *record)
     if (record->type == SPOOL_RECORD_NONE || record->type >= SPOOL_RECORD_TYPE_COUNT)
         return false;
     const struct layout *layout = &layouts[record->type];
-    if (record->bytes < layout->size)
+    if (layout->size == 0 || record->bytes < layout->size)
         return false;
     walk->text = NULL;
     walk->length = 0;
@@ -103,5 +104,8 @@ bool own_walk_next(struct own_walk *walk)
 void own_walk_at(struct own_walk *walk, const void *record)
 {
     *walk = (struct own_walk){.record = record};
-    whole(walk, record);
+    if (!whole(walk, record)) { /* the file was changed since */
+        walk->text = NULL;
+        walk->length = 0;
+    }
 }

@@ -6,14 +6,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "wire/spool.h"
 
-static bool is_spool(const char *name)
+static bool ends_with(const char *name, const char *suffix)
 {
-    size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
+    size_t length = strlen(name), size = strlen(suffix);
+    return length > size && strcmp(name + length - size, suffix) == 0;
+}
+
+/* A link whose target says why there is no spool. */
+static void note_unrecorded(struct spool_directory *directory, const char *path, const char *name)
+{
+    char *link = NULL, why[128];
+    if (asprintf(&link, "%s/%s", path, name) < 0)
+        return;
+    ssize_t length = readlink(link, why, sizeof(why));
+    free(link);
+    directory->unrecorded++;
+    for (ssize_t i = 0; i < length; i++) /* for a terminal */
+        why[i] = why[i] >= ' ' && why[i] != 0x7f ? why[i] : '?';
+    if (length > 0)
+        warning("process %.*s could not be recorded: %.*s", (int)strcspn(name, "-"), name, (int)length, why);
 }
 
 static int add(struct spool_directory *directory, const char *path, const char *name)
@@ -42,8 +58,10 @@ int spool_directory_read(struct spool_directory *directory, const char *path)
     int result = 0;
     struct dirent *entry;
     while (result == 0 && (errno = 0, entry = readdir(stream)) != NULL)
-        if (is_spool(entry->d_name))
+        if (ends_with(entry->d_name, SPOOL_SUFFIX))
             result = add(directory, path, entry->d_name);
+        else if (ends_with(entry->d_name, SPOOL_UNRECORDED_SUFFIX))
+            note_unrecorded(directory, path, entry->d_name);
     if (result == 0 && errno != 0)
         result = error("cannot read the spool directory '%s': %m", path);
     closedir(stream);

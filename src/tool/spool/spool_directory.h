@@ -9,6 +9,7 @@
 struct spool_directory {
     char **paths; /* sorted by pid, then by image */
     size_t count;
+    size_t unrecorded; /* processes that could not make one */
 };
 
 /* Gives 0, or -1 after error(). Release it in either case. */

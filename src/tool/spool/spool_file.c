@@ -28,23 +28,26 @@ static int map_file(struct spool_file *file, int fd, const char *path)
     if (map == MAP_FAILED)
         return error("cannot map '%s': %m", path);
     file->map = map;
+    lost_pages_watch(&file->lost, map, file->size);
     return 0;
 }
 
-/* Headers are read, not looked at in the mapping: the kernel maps a good deal around every page that is touched. */
+/* Headers are read, not looked at in the mapping: the kernel maps a good deal around every page that is touched. Gives
+ * 0; 1 when the file became shorter meanwhile; -1 after error(). */
 static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *path)
 {
     ssize_t got = pread(fd, bytes, size, (off_t)offset);
     if (got < 0)
         return error("cannot read '%s': %m", path);
-    return (size_t)got == size ? 0 : error("'%s' became shorter while it was read", path);
+    return (size_t)got != size;
 }
 
 static int read_header(struct spool_file *file, int fd, const char *path)
 {
     struct spool_header *header = &file->header;
-    if (read_at(fd, header, sizeof(*header), 0, path) != 0)
-        return -1;
+    int result = read_at(fd, header, sizeof(*header), 0, path);
+    if (result != 0)
+        return result;
     header->program[sizeof(header->program) - 1] = '\0';
     header->command[sizeof(header->command) - 1] = '\0';
     static const char nothing[sizeof(header->magic)];
@@ -57,8 +60,8 @@ static int read_header(struct spool_file *file, int fd, const char *path)
         return 1;
     }
     if (header->version != SPOOL_VERSION) {
-        warning("'%s' is a spool of version %u, this gputrace reads version %u: it is left out", path, header->version,
-                SPOOL_VERSION);
+        warning("'%s' is a spool of version %u, by %s gputrace than this, which reads version %u: it is left out", path,
+                header->version, header->version > SPOOL_VERSION ? "a newer" : "an older", SPOOL_VERSION);
         return 1;
     }
     return 0;
@@ -92,6 +95,8 @@ static int add_chunk(struct spool_file *file, size_t offset, const struct spool_
     part->size = part_size(file, chunk, end - offset - sizeof(*chunk));
     part->sequence = chunk->sequence;
     part->thread = chunk->thread;
+    part->opened_monotonic = chunk->opened_monotonic;
+    part->done_monotonic = chunk->done_monotonic;
     part->type = chunk->type;
     part->state = chunk->state;
     return 0;
@@ -111,9 +116,11 @@ static int list_chunks(struct spool_file *file, int fd, const char *path)
     }
     while (offset < end && end - offset >= sizeof(struct spool_chunk)) {
         struct spool_chunk chunk;
-        if (read_at(fd, &chunk, sizeof(chunk), offset, path) != 0)
+        int result = read_at(fd, &chunk, sizeof(chunk), offset, path);
+        if (result < 0)
             return -1;
-        if (chunk.magic != SPOOL_CHUNK_MAGIC || chunk.bytes < sizeof(chunk) || chunk.bytes % SPOOL_ALIGN != 0) {
+        if (result > 0 || chunk.magic != SPOOL_CHUNK_MAGIC || chunk.bytes < sizeof(chunk) ||
+            chunk.bytes % SPOOL_ALIGN != 0) {
             file->damaged++;
             return 0;
         }
@@ -137,7 +144,7 @@ static int by_sequence(const void *a, const void *b)
 int spool_file_open(struct spool_file *file, const char *path)
 {
     *file = (struct spool_file){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe or a device must not hold us up */
     if (fd < 0)
         return error("cannot open '%s': %m", path);
     int result = map_file(file, fd, path);
@@ -157,6 +164,10 @@ int spool_file_open(struct spool_file *file, const char *path)
 
 void spool_file_close(struct spool_file *file)
 {
+    lost_pages_leave(&file->lost);
+    if (file->lost.count > 0)
+        warning("the spool of process %u became shorter while it was read: the trace lacks what was there",
+                file->header.pid);
     if (file->map)
         munmap((void *)(uintptr_t)file->map, file->size);
     array_release(&file->parts);

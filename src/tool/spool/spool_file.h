@@ -2,7 +2,8 @@
  * One spool file, mapped for reading: its header, checked, and its chunks in the order in which they were handed out.
  *
  * The file may be cut, damaged, or still being written. Nothing in it is trusted: what lies outside the file, is not
- * aligned, or has no chunk's magic ends the list there, and `damaged` counts such places.
+ * aligned, or has no chunk's magic ends the list there, and `damaged` counts such places. What becomes shorter while it
+ * is read reads as zeros, and closing it says so.
  */
 #ifndef GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
 #define GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
@@ -11,12 +12,14 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "tool/spool/lost_pages.h"
 #include "wire/spool.h"
 
 struct spool_part {
     const uint8_t *data; /* SPOOL_ALIGN-aligned, within the mapping */
     size_t size;         /* bytes that may hold records: `used` of it when it was done, else all its room in the file */
     uint64_t sequence;
+    uint64_t opened_monotonic, done_monotonic; /* as the chunk's; 0: not known */
     uint32_t thread;
     uint16_t type;  /* SPOOL_CUPTI or SPOOL_RECORDS */
     uint16_t state; /* enum spool_chunk_state */
@@ -27,6 +30,7 @@ struct spool_file {
     size_t size;
     struct spool_header header;     /* a copy; its texts end with a NUL */
     ARRAY(struct spool_part) parts; /* by sequence; free chunks are left out */
+    struct lost_pages lost;
     uint64_t damaged;
 };
 

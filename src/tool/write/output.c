@@ -19,6 +19,9 @@ enum {
     GZIP_MEMORY = 9,
 };
 
+/* Of the file that is being written; NULL: none is. */
+static const char *volatile unfinished;
+
 struct compressor {
     z_stream stream;
     int fd;
@@ -78,6 +81,8 @@ static int set_up_sink(struct output *output, const char *path)
     return 0;
 }
 
+#define NAMES_MAX 100 /* of temporary files that are tried */
+
 /* A device, a pipe or a socket (/dev/stdout, >(…)) cannot be replaced by renaming. */
 static bool is_special(const char *path)
 {
@@ -85,18 +90,42 @@ static bool is_special(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+/* Between the look and the opening somebody may have put a link to a file there. */
+static int open_special(struct output *output, const char *path)
+{
+    struct stat status;
+    output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (output->fd < 0 || fstat(output->fd, &status) != 0)
+        return error("cannot write '%s': %m", path);
+    return S_ISREG(status.st_mode) ? error("cannot write '%s': it became another file", path) : 0;
+}
+
+/* A name that is taken is never used, be it a link or what an earlier process of this number left. */
+static int open_temporary(struct output *output, const char *path)
+{
+    for (unsigned i = 0; i < NAMES_MAX; i++) {
+        free(output->temporary);
+        if (asprintf(&output->temporary, "%s.%ld-%u.tmp", path, (long)getpid(), i) < 0) {
+            output->temporary = NULL;
+            return error_no_memory("a file name");
+        }
+        output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (output->fd >= 0) {
+            unfinished = output->temporary;
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    int result = error("cannot write '%s': %m", output->temporary);
+    free(output->temporary); /* not ours to remove */
+    output->temporary = NULL;
+    return result;
+}
+
 static int open_file(struct output *output, const char *path)
 {
-    if (is_special(path)) {
-        output->fd = open(path, O_WRONLY | O_CLOEXEC);
-        return output->fd >= 0 ? 0 : error("cannot write '%s': %m", path);
-    }
-    if (asprintf(&output->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0) {
-        output->temporary = NULL;
-        return error_no_memory("a file name");
-    }
-    output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return output->fd >= 0 ? 0 : error("cannot write '%s': %m", output->temporary);
+    return is_special(path) ? open_special(output, path) : open_temporary(output, path);
 }
 
 static void release(struct output *output)
@@ -108,6 +137,7 @@ static void release(struct output *output)
     sink_release(&output->sink);
     if (output->fd >= 0)
         close(output->fd);
+    unfinished = NULL;
     free(output->temporary);
     free(output->path);
     *output = (struct output){.fd = -1};
@@ -157,6 +187,12 @@ int output_commit(struct output *output, uint64_t *bytes)
     *bytes = (uint64_t)status.st_size;
     release(output);
     return 0;
+}
+
+void output_abandon(void)
+{
+    if (unfinished)
+        unlink(unfinished);
 }
 
 void output_discard(struct output *output)

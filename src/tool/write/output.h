@@ -1,6 +1,7 @@
 /*
  * A file that appears under its name only when it is whole: written beside it and renamed. A name that ends in ".gz" is
- * compressed on the way.
+ * compressed on the way. Links are not followed: one under the name is replaced, and one under the temporary name
+ * leads to the next such name.
  */
 #ifndef GPUTRACE_TOOL_WRITE_OUTPUT_H
 #define GPUTRACE_TOOL_WRITE_OUTPUT_H
@@ -26,5 +27,8 @@ int output_commit(struct output *output, uint64_t *bytes);
 
 /* Removes what was written and releases OUTPUT. */
 void output_discard(struct output *output);
+
+/* Removes what is being written, wherever the program is: for a signal's handler that ends it. */
+void output_abandon(void);
 
 #endif

@@ -1,68 +1,5 @@
-/* Memory for streams that are being captured, and private pools. */
-#include "tests/unit.h"
-
-#include <pthread.h>
-
-#include <gputrace/allocator.h>
-
-#include "tests/injected/allocator/fake_cuda.h"
-
-static int device; /* of the test that runs: its heap is new */
-
-static int start(void **state)
-{
-    (void)state;
-    device = fake_cuda_start();
-    return 0;
-}
-
-static void *take(size_t bytes, unsigned stream)
-{
-    void *pointer = gputrace_malloc(bytes, device, fake_stream_of(stream));
-    assert_non_null(pointer);
-    return pointer;
-}
-
-static void give(void *pointer, unsigned stream)
-{
-    gputrace_free(pointer, 0, device, fake_stream_of(stream));
-}
-
-static struct gputrace_allocator_stats stats(void)
-{
-    struct gputrace_allocator_stats stats;
-    assert_int_equal(gputrace_allocator_stats(device, &stats), 0);
-    return stats;
-}
-
-/* The heap is there, so that what a test sees is its own. */
-static void warm_up(void)
-{
-    give(take(1, 9), 9);
-    fake_cuda_asked();
-}
-
-/* One that has been through a capture too, and its two streams with it. */
-static void warm_up_captures(void)
-{
-    fake_cuda_capture(9, 1, 1);
-    void *a = take(1, 9);
-    fake_cuda_end_capture(9);
-    fake_cuda_destroy_graph(1);
-    give(a, 9);
-    give(take(1, 9), 9);
-    fake_cuda_asked();
-}
-
-/* Nothing is held any more, by whomever. */
-static void assert_all_given_back(void)
-{
-    give(take(1, 9), 9);
-    assert_int_equal(stats().held_bytes.current, 0);
-    assert_int_equal(stats().allocated_bytes.current, 0);
-    assert_int_equal(fake_cuda_bytes(device), 0);
-    assert_int_equal(fake_cuda_wrong_frees(), 0);
-}
+/* Memory for streams that are being captured. */
+#include "tests/injected/allocator/using.h"
 
 static void it_is_taken_aside_and_held_by_the_graph(void **state)
 {
@@ -222,6 +159,19 @@ static void memory_of_an_earlier_capture_that_is_freed_in_a_later_one(void **sta
     assert_all_given_back();
 }
 
+static void what_a_vanished_graph_held_is_not_kept_for_its_capture(void **state)
+{
+    (void)state;
+    fake_cuda_capture(5, 100, 1);
+    void *a = take(100, 5);
+    fake_cuda_destroy_graph(1); /* as that of a capture that breaks */
+    give(take(1, 9), 9);
+    give(a, 5);
+    assert_int_equal(stats().held_bytes.current, 100);
+    fake_cuda_end_capture(5);
+    assert_all_given_back();
+}
+
 static void a_broken_capture_gets_memory_that_no_graph_holds(void **state)
 {
     (void)state;
@@ -280,143 +230,6 @@ static void the_limit_holds_in_captures(void **state)
     assert_all_given_back();
 }
 
-/* --- private pools --- */
-
-static const struct gputrace_pool_id pool = {7, 0}, second_pool = {0, 7};
-
-static void allocations_between_begin_and_end_come_from_the_pool(void **state)
-{
-    (void)state;
-    warm_up();
-    gputrace_allocator_begin_pool(device, pool, NULL);
-    assert_contains(fake_cuda_asked(), "pool 2\n");
-    void *a = take(100, 5);
-    gputrace_allocator_begin_pool(device, second_pool, NULL);
-    gputrace_allocator_end_pool(device, second_pool);
-    gputrace_allocator_end_pool(device, pool);
-    void *b = take(10, 5);
-    assert_string_equal(fake_cuda_asked(), "alloc 100 from pool 2 in 5\npool 3\nset 4 of pool 3 to ffffffffffffffff\n"
-                                           "alloc 10 from pool 1 in 5\n");
-    gputrace_allocator_release_pool(device, second_pool);
-    assert_string_equal(fake_cuda_asked(), "destroy pool 3\n");
-    gputrace_allocator_release_pool(device, pool); /* goes with its last block */
-    assert_string_equal(fake_cuda_asked(), "");
-    give(a, 5);
-    assert_string_equal(fake_cuda_asked(), "free 1 in 5\ndestroy pool 2\n");
-    give(b, 5);
-    assert_all_given_back();
-}
-
-static void a_pool_is_released_as_often_as_it_was_begun(void **state)
-{
-    (void)state;
-    warm_up();
-    for (int i = 0; i < 2; i++) {
-        gputrace_allocator_begin_pool(device, pool, NULL);
-        gputrace_allocator_end_pool(device, pool);
-    }
-    gputrace_allocator_release_pool(device, pool);
-    assert_int_equal(fake_cuda_pools(), 2);
-    gputrace_allocator_release_pool(device, pool);
-    assert_contains(fake_cuda_asked(), "destroy pool 2\n");
-    gputrace_allocator_release_pool(device, pool);
-    gputrace_allocator_end_pool(device, pool);
-    gputrace_allocator_begin_pool(device, (struct gputrace_pool_id){0, 0}, NULL);
-    assert_string_equal(fake_cuda_asked(), "");
-}
-
-static void *take_elsewhere(void *stream)
-{
-    return take(100, (unsigned)(uintptr_t)stream);
-}
-
-static void *on_another_thread(unsigned stream)
-{
-    pthread_t thread;
-    void *pointer;
-    assert_int_equal(pthread_create(&thread, NULL, take_elsewhere, (void *)(uintptr_t)stream), 0);
-    pthread_join(thread, &pointer);
-    return pointer;
-}
-
-static void other_threads_take_from_it_for_the_capture_alone(void **state)
-{
-    (void)state;
-    warm_up_captures();
-    gputrace_allocator_begin_pool(device, pool, NULL);
-    fake_cuda_capture(5, 100, 1);
-    fake_cuda_asked();
-    void *a = on_another_thread(5), *b = on_another_thread(6), *c = take(100, 6);
-    const char *asked = fake_cuda_asked();
-    assert_contains(asked, "alloc 100 from pool 2 in 4");
-    assert_contains(asked, "alloc 100 from pool 1 in 6\n");
-    assert_contains(asked, "alloc 100 from pool 2 in 6\n");
-    fake_cuda_capture(7, 101, 2); /* another capture, of somebody else's */
-    void *d = on_another_thread(7);
-    assert_contains(fake_cuda_asked(), "alloc 100 from pool 1 in 4");
-    fake_cuda_end_capture(5);
-    fake_cuda_end_capture(7);
-    gputrace_allocator_end_pool(device, pool);
-    gputrace_allocator_release_pool(device, pool);
-    give(a, 5);
-    give(b, 6);
-    give(c, 6);
-    give(d, 7);
-    fake_cuda_destroy_graph(1);
-    fake_cuda_destroy_graph(2);
-    assert_all_given_back();
-    assert_int_equal(fake_cuda_pools(), 1);
-}
-
-/* As PyTorch does with two graphs that share a pool. */
-static void captures_of_one_pool_use_each_others_memory(void **state)
-{
-    (void)state;
-    gputrace_allocator_begin_pool(device, pool, NULL);
-    fake_cuda_capture(5, 100, 1);
-    void *a = take(100, 5), *output = take(50, 5);
-    give(a, 5);
-    fake_cuda_end_capture(5);
-    gputrace_allocator_end_pool(device, pool);
-    give(output, 5); /* by now, eagerly */
-
-    gputrace_allocator_begin_pool(device, pool, NULL);
-    fake_cuda_capture(5, 101, 2);
-    assert_ptr_equal(take(100, 5), a);
-    assert_ptr_equal(take(50, 5), output);
-    assert_int_equal(fake_cuda_held_by(2), 2);
-    fake_cuda_end_capture(5);
-    gputrace_allocator_end_pool(device, pool);
-    gputrace_allocator_release_pool(device, pool);
-    fake_cuda_destroy_graph(1);
-    give(take(1, 9), 9);
-    assert_int_equal(fake_cuda_bytes(device), 150);
-    gputrace_allocator_release_pool(device, pool);
-    fake_cuda_destroy_graph(2);
-    give(take(1, 9), 9);
-    assert_int_equal(fake_cuda_bytes(device), 150); /* the program has them */
-    give(a, 5);
-    give(output, 5);
-    assert_all_given_back();
-    assert_int_equal(fake_cuda_pools(), 1);
-}
-
-static void without_a_private_pool_memory_is_the_common_one_s(void **state)
-{
-    (void)state;
-    warm_up();
-    fake_cuda_says.create_pool = CUDA_ERROR_OUT_OF_MEMORY;
-    unit_stderr_begin();
-    gputrace_allocator_begin_pool(device, pool, NULL);
-    assert_contains(unit_stderr_end(), "no private pool");
-    give(take(100, 5), 5);
-    assert_string_equal(fake_cuda_asked(), "alloc 100 from pool 1 in 5\nfree 1 in 5\n");
-    gputrace_allocator_end_pool(device, pool);
-    gputrace_allocator_release_pool(device, pool);
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, start)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,15 +241,11 @@ int main(void)
         TEST(what_is_used_elsewhere_too_is_not_used_again),
         TEST(what_was_there_before_is_freed_after_the_capture),
         TEST(memory_of_an_earlier_capture_that_is_freed_in_a_later_one),
+        TEST(what_a_vanished_graph_held_is_not_kept_for_its_capture),
         TEST(a_broken_capture_gets_memory_that_no_graph_holds),
         TEST(the_legacy_stream_does_not_break_a_capture_that_it_waits_for),
         TEST(a_graph_that_cannot_hold_it_gets_none),
         TEST(the_limit_holds_in_captures),
-        TEST(allocations_between_begin_and_end_come_from_the_pool),
-        TEST(a_pool_is_released_as_often_as_it_was_begun),
-        TEST(other_threads_take_from_it_for_the_capture_alone),
-        TEST(captures_of_one_pool_use_each_others_memory),
-        TEST(without_a_private_pool_memory_is_the_common_one_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

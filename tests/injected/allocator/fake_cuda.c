@@ -250,7 +250,10 @@ static CUresult fake_cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t bytes,
     pthread_mutex_lock(&fake.lock);
     ask("alloc %zu from pool %u in %u%s\n", bytes, pool->number, number_of(stream),
         thread.mode == CU_STREAM_CAPTURE_MODE_RELAXED ? " relaxed" : "");
-    CUresult result = fake_cuda_says.allocate ? fake_cuda_says.allocate : give_out(pointer, bytes, pool->device);
+    CUcontext current = fake_cuda_current();
+    CUresult result = fake_cuda_says.allocate                       ? fake_cuda_says.allocate
+                      : !current || current->device != pool->device ? CUDA_ERROR_INVALID_CONTEXT
+                                                                    : give_out(pointer, bytes, pool->device);
     pthread_mutex_unlock(&fake.lock);
     return result;
 }

@@ -55,7 +55,7 @@ static const char *const need_none[] = {
     "cuMemAdvise(_v2)?",
     "cuMem(Prefetch|Discard|DiscardAndPrefetch)(Batch)?Async(_v2)?",
     "cuStreamAttachMemAsync",
-    "cuMemPool(Create|Destroy|TrimTo|ExportToShareableHandle|ImportFromShareableHandle|ExportPointer|ImportPointer)",
+    "cuMemPool(Create|TrimTo|ExportToShareableHandle|ImportFromShareableHandle|ExportPointer|ImportPointer)",
     "cuMemAddress(Reserve|Free)",
     "cuMem(ExportToShareableHandle|ImportFromShareableHandle|RetainAllocationHandle)",
     "cuMemPeer(Register|Unregister)",

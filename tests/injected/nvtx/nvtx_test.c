@@ -417,9 +417,9 @@ static void every_event_says_its_function_thread_and_domain(void **state)
     SAYS(start, "nvtxRangeStartEx", "", CORE(RangeStartEx)(NULL));
     SAYS(start, "nvtxRangeStartA", "", CORE(RangeStartA)("m"));
     SAYS(start, "nvtxRangeStartW", "", CORE(RangeStartW)(L"m"));
-    SAYS(end, "nvtxRangeEnd", "", CORE(RangeEnd)(last.range));
+    SAYS(end, "nvtxRangeEnd", "", CORE(RangeEnd)(77));
     SAYS(start, "nvtxDomainRangeStartEx", "named", CORE2(DomainRangeStartEx)(domain, NULL));
-    SAYS(end, "nvtxDomainRangeEnd", "named", CORE2(DomainRangeEnd)(domain, last.range));
+    SAYS(end, "nvtxDomainRangeEnd", "named", CORE2(DomainRangeEnd)(domain, 77));
 }
 
 int main(void)

@@ -16,12 +16,25 @@
 
 static char *spool;
 static struct cupti cupti;
-static unsigned kinds_on; /* of CUDA_EVENT */
-static bool times_on;
+static bool events_on, syncs_on, times_on;
+
+static void switch_kind(CUpti_ActivityKind kind, bool on)
+{
+    if (kind == CUPTI_ACTIVITY_KIND_CUDA_EVENT)
+        events_on = on;
+    if (kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)
+        syncs_on = on;
+}
 
 static CUptiResult enable_kind(CUpti_ActivityKind kind)
 {
-    kinds_on += kind == CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+    switch_kind(kind, true);
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult disable_kind(CUpti_ActivityKind kind)
+{
+    switch_kind(kind, false);
     return CUPTI_SUCCESS;
 }
 
@@ -59,16 +72,16 @@ static void start_cupti(bool with_times)
     cupti_callbacks_leave();
     device_ranges_leave();
     cupti = fake_cupti;
-    cupti.cuptiActivityEnable = cupti.cuptiActivityDisable = enable_kind;
+    cupti.cuptiActivityEnable = enable_kind;
+    cupti.cuptiActivityDisable = disable_kind;
     cupti.cuptiActivitySetAttribute = set_attribute;
     cupti.cuptiSetThreadIdType = set_thread_ids;
     cupti.cuptiActivityRegisterCallbacks = take_buffer_functions;
     cupti.cuptiActivityEnableCudaEventDeviceTimestamps = with_times ? enable_times : NULL;
     assert_int_equal(cupti_callbacks_init(&cupti, why, sizeof(why)), 0);
     assert_int_equal(cupti_activity_init(&cupti, &store, TRACE_KERNEL, why, sizeof(why)), 0);
+    events_on = syncs_on = false;
     cupti_activity_switch(TRACE_KERNEL, true, true);
-    kinds_on = 0;
-    times_on = false;
 }
 
 static int prepare(void **state)
@@ -147,19 +160,17 @@ static void a_range_is_two_events_with_their_correlation_ids(void **state)
 static void the_gpus_times_are_asked_for_when_the_first_range_starts(void **state)
 {
     (void)state;
-    assert_false(times_on);
+    assert_true(times_on); /* from the start: it costs nothing while records of events are off */
+    assert_false(events_on || syncs_on);
     assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
     device_range_start("one", stream);
-    assert_true(times_on);
-    assert_int_equal(kinds_on, 1);
+    assert_true(events_on && syncs_on); /* switched on late, the one tells nothing without the other */
     assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
     assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 1);
-    device_range_start("two", stream);
-    assert_int_equal(kinds_on, 1);
     cupti_activity_switch(TRACE_KERNEL, true, false); /* recording pauses */
-    assert_false(times_on);
+    assert_false(events_on || syncs_on);
     cupti_activity_switch(TRACE_KERNEL, true, true);
-    assert_true(times_on);
+    assert_true(events_on && syncs_on);
 }
 
 static void its_calls_are_told_to_nobody_and_lie_in_a_window(void **state)

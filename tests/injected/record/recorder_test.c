@@ -37,8 +37,8 @@ static void nvtx_is_written_only_while_recording(void **state)
     recorder_switch(false, 9, "stop");
     mark("after", 5);
     struct reading reading = read_spool(directory, getpid());
-    assert_int_equal(count_records(&reading, SPOOL_RECORD_NVTX_EVENT), 1);
-    const struct spool_nvtx_event *event = find_record(&reading, SPOOL_RECORD_NVTX_EVENT, 0);
+    assert_int_equal(count_records(&reading, SPOOL_RECORD_NVTX_PLAIN), 1);
+    const struct spool_nvtx_plain *event = find_record(&reading, SPOOL_RECORD_NVTX_PLAIN, 0);
     assert_int_equal(event->length, 8);
     assert_memory_equal(event->text, "recorded", 8);
     assert_int_equal(event->head.flags, SPOOL_NVTX_MARK);
@@ -119,8 +119,8 @@ static void a_registered_message_is_written_as_its_number(void **state)
     recorder_switch(true, 3, "start");
     registry_nvtx_push_publish(&(struct gputrace_nvtx){.string = 9, .message = {"long registered text", 20}});
     struct reading reading = read_spool(directory, getpid());
-    unsigned last = count_records(&reading, SPOOL_RECORD_NVTX_EVENT) - 1;
-    const struct spool_nvtx_event *event = find_record(&reading, SPOOL_RECORD_NVTX_EVENT, last);
+    unsigned last = count_records(&reading, SPOOL_RECORD_NVTX_PLAIN) - 1;
+    const struct spool_nvtx_plain *event = find_record(&reading, SPOOL_RECORD_NVTX_PLAIN, last);
     assert_int_equal(event->string, 9);
     assert_int_equal(event->length, 0);
 }
@@ -179,8 +179,8 @@ static void a_text_too_long_is_cut_and_counted(void **state)
     mark(text, WRITER_TEXT_MAX);
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(header_of(&reading)->losses.cut_texts, 1);
-    unsigned last = count_records(&reading, SPOOL_RECORD_NVTX_EVENT) - 1;
-    const struct spool_nvtx_event *event = find_record(&reading, SPOOL_RECORD_NVTX_EVENT, last - 1);
+    unsigned last = count_records(&reading, SPOOL_RECORD_NVTX_PLAIN) - 1;
+    const struct spool_nvtx_plain *event = find_record(&reading, SPOOL_RECORD_NVTX_PLAIN, last - 1);
     assert_int_equal(event->length, WRITER_TEXT_MAX);
 }
 

@@ -1,5 +1,6 @@
 #include "core/pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/records.h"
@@ -24,6 +25,25 @@ static void pool_unlink(CUmemoryPool pool)
     while (*place != pool)
         place = &(*place)->next;
     *place = pool->next;
+}
+
+void pool_must_be(CUmemoryPool pool)
+{
+    sim_lock();
+    const struct CUmemPoolHandle_st *place = pools;
+    while (place && place != pool)
+        place = place->next;
+    sim_unlock();
+    if (!place) {
+        fprintf(stderr, "simgpu: memory pool %p was destroyed, or never was\n", (void *)pool);
+        abort();
+    }
+}
+
+void pool_reset_high(CUmemoryPool pool)
+{
+    pool->used_high = pool->used_high ? pool->used_high : pool->used;
+    pool->reserved_high = pool->reserved_high ? pool->reserved_high : pool->reserved;
 }
 
 CUmemoryPool pool_create(struct device *device, uint64_t most)

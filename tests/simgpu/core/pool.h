@@ -20,6 +20,11 @@ struct CUmemPoolHandle_st {
     bool destroyed;     /* by the program; it goes with the last that was taken from it */
 };
 
+/* With a pool that is not, or no more, CUDA reads what lies there; this one ends the program, so that it is noticed. */
+void pool_must_be(CUmemoryPool pool);
+/* A high watermark of 0 begins anew with what there is; with the simulator's lock held. */
+void pool_reset_high(CUmemoryPool pool);
+
 CUmemoryPool pool_create(struct device *device, uint64_t most);
 void pool_destroy(CUmemoryPool pool);
 /* The device's own pool. */

@@ -112,7 +112,9 @@ static size_t pool_attribute_size(CUmemPool_attribute attribute)
 
 DRIVER_API(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, void *value), pool, attr, value)
 {
-    NEED_VALUE(p->pool && p->value && pool_attribute(p->pool, p->attr));
+    NEED_VALUE(p->pool && p->value);
+    pool_must_be(p->pool);
+    NEED_VALUE(pool_attribute(p->pool, p->attr));
     sim_lock();
     memcpy(p->value, pool_attribute(p->pool, p->attr), pool_attribute_size(p->attr));
     sim_unlock();
@@ -123,8 +125,12 @@ DRIVER_API(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, 
 {
     NEED_VALUE(p->pool && p->value && pool_attribute(p->pool, p->attr));
     NEED_VALUE(p->attr != CU_MEMPOOL_ATTR_USED_MEM_CURRENT && p->attr != CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    bool high = p->attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH || p->attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+    NEED_VALUE(!high || *(const uint64_t *)p->value == 0); /* they can be reset, and no more */
     sim_lock();
     memcpy(pool_attribute(p->pool, p->attr), p->value, pool_attribute_size(p->attr));
+    if (high)
+        pool_reset_high(p->pool);
     sim_unlock();
     return CUDA_SUCCESS;
 }

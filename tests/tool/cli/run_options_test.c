@@ -80,6 +80,21 @@ static void capture_ranges_are_checked(void **state)
     }
 }
 
+static void nvtx_domains_are_named(void **state)
+{
+    (void)state;
+    struct run_options options;
+    assert_int_equal(parse(&options, "--quiet"), 2);
+    assert_null(options.settings.nvtx_domains);
+    assert_null(options.settings.nvtx_exclude);
+    assert_int_equal(parse(&options, "--nvtx-domains=default,a\\,b"), 2);
+    assert_string_equal(options.settings.nvtx_domains, "default,a\\,b");
+    assert_int_equal(parse(&options, "--nvtx-exclude=NCCL"), 2);
+    assert_string_equal(options.settings.nvtx_exclude, "NCCL");
+    expect_refused("--nvtx-domains=", "names no NVTX domain");
+    expect_refused("--nvtx-exclude=", "names no NVTX domain");
+}
+
 static void other_values_are_checked(void **state)
 {
     (void)state;
@@ -106,6 +121,7 @@ int main(void)
         cmocka_unit_test(seconds_become_nanoseconds),
         cmocka_unit_test(call_stacks_are_kept_when_asked_for),
         cmocka_unit_test(capture_ranges_are_checked),
+        cmocka_unit_test(nvtx_domains_are_named),
         cmocka_unit_test(other_values_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

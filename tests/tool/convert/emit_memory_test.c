@@ -406,14 +406,12 @@ static void test_pools_have_counters_of_their_device(void **state)
 {
     (void)state;
     struct make_spool spool;
-    make_spool_init(&spool, PID, 130001);
-    make_spool_chunk(&spool, SPOOL_CUPTI, 0);
-    make_pooled(&spool, (struct make_pooled){.time = 3000, .pool = 0xb, .reserved = 64, .used = 1});
-    make_pooled(&spool, (struct make_pooled){.time = 1000, .pool = 0xa, .reserved = 32, .used = 10});
-    make_pooled(&spool, (struct make_pooled){.time = 2000}); /* in no pool */
-    make_pooled(&spool, (struct make_pooled){.time = 4000, .pool = 0xa, .reserved = 32, .used = 5});
-    make_pooled(&spool, (struct make_pooled){.time = 5000, .pool = 0xc, .reserved = 8, .used = 8, .device = 1});
-    make_pool_end(&spool, (struct make_pooled){.time = 6000, .pool = 0xb, .reserved = 64});
+    begin(&spool);
+    make_pool_level(&spool, (struct make_pool_level){.time = 3000, .pool = 0xb, .reserved = 64, .used = 1});
+    make_pool_level(&spool, (struct make_pool_level){.time = 1000, .pool = 0xa, .reserved = 32, .used = 10});
+    make_pool_level(&spool, (struct make_pool_level){.time = 4000, .pool = 0xa, .reserved = 32, .used = 5});
+    make_pool_level(&spool, (struct make_pool_level){.time = 5000, .pool = 0xc, .reserved = 8, .used = 8, .device = 1});
+    make_pool_level(&spool, (struct make_pool_level){.time = 6000, .pool = 0xb}); /* is gone */
     struct trace trace = end(&spool);
     static const struct {
         long time;
@@ -437,18 +435,50 @@ static void test_pools_have_counters_of_their_device(void **state)
     trace_release(&trace);
 }
 
-/* Records of CUPTI 11.8 end before the last field of today's. */
-static void test_pools_of_an_older_cupti_are_read(void **state)
+static void assert_pool(const cJSON *pools, int index, const char *handle, double device, double reserved, double used)
+{
+    const cJSON *pool = cJSON_GetArrayItem(pools, index);
+    assert_non_null(pool);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(pool, "pool")), handle);
+    assert_true(event_number(pool, "device") == device);
+    assert_true(event_number(pool, "reserved_peak") == reserved && event_number(pool, "used_peak") == used);
+}
+
+static void test_the_most_of_each_pool_is_told(void **state)
 {
     (void)state;
     struct make_spool spool;
-    make_spool_init(&spool, PID, 18);
-    make_spool_chunk(&spool, SPOOL_CUPTI, 0);
-    make_pooled(&spool, (struct make_pooled){.time = 1000, .pool = 0xa, .reserved = 32, .used = 10});
-    make_pooled(&spool, (struct make_pooled){.time = 2000, .pool = 0xa, .reserved = 64, .used = 40});
+    begin(&spool);
+    make_pool_level(&spool,
+                    (struct make_pool_level){
+                        .time = 1000, .pool = 0xa, .reserved = 32, .used = 0, .reserved_high = 64, .used_high = 50});
+    make_pool_level(&spool, (struct make_pool_level){.time = 2000, .pool = 0xb, .reserved = 8, .used = 7, .device = 1});
+    /* reset by the program; and a handle that was given out again, on another device */
+    make_pool_level(&spool, (struct make_pool_level){.time = 3000, .pool = 0xa, .reserved = 32, .used = 1});
+    make_pool_level(&spool, (struct make_pool_level){.time = 4000, .pool = 0xb, .reserved = 4, .used = 4});
     struct trace trace = end(&spool);
-    assert_int_equal(trace_count(&trace, "C", NULL, "Pool reserved"), 2);
-    assert_true(arg_is(trace_event(&trace, "C", NULL, "Pool used", 1), "bytes", 40));
+    const cJSON *process =
+        cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(trace.json, "gputrace"), "processes"), 0);
+    const cJSON *pools = cJSON_GetObjectItem(process, "pools");
+    assert_int_equal(cJSON_GetArraySize(pools), 3);
+    assert_pool(pools, 0, "0xa", 0, 64, 50);
+    assert_pool(pools, 1, "0xb", 1, 8, 7);
+    assert_pool(pools, 2, "0xb", 0, 4, 4);
+    trace_release(&trace);
+}
+
+static void test_pools_outside_the_recording_are_shown_with_what_they_hold_within(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    begin(&spool);
+    make_capture(&spool, 500, 0, "stop");
+    make_pool_level(&spool, (struct make_pool_level){.time = 1000, .pool = 0xa, .reserved = 32, .used = 10});
+    make_capture(&spool, 1500, 1, "start");
+    make_pool_level(&spool, (struct make_pool_level){.time = 2000, .pool = 0xa, .reserved = 32, .used = 20});
+    struct trace trace = end(&spool);
+    assert_levels(&trace, "Pool reserved", (double[]){32}, 1);
+    assert_levels(&trace, "Pool used", (double[]){20}, 1);
     trace_release(&trace);
 }
 
@@ -470,7 +500,8 @@ int main(void)
         cmocka_unit_test(test_more_stacks_than_metadata_can_hold_are_left_out_and_counted),
         cmocka_unit_test(test_what_is_outside_the_recording_needs_no_stack),
         cmocka_unit_test(test_pools_have_counters_of_their_device),
-        cmocka_unit_test(test_pools_of_an_older_cupti_are_read),
+        cmocka_unit_test(test_the_most_of_each_pool_is_told),
+        cmocka_unit_test(test_pools_outside_the_recording_are_shown_with_what_they_hold_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

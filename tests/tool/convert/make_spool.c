@@ -39,8 +39,6 @@ static void set_record_bytes(struct spool_header *header, uint32_t version)
         {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, {48, 56, 56}},
         {CUPTI_ACTIVITY_KIND_OVERHEAD, {40, 56, 56}},
         {CUPTI_ACTIVITY_KIND_JIT, {0, 72, 72}},
-        {CUPTI_ACTIVITY_KIND_MEMORY2, {120, 128, 128}},
-        {CUPTI_ACTIVITY_KIND_MEMORY_POOL, {72, 72, 80}},
         {CUPTI_ACTIVITY_KIND_DEVICE, {176, 184, 184}},
         {CUPTI_ACTIVITY_KIND_CONTEXT, {16, 32, 32}},
     };
@@ -301,42 +299,6 @@ void make_overhead(struct make_spool *spool, uint64_t start, uint64_t end, uint3
     make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
-void make_pooled(struct make_spool *spool, struct make_pooled memory)
-{
-    CUpti_ActivityMemory4 record = {
-        .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
-        .memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-        .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
-        .correlationId = memory.correlation,
-        .timestamp = at_time(memory.time),
-        .deviceId = memory.device,
-        .contextId = 1,
-        .isAsync = memory.pool != 0,
-    };
-    if (memory.pool) {
-        record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
-        record.memoryPoolConfig.address = memory.pool;
-        record.memoryPoolConfig.pool.size = memory.reserved;
-        record.memoryPoolConfig.utilizedSize = memory.used;
-    }
-    make_cupti(spool, record.kind, &record, sizeof(record));
-}
-
-void make_pool_end(struct make_spool *spool, struct make_pooled pool)
-{
-    CUpti_ActivityMemoryPool3 record = {
-        .kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL,
-        .memoryPoolOperationType = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED,
-        .memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
-        .deviceId = pool.device,
-        .address = pool.pool,
-        .size = pool.reserved,
-        .utilizedSize = pool.used,
-        .timestamp = at_time(pool.time),
-    };
-    make_cupti(spool, record.kind, &record, sizeof(record));
-}
-
 void make_device(struct make_spool *spool, uint32_t device, uint64_t name)
 {
     CUpti_ActivityDevice5 record = {
@@ -454,6 +416,17 @@ void make_memory(struct make_spool *spool, struct make_memory memory)
     record->operation = memory.operation;
     record->kind = memory.kind;
     record->stack = memory.stack;
+}
+
+void make_pool_level(struct make_spool *spool, struct make_pool_level level)
+{
+    struct spool_pool_level *record = PUT_FIXED(spool, POOL_LEVEL, spool_pool_level, level.time);
+    record->pool = level.pool;
+    record->reserved = level.reserved;
+    record->used = level.used;
+    record->reserved_high = level.reserved_high ? level.reserved_high : level.reserved;
+    record->used_high = level.used_high ? level.used_high : level.used;
+    record->device = level.device;
 }
 
 void make_nvtx(struct make_spool *spool, struct make_nvtx nvtx)

@@ -111,14 +111,6 @@ void make_overhead(struct make_spool *spool, uint64_t start, uint64_t end, uint3
 void make_device(struct make_spool *spool, uint32_t device, uint64_t name); /* like an H200 */
 void make_context(struct make_spool *spool, uint32_t context, uint32_t device);
 
-/* Of memory that is in POOL (0: in none), which then holds RESERVED bytes; and of the end of a pool. */
-struct make_pooled {
-    uint64_t time, pool, reserved, used;
-    uint32_t device, correlation;
-};
-void make_pooled(struct make_spool *spool, struct make_pooled memory);
-void make_pool_end(struct make_spool *spool, struct make_pooled pool);
-
 /* Our own records. */
 void make_pointer_name(struct make_spool *spool, uint64_t pointer, const char *name);
 void make_thread_name(struct make_spool *spool, uint32_t thread, const char *name, int by_program);
@@ -136,6 +128,13 @@ struct make_memory {
     uint32_t stack;
 };
 void make_memory(struct make_spool *spool, struct make_memory memory);
+
+struct make_pool_level {
+    uint64_t time, pool, reserved, used;
+    uint64_t reserved_high, used_high; /* 0: as much as there is */
+    uint32_t device;
+};
+void make_pool_level(struct make_spool *spool, struct make_pool_level level);
 
 struct make_nvtx {
     uint16_t what;

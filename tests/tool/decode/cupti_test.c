@@ -11,34 +11,17 @@ static void test_sizes_that_the_spool_does_not_tell_are_those_of_its_version(voi
     /* As seen on machines; 11.8, 12.9, 13.0. */
     static const struct {
         uint32_t version;
-        uint16_t kernel, memcpy, memory, api;
-    } seen[] = {{18, 200, 88, 120, 40}, {28, 208, 96, 128, 40}, {130001, 216, 96, 128, 40}};
+        uint16_t kernel, memcpy, api;
+    } seen[] = {{18, 200, 88, 40}, {28, 208, 96, 40}, {130001, 216, 96, 40}};
     for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++) {
         struct spool_header header = {.cupti_version = seen[i].version};
         uint16_t sizes[SPOOL_CUPTI_KINDS];
         cupti_record_sizes(sizes, &header);
         assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], seen[i].kernel);
         assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_MEMCPY], seen[i].memcpy);
-        assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_MEMORY2], seen[i].memory);
         assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_RUNTIME], seen[i].api);
         assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_DRIVER], seen[i].api);
         assert_int_equal(sizes[0], 0);
-    }
-}
-
-static void test_records_of_memory_grew_with_12_6_and_those_of_pools_with_13_0(void **state)
-{
-    (void)state;
-    static const struct {
-        uint32_t version;
-        uint16_t memory, pool;
-    } known[] = {{18, 120, 72}, {22, 120, 72}, {24, 128, 72}, {28, 128, 72}, {130000, 128, 80}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        struct spool_header header = {.cupti_version = known[i].version};
-        uint16_t sizes[SPOOL_CUPTI_KINDS];
-        cupti_record_sizes(sizes, &header);
-        assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_MEMORY2], known[i].memory);
-        assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_MEMORY_POOL], known[i].pool);
     }
 }
 
@@ -163,7 +146,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_that_the_spool_does_not_tell_are_those_of_its_version),
         cmocka_unit_test(test_sizes_that_the_spool_tells_count_more_unless_impossible),
-        cmocka_unit_test(test_records_of_memory_grew_with_12_6_and_those_of_pools_with_13_0),
         cmocka_unit_test(test_fields_beyond_a_short_record_are_zero_and_not_read),
         cmocka_unit_test(test_records_of_the_jit_compiler_grew_with_12_4),
         cmocka_unit_test(test_jit_operations_of_either_size),

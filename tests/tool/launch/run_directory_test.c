@@ -1,6 +1,9 @@
 #include "tests/unit.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tool/launch/run_directory.h"
 
@@ -38,6 +41,44 @@ static void a_directory_is_private_and_absolute(void **state)
     assert_int_equal(status.st_mode & 07777, 0700);
     run_directory_remove(&directory);
     assert_int_not_equal(stat(directory.path, &status), 0);
+}
+
+static void what_was_put_in_its_place_is_left_alone(void **state)
+{
+    (void)state;
+    struct run_directory directory, other;
+    char moved[300], kept[PATH_MAX + 64];
+    assert_int_equal(run_directory_make(&directory, parent), 0);
+    assert_int_equal(run_directory_make(&other, parent), 0);
+    make_file(&directory, "12-0.spool");
+    make_file(&other, "13-0.spool");
+    snprintf(moved, sizeof(moved), "%s/moved", parent);
+    snprintf(kept, sizeof(kept), "%s/13-0.spool", other.path);
+    assert_int_equal(rename(directory.path, moved), 0);
+    assert_int_equal(symlink(other.path, directory.path), 0);
+    unit_stderr_begin();
+    run_directory_remove(&directory);
+    assert_contains(unit_stderr_end(), "stays: Not a directory");
+    assert_int_equal(access(kept, F_OK), 0);
+    snprintf(kept, sizeof(kept), "%s/12-0.spool", moved);
+    assert_int_not_equal(access(kept, F_OK), 0);
+    run_directory_remove(&other);
+}
+
+static void a_parent_that_everybody_can_rearrange_is_told_of(void **state)
+{
+    (void)state;
+    struct run_directory directory;
+    assert_int_equal(chmod(parent, 0777), 0);
+    unit_stderr_begin();
+    assert_int_equal(run_directory_make(&directory, parent), 0);
+    assert_contains(unit_stderr_end(), "everybody can replace what is in");
+    run_directory_remove(&directory);
+    assert_int_equal(chmod(parent, 01777), 0);
+    unit_stderr_begin();
+    assert_int_equal(run_directory_make(&directory, parent), 0);
+    assert_string_equal(unit_stderr_end(), "");
+    run_directory_remove(&directory);
 }
 
 static void what_is_ours_is_removed_and_nothing_else(void **state)
@@ -102,7 +143,16 @@ static void writers_that_live_are_counted(void **state)
     make_file(&directory, name);
     make_file(&directory, "2147483600-0.spool");
     make_file(&directory, "1-note.txt");
+    make_file(&directory, "1-0.unrecorded");
+    assert_int_equal(run_directory_writers(&directory), 0); /* the number is used again, or by another image */
+    char path[PATH_MAX + 70];
+    snprintf(path, sizeof(path), "%s/%s", directory.path, name);
+    int fd = open(path, O_RDWR);
+    void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(map, MAP_FAILED);
+    close(fd);
     assert_int_equal(run_directory_writers(&directory), 1);
+    munmap(map, 4096);
     run_directory_remove(&directory);
 }
 
@@ -139,6 +189,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_directory_is_private_and_absolute, begin, end),
         cmocka_unit_test_setup_teardown(what_is_ours_is_removed_and_nothing_else, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_put_in_its_place_is_left_alone, begin, end),
+        cmocka_unit_test_setup_teardown(a_parent_that_everybody_can_rearrange_is_told_of, begin, end),
         cmocka_unit_test_setup_teardown(leftovers_are_told_from_what_is_in_use, begin, end),
         cmocka_unit_test_setup_teardown(writers_that_live_are_counted, begin, end),
         cmocka_unit_test(a_parent_that_is_not_there_is_told),

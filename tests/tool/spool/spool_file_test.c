@@ -1,5 +1,7 @@
 #include "tests/unit.h"
 
+#include <sys/stat.h>
+
 #include "base/log.h"
 #include "tests/tool/convert/make_spool.h"
 #include "tool/spool/spool_directory.h"
@@ -70,6 +72,53 @@ static void test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end(void **st
     assert_int_equal(file.parts.items[1].size, 40);
     assert_int_equal(file.parts.items[2].size, 40);
     spool_file_close(&file);
+}
+
+static void test_what_is_cut_off_while_it_is_read_reads_as_zeros(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 4711, 130001);
+    make_spool_chunk(&spool, SPOOL_RECORDS, 77);
+    memset(make_spool_bytes(&spool, 64 * 1024), 'x', 64 * 1024);
+    make_spool_done(&spool, SPOOL_IN_USE);
+    assert_int_equal(open_made(&spool, &file), 0);
+    assert_int_equal(truncate(path, SPOOL_HEADER_BYTES + 64 + 4096), 0);
+    const uint8_t *data = file.parts.items[0].data;
+    assert_int_equal(data[0], 'x');
+    for (size_t i = 8192; i < 64 * 1024; i++)
+        assert_int_equal(data[i], 0);
+    unit_stderr_begin();
+    spool_file_close(&file);
+    assert_contains(unit_stderr_end(), "the spool of process 4711 became shorter while it was read");
+}
+
+static void test_what_is_no_file_is_left_out_at_once(void **state)
+{
+    (void)state;
+    struct spool_file file;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    unit_stderr_begin();
+    assert_int_equal(spool_file_open(&file, path), 1);
+    assert_contains(unit_stderr_end(), "is no regular file and is left out");
+}
+
+static void test_other_versions_say_whose_they_are(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    make_spool_init(&spool, 1, 130001);
+    make_spool_header(&spool)->version = SPOOL_VERSION + 1;
+    unit_stderr_begin();
+    assert_int_equal(open_made(&spool, &file), 1);
+    assert_contains(unit_stderr_end(), "by a newer gputrace than this");
+    make_spool_init(&spool, 1, 130001);
+    make_spool_header(&spool)->version = 0;
+    unit_stderr_begin();
+    assert_int_equal(open_made(&spool, &file), 1);
+    assert_contains(unit_stderr_end(), "by an older gputrace than this");
 }
 
 static void test_a_size_beyond_the_chunk_is_not_believed(void **state)
@@ -179,6 +228,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_chunks_come_in_order_of_their_sequence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_size_beyond_the_chunk_is_not_believed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_cut_off_while_it_is_read_reads_as_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_no_file_is_left_out_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_versions_say_whose_they_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_chunk_that_leads_nowhere_ends_the_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_formatted_is_not_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_files_are_left_out_with_a_word, set_up, tear_down),

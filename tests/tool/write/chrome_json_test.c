@@ -121,6 +121,12 @@ static void test_counters_ranges_and_rows(void **state)
     struct counter real = {.name = name_passing("p: \"load\"", 9), .pid = 3, .time = 8, .real = true, .value = -0.25};
     writer.format->counter(&writer, &counter);
     writer.format->counter(&writer, &real);
+    const struct counter_value values[] = {{.name = "a\"", .length = 2, .kind = COUNTER_UNSIGNED, .u64 = UINT64_MAX},
+                                           {.name = "b", .length = 1, .kind = COUNTER_SIGNED, .i64 = -1},
+                                           {.name = "c", .length = 1, .kind = COUNTER_REAL, .real = 0.5}};
+    struct counter several = {
+        .name = name_passing("group", 5), .pid = 4, .time = 9, .values = values, .value_count = 3};
+    writer.format->counter(&writer, &several);
     writer.format->async(&writer, &slice);
     writer.format->process(&writer, &row);
     writer.format->thread(&writer, &row);
@@ -129,6 +135,8 @@ static void test_counters_ranges_and_rows(void **state)
         text, "{\"ph\":\"C\",\"name\":\"Memory in use: Device\",\"pid\":0,\"ts\":0.007,\"args\":{\"bytes\":12}},\n");
     assert_contains(text,
                     "{\"ph\":\"C\",\"name\":\"p: \\\"load\\\"\",\"pid\":3,\"ts\":0.008,\"args\":{\"value\":-0.25}},\n");
+    assert_contains(text, "{\"ph\":\"C\",\"name\":\"group\",\"pid\":4,\"ts\":0.009,"
+                          "\"args\":{\"a\\\"\":18446744073709551615,\"b\":-1,\"c\":0.5}},\n");
     assert_contains(
         text, "{\"ph\":\"b\",\"cat\":\"user_annotation\",\"name\":\"r\",\"id\":9,\"pid\":1,\"tid\":2,\"ts\":0.001},\n");
     assert_contains(
@@ -138,7 +146,7 @@ static void test_counters_ranges_and_rows(void **state)
     assert_contains(text, "\"args\":{\"labels\":\"CPU\"}}");
     assert_contains(text,
                     "\"name\":\"thread_sort_index\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"args\":{\"sort_index\":4}}");
-    assert_int_equal(writer.events, 3);
+    assert_int_equal(writer.events, 4);
 }
 
 static void test_true_and_false(void **state)

@@ -56,6 +56,42 @@ static void test_a_file_appears_when_it_is_whole(void **state)
     assert_int_equal(files_in(*state), 1);
 }
 
+static void test_links_are_not_followed(void **state)
+{
+    struct output output;
+    uint64_t bytes;
+    struct stat status;
+    char victim[600], temporary[600];
+    name_it(state, "trace.json");
+    snprintf(victim, sizeof(victim), "%s/victim", (const char *)*state);
+    unit_write_file(victim, "precious");
+    snprintf(temporary, sizeof(temporary), "%s.%ld-0.tmp", path, (long)getpid());
+    assert_int_equal(symlink(victim, path), 0);
+    assert_int_equal(symlink(victim, temporary), 0);
+    assert_int_equal(output_open(&output, path), 0);
+    sink_text(&output.sink, "hello");
+    assert_int_equal(output_commit(&output, &bytes), 0);
+    assert_int_equal(stat(victim, &status), 0);
+    assert_int_equal(status.st_size, strlen("precious"));
+    assert_int_equal(lstat(path, &status), 0);
+    assert_true(S_ISREG(status.st_mode) && status.st_size == 5);
+    assert_int_equal(lstat(temporary, &status), 0); /* it is not ours to remove */
+    assert_true(S_ISLNK(status.st_mode));
+}
+
+static void test_a_link_that_leads_nowhere_makes_no_file_there(void **state)
+{
+    struct output output;
+    uint64_t bytes;
+    char elsewhere[600];
+    name_it(state, "trace.json");
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", (const char *)*state);
+    assert_int_equal(symlink(elsewhere, path), 0);
+    assert_int_equal(output_open(&output, path), 0);
+    assert_int_equal(output_commit(&output, &bytes), 0);
+    assert_int_not_equal(access(elsewhere, F_OK), 0);
+}
+
 static void test_what_is_discarded_leaves_the_old_file(void **state)
 {
     struct output output;
@@ -122,6 +158,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_file_appears_when_it_is_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_discarded_leaves_the_old_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_links_are_not_followed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_link_that_leads_nowhere_makes_no_file_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gz_unpacks_to_what_was_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_full_device_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_name_that_cannot_be_made_is_an_error, set_up, tear_down),

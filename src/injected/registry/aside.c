@@ -1,4 +1,4 @@
-#include "injected/ranges/aside.h"
+#include "injected/registry/aside.h"
 
 #include "base/clock.h"
 #include "injected/registry/registry.h"

@@ -4,8 +4,8 @@
  *     struct aside aside;
  *     if (aside_begin(&aside)) { ...call CUDA...; aside_end(&aside); }
  */
-#ifndef GPUTRACE_INJECTED_RANGES_ASIDE_H
-#define GPUTRACE_INJECTED_RANGES_ASIDE_H
+#ifndef GPUTRACE_INJECTED_REGISTRY_ASIDE_H
+#define GPUTRACE_INJECTED_REGISTRY_ASIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>

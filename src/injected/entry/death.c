@@ -1,0 +1,190 @@
+#include "injected/entry/death.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "injected/collect/cupti_activity.h"
+#include "injected/record/last_words.h"
+#include "injected/record/writer.h"
+
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+
+#define TOLD_MAX 4096u  /* names of one death, a power of two */
+#define WAIT_STEPS 1000 /* of a millisecond, for another thread's last words */
+
+static struct {
+    pid_t process;   /* that the handlers write for; 0: none */
+    uint32_t thread; /* that has begun to die; 0: none */
+    bool done;
+    /* Where a fault goes that comes while CUPTI's records are read, which other threads may take away meanwhile. */
+    sigjmp_buf escape;
+    volatile sig_atomic_t may_escape;
+    uint64_t told[TOLD_MAX]; /* pointers of names, by hash; 0: free */
+    unsigned told_count;
+} death;
+
+/* --- names --- */
+
+static bool told_already(const char *name)
+{
+    uint64_t key = (uint64_t)(uintptr_t)name;
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 52);
+    while (death.told[at % TOLD_MAX] != 0 && death.told[at % TOLD_MAX] != key)
+        at++;
+    if (death.told[at % TOLD_MAX] == key || death.told_count == TOLD_MAX / 2)
+        return true;
+    death.told[at % TOLD_MAX] = key;
+    death.told_count++;
+    return false;
+}
+
+/* A fault while the text is read leaves the record uncommitted. */
+static void tell_name(const char *name)
+{
+    if (told_already(name))
+        return;
+    size_t length = strnlen(name, WRITER_TEXT_MAX);
+    struct spool_pointer_name *record;
+    uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), (uint32_t)length);
+    record = last_words_begin(SPOOL_RECORD_POINTER_NAME, bytes, clock_now());
+    if (!record)
+        return;
+    record->pointer = (uint64_t)(uintptr_t)name;
+    record->length = (uint32_t)length;
+    memcpy(record->text, name, length);
+    last_words_commit(&record->head);
+}
+
+static void let_faults_through(int how)
+{
+    sigset_t faults;
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    sigaddset(&faults, SIGBUS);
+    sigprocmask(how, &faults, NULL);
+}
+
+/* Of each buffer, and of each again after a name that could not be read, which is not asked for twice. */
+static void tell_names(void)
+{
+    volatile unsigned buffer = 0, faults = 0;
+    let_faults_through(SIG_UNBLOCK);
+    if (sigsetjmp(death.escape, 0) != 0 && ++faults % 8 == 0)
+        buffer++;
+    death.may_escape = 1;
+    for (; cupti_activity_dying(buffer, tell_name); buffer++)
+        continue;
+    death.may_escape = 0;
+    let_faults_through(SIG_BLOCK);
+}
+
+/* --- the signal --- */
+
+static uint32_t this_thread(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+/* INFO may be garbage: a program that took our handler for one without it may call it so. */
+static bool is_info_of(const siginfo_t *info, int number)
+{
+    volatile bool is = false;
+    let_faults_through(SIG_UNBLOCK);
+    if (sigsetjmp(death.escape, 0) == 0) {
+        death.may_escape = 1;
+        is = info && info->si_signo == number;
+    }
+    death.may_escape = 0;
+    let_faults_through(SIG_BLOCK);
+    return is;
+}
+
+static void tell_signal(int number, const siginfo_t *info, uint32_t thread)
+{
+    struct spool_death *record = last_words_begin(SPOOL_RECORD_DEATH, sizeof(*record), clock_now());
+    if (!record)
+        return;
+    record->signal = number;
+    record->thread = thread;
+    if (info) {
+        record->code = info->si_code;
+        if (info->si_code > 0)
+            record->address = (uint64_t)(uintptr_t)info->si_addr;
+        else
+            record->sender = (uint32_t)info->si_pid;
+    }
+    last_words_commit(&record->head);
+}
+
+/* The system does with the signal what it would have done: the same signal for the same thread, with what it told, once
+ * this handler has returned to where it came. */
+static void hand_on(int number, siginfo_t *info)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigaction(number, &standard, NULL);
+    pid_t process = getpid(), thread = (pid_t)this_thread();
+    if (!info || syscall(SYS_rt_tgsigqueueinfo, process, thread, number, info) != 0)
+        syscall(SYS_tgkill, process, thread, number);
+}
+
+/* Another thread has begun to die and is let finish; this one has something to say only when it is the first. */
+static bool is_first(uint32_t thread)
+{
+    uint32_t none = 0;
+    if (__atomic_compare_exchange_n(&death.thread, &none, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return true;
+    struct timespec step = {.tv_nsec = NS_PER_MS};
+    for (int i = 0; i < WAIT_STEPS && none != thread && !__atomic_load_n(&death.done, __ATOMIC_ACQUIRE); i++)
+        nanosleep(&step, NULL);
+    return false;
+}
+
+static void die(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    int saved = errno;
+    uint32_t thread = this_thread();
+    bool ours = getpid() == death.process; /* not a child of vfork or fork */
+    if (ours && death.may_escape && thread == __atomic_load_n(&death.thread, __ATOMIC_RELAXED)) {
+        death.may_escape = 0;
+        siglongjmp(death.escape, 1);
+    }
+    if (ours && is_first(thread)) {
+        info = is_info_of(info, number) ? info : NULL;
+        tell_signal(number, info, thread);
+        tell_names();
+        __atomic_store_n(&death.done, true, __ATOMIC_RELEASE);
+    }
+    hand_on(number, info);
+    errno = saved;
+}
+
+void death_watch(void)
+{
+    if (last_words_open() != 0)
+        return;
+    death.process = getpid();
+    struct sigaction action = {.sa_sigaction = die, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+        struct sigaction before;
+        if (sigaction(fatal[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(fatal[i], &action, NULL);
+    }
+}
+
+void death_leave(void)
+{
+    death.process = 0;
+    death.thread = 0;
+    last_words_leave();
+}

@@ -1,0 +1,75 @@
+#include "injected/record/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HIGH 512
+
+/* The same file under a number that the program is not going to get for a file of its own. */
+static int moved_high(int fd)
+{
+    struct rlimit limit;
+    int from = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * HIGH ? (int)limit.rlim_cur / 2 : HIGH;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, from);
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}
+
+int descriptor_create(struct descriptor *descriptor, const char *path)
+{
+    size_t length = strlen(path);
+    if (length >= sizeof(descriptor->path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return -1;
+    descriptor->fd = moved_high(fd);
+    descriptor->device = status.st_dev;
+    descriptor->inode = status.st_ino;
+    memcpy(descriptor->path, path, length + 1);
+    return 0;
+}
+
+static bool is_ours(const struct descriptor *descriptor, int fd)
+{
+    struct stat status;
+    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == descriptor->device &&
+           status.st_ino == descriptor->inode;
+}
+
+bool descriptor_is_ours(const struct descriptor *descriptor)
+{
+    return is_ours(descriptor, descriptor->fd);
+}
+
+int descriptor_use(struct descriptor *descriptor)
+{
+    if (descriptor_is_ours(descriptor))
+        return descriptor->fd;
+    descriptor->fd = -1;
+    int fd = open(descriptor->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (!is_ours(descriptor, fd)) {
+        close(fd);
+        errno = ESTALE;
+        return -1;
+    }
+    return descriptor->fd = moved_high(fd);
+}
+
+void descriptor_close(struct descriptor *descriptor)
+{
+    if (descriptor_is_ours(descriptor))
+        close(descriptor->fd);
+    descriptor->fd = -1;
+}

@@ -1,0 +1,32 @@
+/*
+ * The descriptor of a file of ours in a process whose descriptors are the program's to close: daemons close all of them
+ * at their start, and the number may then belong to a file of the program's. So it stands high, where the program's own
+ * numbers stay as they would be without us, is looked at before each use, and is opened again when it is gone.
+ */
+#ifndef GPUTRACE_INJECTED_RECORD_DESCRIPTOR_H
+#define GPUTRACE_INJECTED_RECORD_DESCRIPTOR_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct descriptor {
+    int fd; /* -1: there is none */
+    dev_t device;
+    ino_t inode;
+    char path[PATH_MAX]; /* absolute */
+};
+
+/* Makes the file PATH (0600, new) for reading and writing. Gives 0, or -1 with errno set: EEXIST when it is there. */
+int descriptor_create(struct descriptor *descriptor, const char *path);
+
+/* The descriptor, opened again where it must be; -1 with errno set. */
+int descriptor_use(struct descriptor *descriptor);
+
+/* Whether the descriptor is still that of the file. */
+bool descriptor_is_ours(const struct descriptor *descriptor);
+
+/* Closes it if it is ours. Async-signal-safe. */
+void descriptor_close(struct descriptor *descriptor);
+
+#endif

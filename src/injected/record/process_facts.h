@@ -1,0 +1,18 @@
+/*
+ * What the spool's header tells about this process.
+ */
+#ifndef GPUTRACE_INJECTED_RECORD_PROCESS_FACTS_H
+#define GPUTRACE_INJECTED_RECORD_PROCESS_FACTS_H
+
+#include <stdint.h>
+
+#include "wire/spool.h"
+
+/* Fills a blank header but for `formatted` and what only collectors know. */
+void process_facts_fill(struct spool_header *header, uint64_t trace_bits);
+
+/* Notes in the header when CLOCK_REALTIME was stepped since the last call, or since the header was filled. Called now
+ * and then by one thread. */
+void process_facts_watch_clock(struct spool_header *header);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * The last line about a trace that was made.
+ */
+#ifndef GPUTRACE_TOOL_CLI_SUMMARY_H
+#define GPUTRACE_TOOL_CLI_SUMMARY_H
+
+#include <stdint.h>
+
+struct convert_summary;
+struct sink;
+
+/* Events, file, size, losses. */
+void summary_print(const char *output, const struct convert_summary *summary);
+
+/* "12.3 MB", in steps of 1000 as file managers and disks count. */
+void summary_put_size(struct sink *sink, uint64_t bytes);
+
+#endif

@@ -1,0 +1,320 @@
+/*
+ * The end of processes that did not end by exit: the signal, the last calls of each thread and those that had not
+ * returned, what each stream finished last and what was in flight, and the memory that was held. Of a trace whose
+ * processes all ran their exit handlers it tells nothing.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tool/report/section.h"
+
+#define COLUMNS(X)                                                          \
+    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)                 \
+    X(WHAT, "what", "What", TEXT, 0)                                        \
+    X(WHERE, "where", "Where", TEXT, COLUMN_OPTIONAL)                       \
+    X(NAME, "name", "Name", TEXT, 0)                                        \
+    X(AT, "at", "At", NS, COLUMN_OPTIONAL)                                  \
+    X(DURATION, "duration", "Duration", NS, COLUMN_OPTIONAL | COLUMN_APART) \
+    X(BYTES, "held", "Held", BYTES, COLUMN_OPTIONAL)                        \
+    X(DETAIL, "detail", "Detail", TEXT, COLUMN_OPTIONAL)
+
+enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
+static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+
+#define LAST_CALLS 5u /* of each thread */
+#define MEMORY_PREFIX "Memory in use: "
+
+/* What a stream did last. */
+struct work_key {
+    event_id row;
+    int64_t device, stream;
+};
+struct work {
+    bool finished;
+    uint32_t name; /* of the last that finished */
+    int64_t start, duration;
+    int64_t in_flight; /* how many */
+    uint32_t first;    /* name of the earliest in flight */
+    int64_t launched;  /* when its call returned */
+};
+
+struct held_key {
+    event_id row;
+    uint64_t name; /* of the counter */
+};
+struct held {
+    int64_t bytes, time;
+    bool told;
+};
+
+struct death {
+    struct groups work_ids, held_ids;
+    ARRAY(struct work) works;
+    ARRAY(struct held) helds;
+};
+
+static int see_work(struct death *death, const struct trace_event *event)
+{
+    struct work_key key = {event->process, trace_event_device(event), event->stream};
+    struct work *work = groups_item(&death->work_ids, &key, &death->works);
+    if (!work)
+        return -1;
+    if (event->category == EVENT_IN_FLIGHT) {
+        if (work->in_flight++ == 0 || event->start < work->launched) {
+            work->first = event->name;
+            work->launched = event->start;
+        }
+    } else if (!work->finished || event->start + event->duration >= work->start + work->duration) {
+        work->finished = true;
+        work->name = event->name;
+        work->start = event->start;
+        work->duration = event->duration;
+    }
+    return 0;
+}
+
+static int see_counter(struct death *death, const struct trace *trace, const struct trace_event *event)
+{
+    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
+        return 0;
+    struct held_key key = {event->process, event->name};
+    struct held *held = groups_item(&death->held_ids, &key, &death->helds);
+    if (!held)
+        return -1;
+    if (!held->told || event->start >= held->time)
+        *held = (struct held){event->bytes, event->start, true};
+    return 0;
+}
+
+static int event(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    if (event->phase == 'C')
+        return see_counter(state, trace, event);
+    bool work = event->category == EVENT_IN_FLIGHT || event_category_in(event->category, EVENT_GPU_WORK);
+    return work ? see_work(state, event) : 0;
+}
+
+/* --- the table --- */
+
+struct telling {
+    const struct trace *trace;
+    struct table *table;
+    const struct trace_death *death;
+};
+
+static struct cell *put(const struct telling *telling, const char *what)
+{
+    struct cell *row = table_row(telling->table);
+    if (!row)
+        return NULL;
+    if (telling->trace->deaths.count > 1 || telling->trace->host_processes > 1)
+        row[COLUMN_PROCESS] = trace_process_cell(telling->trace, telling->table, event_id_number(telling->death->pid));
+    row[COLUMN_WHAT] = table_text(telling->table, what);
+    return row;
+}
+
+static struct cell time_cell(const struct telling *telling, int64_t time)
+{
+    return time == EVENT_NONE ? (struct cell){0} : cell_integer(time - telling->trace->start);
+}
+
+static struct cell thread_cell(const struct telling *telling, int64_t id)
+{
+    int64_t thread = trace_find_thread(telling->trace, event_id_number(telling->death->pid), id);
+    if (thread != EVENT_NONE)
+        return trace_thread_cell(telling->trace, telling->table, (uint32_t)thread);
+    return id == EVENT_NONE ? (struct cell){0} : table_format(telling->table, "thread %" PRId64, id);
+}
+
+/* How the first process ended is known from its exit status too. */
+static int put_ending(const struct telling *telling)
+{
+    const struct trace_death *death = telling->death;
+    struct cell *row = put(telling, "End");
+    if (!row)
+        return -1;
+    bool first = death == telling->trace->deaths.items && telling->trace->ending != EVENT_NO_TEXT;
+    row[COLUMN_NAME] = trace_text_cell(telling->trace, telling->table, first ? telling->trace->ending : death->state);
+    if (first)
+        row[COLUMN_DETAIL] = trace_text_cell(telling->trace, telling->table, death->state);
+    if (death->signal == EVENT_NONE)
+        return 0;
+    row = put(telling, "Signal");
+    if (!row)
+        return -1;
+    row[COLUMN_WHERE] = thread_cell(telling, death->thread);
+    row[COLUMN_NAME] =
+        table_format(telling->table, "signal %" PRId64 " (%s)", death->signal,
+                     death->words == EVENT_NO_TEXT ? "" : interned(&telling->trace->strings, death->words));
+    row[COLUMN_AT] = time_cell(telling, death->time);
+    if (death->address != EVENT_NO_TEXT)
+        row[COLUMN_DETAIL] =
+            table_format(telling->table, "at address %s", interned(&telling->trace->strings, death->address));
+    else if (death->sender == death->pid)
+        row[COLUMN_DETAIL] = table_text(telling->table, "sent by itself");
+    else if (death->sender != EVENT_NONE)
+        row[COLUMN_DETAIL] = table_format(telling->table, "sent by process %" PRId64, death->sender);
+    return 0;
+}
+
+/* The last calls of THREAD, by their start; what is left of the room is NULL. */
+static void find_last(const struct trace *trace, uint32_t thread, const struct call *last[LAST_CALLS])
+{
+    memset(last, 0, LAST_CALLS * sizeof(*last));
+    for (size_t i = 0; i < trace->calls.items.count; i++) {
+        const struct call *call = &trace->calls.items.items[i];
+        if (call->thread != thread || !calls_is_outermost(&trace->calls, i))
+            continue;
+        for (unsigned place = 0; place < LAST_CALLS; place++) {
+            const struct call *other = last[place];
+            if (other && other->start >= call->start)
+                continue;
+            last[place] = call;
+            call = other;
+            if (!call)
+                break;
+        }
+    }
+}
+
+static int put_calls(const struct telling *telling)
+{
+    const struct trace *trace = telling->trace;
+    for (uint32_t i = 0; i < trace->threads.count; i++) {
+        const struct trace_thread_id *id = groups_key(&trace->thread_ids, i);
+        const struct call *last[LAST_CALLS];
+        if (!trace->threads.items[i].host || id->process != event_id_number(telling->death->pid))
+            continue;
+        find_last(trace, i, last);
+        for (unsigned place = LAST_CALLS; place-- > 0;) {
+            struct cell *row = last[place] ? put(telling, "Call") : NULL;
+            if (!row && last[place])
+                return -1;
+            if (!row)
+                continue;
+            row[COLUMN_WHERE] = trace_thread_cell(trace, telling->table, i);
+            row[COLUMN_NAME] = trace_text_cell(trace, telling->table, last[place]->name);
+            row[COLUMN_AT] = time_cell(telling, last[place]->start);
+            row[COLUMN_DURATION] = cell_integer(last[place]->end - last[place]->start);
+            row[COLUMN_DETAIL] = table_text(telling->table, "returned");
+        }
+    }
+    return 0;
+}
+
+static struct cell waiting_cell(const struct telling *telling, const struct trace_open_call *call)
+{
+    const struct interner *strings = &telling->trace->strings;
+    if (call->stream != EVENT_NONE)
+        return table_format(telling->table, "had not returned: waited for stream %" PRId64, call->stream);
+    if (call->waits_for == EVENT_NO_TEXT)
+        return table_text(telling->table, "had not returned");
+    return table_format(telling->table, "had not returned: waited for %s%s%s", interned(strings, call->waits_for),
+                        call->handle == EVENT_NO_TEXT ? "" : " ",
+                        call->handle == EVENT_NO_TEXT ? "" : interned(strings, call->handle));
+}
+
+static int put_open_calls(const struct telling *telling)
+{
+    for (size_t i = 0; i < telling->trace->open_calls.count; i++) {
+        const struct trace_open_call *call = &telling->trace->open_calls.items[i];
+        if (call->pid != telling->death->pid)
+            continue;
+        struct cell *row = put(telling, "Open call");
+        if (!row)
+            return -1;
+        row[COLUMN_WHERE] = thread_cell(telling, call->thread);
+        row[COLUMN_NAME] = trace_text_cell(telling->trace, telling->table, call->function);
+        row[COLUMN_AT] = time_cell(telling, call->time);
+        if (call->time != EVENT_NONE && telling->trace->end > call->time)
+            row[COLUMN_DURATION] = cell_integer(telling->trace->end - call->time);
+        row[COLUMN_DETAIL] = waiting_cell(telling, call);
+    }
+    return 0;
+}
+
+/* Whether a row of the trace, a process or a GPU of one, belongs to what died. */
+static bool is_of(const struct telling *telling, event_id row)
+{
+    const struct trace_gpu_row *gpu = trace_gpu_row(telling->trace, row);
+    return (gpu ? gpu->process : row) == event_id_number(telling->death->pid);
+}
+
+static int put_works(const struct telling *telling, const struct death *death)
+{
+    for (size_t i = 0; i < death->works.count; i++) {
+        const struct work_key *key = groups_key(&death->work_ids, i);
+        const struct work *work = &death->works.items[i];
+        if (!is_of(telling, key->row))
+            continue;
+        struct cell stream = table_format(telling->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
+        struct cell *row = work->finished ? put(telling, "Finished last") : NULL;
+        if (row) {
+            row[COLUMN_WHERE] = stream;
+            row[COLUMN_NAME] = trace_text_cell(telling->trace, telling->table, work->name);
+            row[COLUMN_AT] = time_cell(telling, work->start);
+            row[COLUMN_DURATION] = cell_integer(work->duration);
+        }
+        row = work->in_flight ? put(telling, "In flight") : NULL;
+        if (row) {
+            row[COLUMN_WHERE] = stream;
+            row[COLUMN_NAME] = trace_text_cell(telling->trace, telling->table, work->first);
+            row[COLUMN_AT] = time_cell(telling, work->launched);
+            if (work->in_flight > 1)
+                row[COLUMN_DETAIL] = table_format(telling->table, "and %" PRId64 " more", work->in_flight - 1);
+        }
+    }
+    return telling->table->no_memory ? -1 : 0;
+}
+
+static int put_memory(const struct telling *telling, const struct death *death)
+{
+    for (size_t i = 0; i < death->helds.count; i++) {
+        const struct held_key *key = groups_key(&death->held_ids, i);
+        const struct trace_gpu_row *gpu = trace_gpu_row(telling->trace, key->row);
+        if (!is_of(telling, key->row))
+            continue;
+        struct cell *row = put(telling, "Memory");
+        if (!row)
+            return -1;
+        row[COLUMN_WHERE] =
+            gpu ? table_format(telling->table, "GPU %" PRId64, gpu->device) : table_text(telling->table, "host");
+        row[COLUMN_NAME] =
+            table_text(telling->table, interned(&telling->trace->strings, (uint32_t)key->name) + strlen(MEMORY_PREFIX));
+        row[COLUMN_BYTES] = cell_integer(death->helds.items[i].bytes);
+    }
+    return 0;
+}
+
+static int finish(void *state, const struct trace *trace, struct table *table)
+{
+    for (size_t i = 0; i < trace->deaths.count; i++) {
+        struct telling telling = {trace, table, &trace->deaths.items[i]};
+        if (put_ending(&telling) < 0 || put_calls(&telling) < 0 || put_open_calls(&telling) < 0 ||
+            put_works(&telling, state) < 0 || put_memory(&telling, state) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void release(void *state)
+{
+    struct death *death = state;
+    groups_release(&death->work_ids);
+    groups_release(&death->held_ids);
+    array_release(&death->works);
+    array_release(&death->helds);
+}
+
+const struct section section_death = {
+    .columns = columns,
+    .column_count = COLUMNS_END,
+    .listing = true,
+    .headed = true,
+    .categories = EVENT_GPU_WORK | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),
+    .state_size = sizeof(struct death),
+    .event = event,
+    .finish = finish,
+    .release = release,
+};

@@ -1,0 +1,32 @@
+# Every fuzz target over its seeds and what was found before, and some seconds more: FUZZ_SECONDS each (3). `make fuzz`
+# searches longer.
+
+load ../cli/common
+
+fuzz() { # TARGET
+    [ -x "$build/fuzz/$1" ] || skip "there is no clang with libFuzzer"
+    cd "$root" # where seeds and inputs found are
+    local folder=${build#"$root"/}
+    run -0 tests/fuzz/run -b "$folder" -s "${FUZZ_SECONDS:-3}" "$1"
+    assert_output --regexp "^$1: [0-9]+ inputs in"
+}
+
+@test "cupti: records of CUPTI" { fuzz cupti; }
+@test "mappings: what a process had mapped" { fuzz mappings; }
+@test "nvtx: calls of NVTX in a program" { fuzz nvtx; }
+@test "options: command lines" { fuzz options; }
+@test "own: records of the library" { fuzz own; }
+@test "reader: trace files" { fuzz reader; }
+@test "records: what records mean together" { fuzz records; }
+@test "report: all that a report tells" { fuzz report; }
+@test "session: the launcher's note" { fuzz session; }
+@test "spool: spool files" { fuzz spool; }
+
+@test "every target is among these" {
+    local target
+    for target in "$root"/tests/fuzz/tool/*.c "$root"/tests/fuzz/injected/*.c; do
+        grep -q 'int LLVMFuzzerTestOneInput' "$target" || continue
+        target=${target##*/}
+        grep -q "^@test \"${target%.c}: " "$BATS_TEST_FILENAME"
+    done
+}

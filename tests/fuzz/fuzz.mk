@@ -1,0 +1,62 @@
+# Fuzz targets: tests/fuzz/tool/TARGET.c and tests/fuzz/injected/TARGET.c become $(B)/fuzz/TARGET, each linked with objects
+# of the tool or the library that clang built under the address and undefined sanitizers. `make FUZZ_SECONDS=600 fuzz`
+# runs each for ten minutes; tests/fuzz/run does the same for some of them.
+
+CLANG ?= $(firstword $(foreach name,clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14,$(shell command -v $(name))))
+FUZZ_SECONDS ?= 60
+F := $(B)/fuzz
+
+FUZZ_SANITIZE := address,undefined
+FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' -O1 -g -w -fno-omit-frame-pointer -pthread \
+               -fno-sanitize-recover=all
+FUZZ_INCLUDES := -I. $(INCLUDES)
+FUZZ_TOOL_HELPERS := tests/fuzz/tool/files.c tests/fuzz/tool/convert_all.c tests/tool/convert/make_spool.c
+FUZZ_TOOL := $(filter-out $(FUZZ_TOOL_HELPERS) tests/fuzz/tool/seeds.c,$(call sources,tests/fuzz/tool))
+FUZZ_INJECTED := $(call sources,tests/fuzz/injected)
+
+fuzz_objects = $(patsubst %.c,$(F)/obj/%.o,$(1))
+fuzz_targets = $(addprefix $(F)/,$(basename $(notdir $(1))))
+FUZZERS := $(call fuzz_targets,$(FUZZ_TOOL) $(FUZZ_INJECTED))
+
+$(F)/obj/%.o: %.c Makefile tests/fuzz/fuzz.mk | toolkit
+	@mkdir -p $(@D)
+	$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) $(FUZZ_INCLUDES) -MMD -MP -c -o $@ $<
+
+$(F)/obj/src/tool/decode/api_names.o: $(foreach api,runtime driver,$(GEN)/tool/decode/$(api)_cbid.inc)
+$(F)/obj/src/tool/decode/api_names.o: FUZZ_INCLUDES += -I$(GEN)
+
+FUZZ_OBJ := $(call fuzz_objects,$(BASE_SRC) $(LIB_SRC) $(TOOL_SRC) $(FUZZ_TOOL) $(FUZZ_INJECTED) $(FUZZ_TOOL_HELPERS) \
+    tests/fuzz/tool/seeds.c)
+-include $(FUZZ_OBJ:.o=.d)
+.PRECIOUS: $(FUZZ_OBJ)
+
+$(F)/tool.a: $(filter-out %/cli/main.o,$(call fuzz_objects,$(TOOL_SRC) $(BASE_SRC) $(FUZZ_TOOL_HELPERS)))
+$(F)/injected.a: $(call fuzz_objects,$(LIB_SRC) $(BASE_SRC))
+$(F)/tool.a $(F)/injected.a:
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $(filter %.o,$^)
+
+$(call fuzz_targets,$(FUZZ_TOOL)): $(F)/%: $(F)/obj/tests/fuzz/tool/%.o $(F)/tool.a
+	$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
+
+$(call fuzz_targets,$(FUZZ_INJECTED)): $(F)/%: $(F)/obj/tests/fuzz/injected/%.o $(F)/injected.a
+	$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ -ldl
+
+# Seeds that are spools are made by a program, so that they follow the format.
+$(F)/make-seeds: $(F)/obj/tests/fuzz/tool/seeds.o $(F)/tool.a
+	$(CLANG) -fsanitize=$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
+
+$(F)/seeds: $(F)/make-seeds
+	@rm -rf $@
+	@mkdir -p $@
+	$< $@
+
+# Nothing where there is no clang, which a test then says.
+fuzzers: $(if $(CLANG),$(FUZZERS) $(F)/seeds)
+
+fuzz: setup ## looks for inputs that break the readers, for a minute each; FUZZ_SECONDS=N for longer
+	@+$(SUBMAKE) fuzzers
+	@tests/fuzz/run -b $(B) -s $(FUZZ_SECONDS)
+
+.PHONY: fuzzers fuzz

@@ -1,0 +1,52 @@
+/*
+ * The reader of trace files: the input is one, plain or gzip.
+ */
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tool/files.h"
+
+#include "base/map.h"
+#include "tool/report/event.h"
+#include "tool/report/reader.h"
+
+struct seen {
+    const struct interner *strings;
+};
+
+static void touch_text(const struct seen *seen, uint32_t text)
+{
+    FUZZ_HOLDS(text == EVENT_NO_TEXT || text < seen->strings->count);
+    if (text != EVENT_NO_TEXT)
+        fuzz_touch(interned(seen->strings, text), strlen(interned(seen->strings, text)));
+}
+
+static int see_event(void *context, struct trace_event *event)
+{
+    const struct seen *seen = context;
+    const uint32_t texts[] = {event->name,         event->mangled_name, event->domain, event->memory_kind, event->fault,
+                              event->held_by_kind, event->function,     event->ending, event->label};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        touch_text(seen, texts[i]);
+    FUZZ_HOLDS(event->phase != 'X' || (event->name != EVENT_NO_TEXT && event->duration >= 0));
+    FUZZ_HOLDS(event->start == EVENT_NONE || event->start - INT64_MAX / 2 <= 0);
+    if (event_id_is_text(event->process))
+        touch_text(seen, (uint32_t)event_id_value(event->process));
+    return 0;
+}
+
+static int see_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    (void)context;
+    fuzz_touch(key, strlen(key));
+    FUZZ_HOLDS(value != NULL);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct interner strings = {0};
+    struct seen seen = {.strings = &strings};
+    const struct reader_sink sink = {.context = &seen, .event = see_event, .metadata = see_metadata};
+    reader_read(fuzz_file("trace.json", data, size), &strings, &sink);
+    interner_release(&strings);
+    return 0;
+}

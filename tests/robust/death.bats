@@ -1,0 +1,391 @@
+# The trace survives: every way to end, each by name. What the program had done by then is what its file "done" says
+# (tests/robust/programs/dying.c), and what the trace holds is compared with it.
+
+load robust
+
+# A number of "done": launches 0, allocations 1, NVTX ranges 2.
+done_of() { # INDEX
+    od -An -tu8 -j $(($1 * 8)) -N 8 done | tr -d ' '
+}
+
+number() { # JQ-FILTER [TRACE]
+    jq "$1" "${2:-trace.json}"
+}
+
+launches() {
+    number '[.traceEvents[] | select(.ph == "X" and .cat == "cuda_driver" and .name == "cuLaunchKernel")] | length'
+}
+
+kernels() {
+    number '[.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_in_flight") | select(.name | startswith("dying_"))] | length'
+}
+
+# Kernels without a name whose launch had returned: its call is in the trace.
+unnamed_returned() {
+    number '([.traceEvents[] | select(.ph == "X" and .name == "cuLaunchKernel") | {key: "\(.args.correlation)", value: 1}]
+             | from_entries) as $returned
+            | [.traceEvents[] | select((.name // "") | startswith("unnamed kernel"))
+               | select($returned["\(.args.correlation)"])] | length'
+}
+
+# The trace is valid and holds all that had returned, every kernel by its name. Where a kill may come within a call
+# (MORE is 1), that call may be recorded and not yet counted, and a kernel in its first launch may lack its name: the
+# name is read when the launch returns.
+whole() { # [MORE]
+    local more=${1:-0} counted
+    "$check_trace" trace.json
+    counted=$(done_of 0)
+    [ "$counted" -gt 0 ]
+    between "$counted" "$(launches)" "$more"
+    between "$counted" "$(($(kernels) + $(number .gputrace.losses.unnamed)))" "$more"
+    between "$(done_of 1)" "$(number '[.traceEvents[] | select(.name == "Allocate Device")] | length')" "$more"
+    between "$(done_of 2)" "$(number '[.traceEvents[] | select(.cat == "user_annotation")] | length')" 1
+    assert_equal "$(unnamed_returned)" 0
+    between 0 "$(number .gputrace.losses.unnamed)" "$more"
+}
+
+between() { # LEAST VALUE MORE
+    [ "$2" -ge "$1" ] && [ "$2" -le $(($1 + $3)) ] || fail "$2 in the trace, $1 by the program (+$3)"
+}
+
+# The program ends so without gputrace, and likewise with it; then the trace is whole.
+dies() { # HOW STATUS
+    need_plain
+    ulimit -c 0
+    run -"$2" "$programs/dying" "$1"
+    rm -f done
+    run -"$2" "$gputrace" run "$programs/dying" "$1"
+    whole 0
+    state=$(jq -r '.gputrace.processes[0].state' trace.json)
+}
+
+# The signal as the dying thread told it.
+told_signal() { # NUMBER
+    assert_equal "$(number '.gputrace.processes[0].death.signal')" "$1"
+}
+
+@test "exit: all is there, and times too" {
+    dies exit 3
+    assert_equal "$state" finished
+    assert_equal "$(count kernel)" 100
+}
+
+@test "_exit: no handler runs, and nothing is lost" {
+    dies _exit 4
+    assert_equal "$state" 'ended without its exit handlers'
+}
+
+@test "quick_exit: as exit" {
+    dies quick_exit 5
+    assert_equal "$state" finished
+    assert_equal "$(count kernel)" 100
+}
+
+@test "abort" {
+    dies abort 134
+    told_signal 6
+}
+
+@test "a segmentation fault: its address and thread are told" {
+    dies segv 139
+    told_signal 11
+    assert_equal "$(number '.gputrace.processes[0].death.address')" '"0x10"'
+    assert_equal "$(number '.gputrace.processes[0] | .death.thread == .pid')" true
+}
+
+@test "a segmentation fault on another thread" {
+    dies segv-thread 139
+    told_signal 11
+    assert_equal "$(number '.gputrace.processes[0] | .death.thread != .pid')" true
+}
+
+@test "a bus error" {
+    dies bus 135
+    told_signal 7
+}
+
+@test "a floating point exception" {
+    dies fpe 136
+    told_signal 8
+}
+
+@test "an illegal instruction" {
+    dies ill 132
+    told_signal 4
+}
+
+@test "a system call that is not allowed" {
+    dies sys 159
+    told_signal 31
+}
+
+@test "a stack that overflows: no handler can run, and nothing is lost" {
+    dies stack 139
+}
+
+@test "SIGKILL" {
+    dies kill 137
+    assert_equal "$(number '.gputrace.processes[0].death')" null
+}
+
+@test "SIGTERM that nobody handles" {
+    dies term 143
+}
+
+@test "a handler of the program's own is called as without gputrace" {
+    dies handler 7
+    assert_line 'its own handler: address at 1'
+}
+
+@test "a handler that passes the signal on to whoever had it before" {
+    dies chained 139
+    assert_output --partial 'passed on'
+    told_signal 11
+}
+
+@test "exec of a program without CUDA" {
+    dies exec 6
+}
+
+@test "exec of a program with CUDA: both images are in the trace" {
+    need_plain
+    run -4 "$gputrace" run "$programs/dying" exec-cuda
+    whole 0
+    assert_equal "$(number '[.gputrace.processes[].state]' | jq -c .)" \
+        '["became another program","ended without its exit handlers"]'
+}
+
+@test "the device is reset" {
+    dies reset 4
+}
+
+@test "the context is destroyed" {
+    dies context 4
+}
+
+@test "CUPTI is finalized by another tool" {
+    need_plain
+    run -4 "$gputrace" run "$programs/dying" finalize
+    whole 0
+}
+
+@test "kernels of modules have their names too" {
+    dies module-_exit 4
+    dies module-segv 139
+}
+
+@test "the core dump is the program's: signal and place are the fault's" {
+    need_plain
+    command -v gdb >/dev/null || skip "needs gdb"
+    [ "$(cat /proc/sys/kernel/core_pattern)" = core ] || skip "core files do not lie in the working directory"
+    ulimit -c unlimited
+    run "$gputrace" run "$programs/dying" segv
+    [ -e core ] || [ -n "$(ls core.* 2>/dev/null)" ]
+    run gdb -batch -ex 'p $_siginfo.si_addr' -ex 'p $_siginfo.si_code' -ex bt "$programs/dying" core*
+    assert_output --partial 'by_fault'
+    refute_output --partial 'die ('
+}
+
+# --- at any moment ---
+
+# Kills the program WAY after so many milliseconds of its work.
+killed_at_random() { # WAY
+    export TMPDIR=$BATS_TEST_TMPDIR/tmp
+    rm -rf done "$TMPDIR"
+    mkdir -p "$TMPDIR"
+    beside timeout "$limit" "$gputrace" run -q "$programs/dying" "$1" 0
+    works() { [ -s done ] && [ "$(done_of 0)" -gt 0 ]; }
+    local tries=2000
+    until works; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || fail "the program does not begin"
+        sleep 0.002
+    done
+    sleep 0.$(printf '%03d' $((RANDOM % 60)))
+    local spool
+    spool=$(ls "$TMPDIR"/gputrace-*/*.spool)
+    spool=${spool##*/}
+    kill -KILL "${spool%%-*}"
+    ended_with 137
+    # One call may have been recorded and not yet counted.
+    whole 1
+}
+
+@test "SIGKILL at 20 random moments: every call that had returned, every kernel whose launch had returned by its name" {
+    need_plain
+    for _ in $(seq 20); do
+        killed_at_random never
+    done
+}
+
+@test "SIGKILL at random moments, kernels of modules" {
+    need_plain
+    for _ in $(seq 5); do
+        killed_at_random module-never
+    done
+}
+
+# --- what the trace tells of it ---
+
+@test "a call that waits for ever is told, with the stream and what runs there" {
+    need_simulated
+    need_plain
+    beside env SIMGPU_HANG_KERNEL=7 timeout "$limit" "$gputrace" run -q "$programs/dying" wait 9
+    waiting() { [ -s done ] && [ "$(done_of 0)" -eq 9 ]; }
+    eventually waiting
+    sleep 0.5
+    local spool
+    spool=$(ls "$TMPDIR"/gputrace-*/*.spool)
+    spool=${spool##*/}
+    kill -KILL "${spool%%-*}"
+    ended_with 137
+    jq -e '.gputrace.processes[0].open_calls | length == 1 and .[0].function == "cuStreamSynchronize" and .[0].waits_for == "stream"' trace.json
+    "$gputrace" report -r death trace.json >report
+    grep -E "^  End +signal 9 \(Killed\)" report
+    grep -E "^  Open call +thread .* cuStreamSynchronize .* had not returned: waited for stream [0-9]+" report
+    grep -E "^  In flight +GPU 0 stream [0-9]+ +dying_0.* and 2 more" report
+    grep -E "^  Finished last +GPU 0 stream [0-9]+ +dying_0" report
+    assert_equal "$(grep -c '^  Call ' report)" 5
+}
+
+@test "the report tells what a thread did last and what memory was held" {
+    need_plain
+    run -139 "$gputrace" run "$programs/dying" segv
+    run -0 "$gputrace" report -r death --format=json trace.json
+    echo "$output" >report.json
+    jq -e '[.. | objects | select(.what? == "Memory")] | .[0].name == "Device" and .[0].held_bytes == 10240' report.json
+    jq -e '[.. | objects | select(.what? == "Call")] | .[-1].name == "cuMemAlloc"' report.json
+    jq -e '[.. | objects | select(.what? == "Signal")] | .[0].detail == "at address 0x10"' report.json
+}
+
+@test "a program that exits: the report's section is empty" {
+    run -3 "$gputrace" run "$programs/dying" exit
+    run -0 "$gputrace" report -r death trace.json
+    assert_line --partial 'none in this trace'
+}
+
+# --- the launcher ---
+
+@test "the launcher is killed: the program goes on, recover makes the trace of what is there and then of all" {
+    need_plain
+    beside "$gputrace" run -q -o later.json "$programs/dying" never 0
+    works() { [ -s done ] && [ "$(done_of 0)" -gt 0 ]; }
+    eventually works
+    local spool pid
+    spool=$(ls "$TMPDIR"/gputrace-*/*.spool)
+    pid=${spool##*/} pid=${pid%%-*}
+    kill -KILL "$launcher"
+    wait "$launcher" || true
+    launcher=$pid
+    local before
+    before=$(done_of 0)
+    further() { [ "$(done_of 0)" -gt "$before" ]; }
+    eventually further
+    run -0 "$gputrace" recover
+    assert_line --regexp "^${spool%/*}  .*  still written  .*/dying never 0$"
+    before=$(done_of 0)
+    run -0 "$gputrace" recover -o trace.json "${spool%/*}"
+    assert_line --partial "1 process still writes into"
+    assert_equal "$(jq -r '.gputrace.processes[0].state' trace.json)" 'still runs'
+    [ "$(launches)" -ge "$before" ]
+    [ -e "$spool" ]
+    kill -KILL "$pid"
+    launcher=
+    dead() { ! kill -0 "$pid" 2>/dev/null || [ "$(state_of "$pid")" = Z ]; }
+    eventually dead
+    run -0 "$gputrace" run true
+    assert_line --partial "an earlier run left '${spool%/*}': 'gputrace recover"
+    run "$gputrace" doctor
+    assert_line --partial "'gputrace recover ${spool%/*}' makes the trace of it"
+    run -0 "$gputrace" recover "${spool%/*}"
+    [ ! -e "${spool%/*}" ]
+    mv later.json trace.json
+    whole 1
+    run -0 "$gputrace" recover
+    assert_output --partial 'nothing of an earlier run'
+}
+
+@test "recover: --keep keeps, what is no spool is refused, what others can write to is not believed" {
+    run -3 "$gputrace" run --spool-dir=. --keep-spool -o first.json "$programs/dying" exit
+    run -0 "$gputrace" recover --keep -o second.json gputrace-*
+    assert_equal "$(count cuda_driver second.json)" "$(count cuda_driver first.json)"
+    [ -d gputrace-* ]
+    chmod go+w gputrace-*
+    run -1 "$gputrace" recover gputrace-*
+    assert_line --partial "say where the trace is to go, with -o FILE"
+    chmod go-w gputrace-*
+    mkdir empty
+    run -1 "$gputrace" recover empty
+    assert_output --partial 'holds nothing that gputrace recorded'
+    run -1 "$gputrace" recover nowhere
+    assert_output --partial "cannot open 'nowhere': No such file or directory"
+    run -2 "$gputrace" recover -o file
+    run -2 "$gputrace" recover one two
+}
+
+# --- a trace that cannot be written ---
+
+# 125, nothing half made stays, the spool does, and what is said makes the trace.
+keeps_the_spool() { # SAID
+    assert_line --partial "$1"
+    assert_line --regexp "what was recorded stays in '.*': 'gputrace recover .* -o FILE' makes the trace of it"
+    [ -z "$(ls -A "${2:-.}"/*.tmp 2>/dev/null)" ]
+    "$gputrace" recover -o saved.json "$TMPDIR"/gputrace-*
+    [ "$(count cuda_driver saved.json)" -gt 100 ]
+    assert_equal "$(ls "$TMPDIR")" ''
+}
+
+@test "the disk is full when the trace is written" {
+    need_plain
+    mkdir -p small
+    mount -t tmpfs -o size=64k none small 2>/dev/null || skip "needs a file system of its own"
+    script app "'$programs/dying' quick_exit 1000; exit 0"
+    run -125 "$gputrace" run -o small/trace.json ./app
+    local left
+    left=$(ls -A small)
+    umount small
+    assert_equal "$left" ''
+    rm -rf "$TMPDIR"/gputrace-*
+}
+
+@test "the directory of the trace is gone" {
+    mkdir gone
+    script app "'$programs/dying' exit; rm -r gone"
+    run -125 "$gputrace" run -o gone/trace.json ./app
+    keeps_the_spool "No such file or directory"
+}
+
+@test "the trace is longer than a file may be" {
+    script app "'$programs/dying' exit; exit 0"
+    (ulimit -f 8 && exec "$gputrace" run --spool-dir="$TMPDIR" -o trace.json ./app) >said 2>&1 && status=0 || status=$?
+    output=$(cat said)
+    lines=()
+    mapfile -t lines <said
+    # The limit holds for the spool too: then there is little to write.
+    [ "$status" -eq 125 ] || [ "$status" -eq 0 ]
+    [ -z "$(ls ./*.tmp 2>/dev/null)" ]
+}
+
+@test "the program's own status goes before ours" {
+    mkdir gone
+    script app "'$programs/dying' exit; rm -r gone; exit 6"
+    run -6 "$gputrace" run -o gone/trace.json ./app
+    keeps_the_spool "No such file or directory"
+}
+
+@test "an interrupt while the trace is written: nothing half made stays, the spool does" {
+    need_plain
+    script app "'$programs/dying' exit 100000; exit 0"
+    beside "$gputrace" run -q ./app 2>said
+    writing() { ls ./trace.json.*.tmp >/dev/null 2>&1; }
+    eventually writing
+    kill -INT "$launcher"
+    ended_with 130
+    output=$(cat said)
+    mapfile -t lines <said
+    ! writing
+    [ ! -e trace.json ]
+    grep -E "interrupted: what was recorded stays in '.*': 'gputrace recover .* -o FILE'" said
+    "$gputrace" recover -q -o saved.json "$TMPDIR"/gputrace-*
+    [ "$(grep -c cuLaunchKernel saved.json)" -ge 100000 ]
+}

@@ -1,0 +1,218 @@
+# A tree of processes in one trace: each process that recorded has rows of its own, named; ids do not collide, clocks
+# agree, nothing hangs.
+
+load robust
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+traced() { # COMMAND...
+    timeout "$limit" "$gputrace" run "$@" 2>said
+}
+
+# Pids of processes that have ranges.
+workers() { jq '[.traceEvents[] | select(.cat == "user_annotation") | .pid] | unique | length' trace.json; }
+# Processes with rows of a GPU.
+gpu_users() { jq '[.gputrace.processes[] | select(.gpu_pids != {})] | length' trace.json; }
+
+# Ids are those of one thing each, and every row has a name.
+sound() {
+    "$check_trace" --strict trace.json
+    jq -e '[.traceEvents[] | select(.cat == "cuda_driver") | .args.correlation] | length == (unique | length)' \
+        trace.json >/dev/null || fail "correlation ids collide"
+    jq -e '[.traceEvents[] | select(.ph == "s") | .id] | length == (unique | length)' trace.json >/dev/null ||
+        fail "ids of arrows collide"
+    jq -e '[.gputrace.processes[].gpu_pids[]] | length == (unique | length)' trace.json >/dev/null ||
+        fail "two processes share the rows of a GPU"
+    assert_equal "$(ledger trace.json)" ''
+}
+
+@test "fork: CUDA first used in the children, NVTX before in the parent" {
+    need_plain
+    traced "$programs/tree" fork
+    sound
+    assert_equal "$(workers)" 4
+    assert_equal "$(gpu_users)" 3
+}
+
+@test "fork: nothing in the parent" {
+    need_plain
+    traced "$programs/tree" child-first
+    sound
+    assert_equal "$(workers)" 3
+    assert_equal "$(jq '.gputrace.processes | length' trace.json)" 3
+}
+
+@test "forked workers that never touch CUDA leave nothing" {
+    need_plain
+    traced "$programs/tree" idle
+    sound
+    assert_equal "$(jq '.gputrace.processes | length' trace.json)" 1
+}
+
+@test "vfork and exec" {
+    need_plain
+    traced "$programs/tree" vfork "$programs/plain" 0
+    sound
+    assert_equal "$(workers)" 2
+    assert_equal "$(gpu_users)" 2
+}
+
+@test "posix_spawn" {
+    need_plain
+    traced "$programs/tree" spawn "$programs/plain" 0
+    sound
+    assert_equal "$(workers)" 2
+}
+
+@test "a chain of exec: one process, one group of rows, the GPU's of each image" {
+    need_plain
+    traced "$programs/tree" exec "$programs/tree" exec "$programs/plain" 0
+    sound
+    assert_equal "$(jq '.gputrace.processes | length' trace.json)" 3
+    assert_equal "$(workers)" 1
+}
+
+@test "a daemon outlives the program: told by default" {
+    need_plain
+    traced "$programs/tree" daemon
+    grep -q "still run" said
+}
+
+@test "--wait=all: for a daemon too; all it did is in the trace" {
+    need_plain
+    traced --wait=all "$programs/tree" daemon
+    sound
+    assert_equal "$(workers)" 2
+    assert_equal "$(gpu_users)" 1
+    ! grep -q "still run" said
+}
+
+@test "--wait=all ends when it is asked to" {
+    need_plain
+    script app "'$programs/nvtx_only' 0 60000 >/dev/null 2>&1 &" 'echo $! >pid' \
+        'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'touch ready' 'exit 3'
+    beside "$gputrace" run --wait=all -v ./app 2>said
+    eventually grep -q 'waiting for 1 more process' said
+    kill -TERM "$launcher"
+    ended_with 3
+    kill "$(cat pid)"
+    jq -e .traceEvents trace.json
+}
+
+@test "--children=no: the first process alone" {
+    need_plain
+    traced --children=no "$programs/tree" fork
+    sound
+    assert_equal "$(workers)" 1
+    assert_equal "$(jq '.gputrace.processes | length' trace.json)" 1
+    traced --children=no "$programs/tree" spawn "$programs/plain" 0
+    assert_equal "$(workers)" 1
+    # An exec is no child.
+    traced --children=no "$programs/bare_exec" "$programs/plain" 0
+    traced --children=no sh -c "exec '$programs/plain' 0"
+    assert_equal "$(workers)" 1
+    run -125 "$gputrace" run --children=some true
+    run -125 "$gputrace" run --wait=never true
+}
+
+@test "200 short processes" {
+    need_plain
+    traced "$programs/tree" many 200
+    sound
+    assert_equal "$(workers)" 200
+    assert_equal "$(jq '.gputrace.processes | length' trace.json)" 200
+}
+
+@test "processes of a job are named by rank, command and pid" {
+    need_plain
+    script app "RANK=0 LOCAL_RANK=0 WORLD_SIZE=4 '$programs/plain' 0 &" "RANK=1 LOCAL_RANK=1 WORLD_SIZE=4 '$programs/plain' 0 &" \
+        "OMPI_COMM_WORLD_RANK=2 '$programs/plain' 0 &" "SLURM_PROCID=3 SLURM_LOCALID=1 '$programs/plain' 0 &" \
+        "RANK=none '$programs/plain' 0 &" wait
+    traced ./app
+    sound
+    for rank in 0 1 2 3; do
+        jq -e --arg name "rank $rank: plain 0" '[.traceEvents[] | select(.name == "process_name" and .args.name == $name)] | length == 1' trace.json
+        jq -e --argjson rank $rank '.gputrace.processes[] | select(.rank == $rank) | .pid as $pid | .gpu_pids[]' trace.json
+        # The rows of its GPU name rank and pid.
+        jq -e --argjson rank $rank '(.gputrace.processes[] | select(.rank == $rank)) as $process
+            | [.traceEvents[] | select(.name == "process_name" and .pid == $process.gpu_pids["0"]) | .args.name]
+            == ["rank \($rank): plain (\($process.pid)) GPU 0"]' trace.json
+    done
+    jq -e '[.gputrace.processes[] | select(.rank == null)] | length == 1' trace.json
+    jq -e '.gputrace.processes[] | select(.rank == 3) | .local_rank == 1' trace.json
+}
+
+@test "Python's multiprocessing: fork and spawn" {
+    need_plain
+    command -v python3 >/dev/null || skip "needs python3"
+    cat >work.py <<'P'
+import ctypes, multiprocessing, sys
+
+def work(number):
+    library = ctypes.CDLL(sys.argv[2] if len(sys.argv) > 2 else library_path)
+    library.unloaded_work.restype = ctypes.c_uint
+    return library.unloaded_work(number)
+
+def start(path):
+    global library_path
+    library_path = path
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(3, start, (sys.argv[2],)) as pool:
+        print(sorted(set(pool.map(work, [2] * 12, 1))))
+        pool.close()
+        pool.join()
+P
+    for way in fork spawn; do
+        python3 work.py $way "$programs/unloaded_library.so" >plain
+        traced python3 work.py $way "$programs/unloaded_library.so" >got
+        cmp plain got
+        sound
+        assert_equal "$(count gpu_memcpy)" 48
+        jq -e '.gputrace.processes | length >= 1 and length <= 3' trace.json
+    done
+}
+
+@test "a pid that is used again has rows of its own" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
+    # Two namespaces: the number of the program is 2 in both, or 1.
+    script app "unshare --pid --fork --mount-proc '$programs/plain' 0" "unshare --pid --fork --mount-proc '$programs/plain' 0"
+    traced ./app
+    "$check_trace" --strict trace.json
+    assert_equal "$(workers)" 2
+    jq -e '[.gputrace.processes[] | .system_pid // .pid] | unique | length == 1' trace.json
+    jq -e '[.gputrace.processes[] | .pid] | unique | length == 2' trace.json
+}
+
+monotonic() { python3 -c 'import time; print(time.monotonic_ns())'; }
+
+# Distances between ticks, in whole seconds, one line: a machine that is busy is late by less.
+distances() {
+    jq -r '[.traceEvents[] | select(.ph == "X" and (.name // "" | startswith("tick"))) | {n: (.name[5:] | tonumber), ts}]
+        | sort_by(.n) | [range(1; length) as $i | (.[$i].ts - .[$i - 1].ts) / 1000000 | round] | unique | map(tostring) | join(" ")' trace.json
+}
+
+@test "the host's clock is stepped during the run: distances in the trace stay right" {
+    need_plain
+    command -v python3 >/dev/null || skip "needs python3"
+    for step in 3600 -3600 2 -2; do
+        STEP_FROM=$(monotonic) STEP_AFTER_MS=1500 STEP_S=$step \
+            traced env LD_PRELOAD="$programs/stepped_clock_library.so" "$programs/steady" 60 50
+        jq -e '[.traceEvents[] | select(.name // "" | startswith("tick"))] | length == 60' trace.json >/dev/null
+        assert_equal "$step: $(distances)" "$step: 0"
+        jq -e '([.traceEvents[] | select(.ph == "X" and .cat != null) | .ts + .dur] | max) - ([.traceEvents[] | select(.ph == "X" and .cat != null) | .ts] | min) < 8e6' trace.json >/dev/null ||
+            fail "the trace is longer than the run"
+    done
+}
+
+@test "a process that began after the step is on the axis of those before" {
+    need_plain
+    command -v python3 >/dev/null || skip "needs python3"
+    script app "'$programs/steady' 4 50" 'sleep 0.7' "'$programs/steady' 4 50"
+    STEP_FROM=$(monotonic) STEP_AFTER_MS=800 STEP_S=-1000 \
+        traced env LD_PRELOAD="$programs/stepped_clock_library.so" ./app
+    jq -e '[.traceEvents[] | select(.name == "tick 0") | .ts] | sort | .[1] - .[0] > 5e5 and .[1] - .[0] < 8e6' trace.json
+}

@@ -1,0 +1,275 @@
+# gputrace run does not harm: programs that live in unusual ways write the same, end in the same way and leave the same
+# files with it and without it. Where there is no GPU they run on the simulated one.
+
+load robust
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+recorded() { # CATEGORY LEAST
+    [ "$(count "$1" traced.json)" -ge "$2" ] || fail "$(count "$1" traced.json) of $1: $(cat said)"
+}
+
+@test "a plain program: output, input, exit status" {
+    need_plain
+    INPUT=$'some\nlines' unharmed -- "$programs/plain" 42 read
+    recorded gpu_memcpy 40
+    recorded user_annotation 23
+    assert_equal "$(ledger traced.json)" ''
+}
+
+@test "threads with the smallest stacks there are" {
+    need_plain
+    unharmed -- "$programs/small_stacks"
+    recorded user_annotation 16080
+    recorded gpu_memcpy 160
+}
+
+@test "SIGPROF and SIGALRM at a fast pace; reads are interrupted as often as without" {
+    need_plain
+    unharmed -- "$programs/timers"
+    recorded user_annotation 20200
+}
+
+@test "a sandbox that refuses what it does not know, from the start" {
+    need_plain
+    unharmed -- "$programs/seccomp" refuse
+}
+
+@test "a sandbox that refuses what it does not know, later" {
+    need_plain
+    unharmed -- "$programs/seccomp" later
+    recorded gpu_memcpy 1
+}
+
+@test "a sandbox that kills for what no CUDA program needs" {
+    need_plain
+    unharmed -- "$programs/seccomp" kill
+    recorded gpu_memcpy 100
+    recorded user_annotation 30000
+}
+
+@test "LD_BIND_NOW" {
+    need_plain
+    LD_BIND_NOW=1 unharmed -- "$programs/plain" 3
+    recorded gpu_memcpy 40
+}
+
+@test "a static executable: nothing is recorded, and that is said" {
+    need_plain
+    unharmed -- "$programs/nvtx_static" 5
+    said "'$programs/nvtx_static' is statically linked: nothing can be loaded into it, and nothing was recorded"
+    jq -e '[.traceEvents[] | select(.ph != "M")] == []' traced.json
+}
+
+@test "a set-user-ID program is refused, and that is said" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to make one"
+    command -v setpriv >/dev/null || skip "needs setpriv"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" 2>/dev/null || true
+    place=$(mktemp -d /tmp/gputrace-setuid.XXXXXX)
+    chmod 777 "$place"
+    cp "$programs/nvtx_only" "$place/risen"
+    cp "$gputrace" "$build/libgputrace.so" "$place"
+    chown 1 "$place/risen"
+    chmod 4755 "$place/risen"
+    mkdir -m 777 "$place/tmp"
+    cd "$place"
+    TMPDIR=$place/tmp run setpriv --reuid=65534 --regid=65534 --clear-groups ./gputrace run --keep-spool ./risen 6
+    spools=$(find "$place/tmp" -name '*.spool' | wc -l)
+    mounted=$(findmnt -no OPTIONS --target "$place" | grep -c nosuid || true)
+    cd /
+    rm -rf "$place"
+    [ "$mounted" -eq 0 ] || skip "the file system of /tmp knows no set-user-ID"
+    assert_equal "$status" 6
+    assert_line done
+    assert_line --partial "runs with more rights than you have (set-user-ID), and is not recorded"
+    assert_equal "$spools" 0
+}
+
+@test "all descriptors closed at the start" {
+    need_plain
+    unharmed -- "$programs/close_all" first
+    recorded user_annotation 100000
+}
+
+@test "all descriptors closed again and again while much is recorded" {
+    need_plain
+    unharmed -- "$programs/close_all" later
+    recorded user_annotation 100000
+    assert_equal "$(ledger traced.json)" ''
+}
+
+@test "standard descriptors closed too, and taken for files of the program's" {
+    need_plain
+    unharmed -- "$programs/close_all" all
+    unharmed -v -- "$programs/close_all" all
+}
+
+@test "RLIMIT_AS, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CORE, RLIMIT_STACK: set before anything is recorded" {
+    need_plain
+    unharmed -- "$programs/limits" as 300000000 first
+    unharmed -- "$programs/limits" nofile 16 first
+    recorded user_annotation 50000
+    unharmed -- "$programs/limits" nofile 3 first
+    unharmed -- "$programs/limits" fsize 3000000 first
+    unharmed -- "$programs/limits" fsize 0 first
+    unharmed -- "$programs/limits" core 0 first
+    recorded user_annotation 50000
+    unharmed -- "$programs/limits" stack 65536 first
+    recorded user_annotation 50000
+}
+
+@test "the same limits, set while it is recorded" {
+    need_plain
+    unharmed -- "$programs/limits" as 200000000 later
+    unharmed -- "$programs/limits" nofile 3 later
+    recorded user_annotation 50000
+    unharmed -- "$programs/limits" fsize 3000000 later
+    unharmed -- "$programs/limits" core 0 later
+    unharmed -- "$programs/limits" stack 65536 later
+    unharmed -- "$programs/limits" nproc 0 later
+}
+
+@test "limits of the shell around everything" {
+    need_plain
+    (ulimit -n 24 && unharmed -- "$programs/plain" 4)
+    (ulimit -s 256 && unharmed -- "$programs/plain" 4)
+    (ulimit -c 0 && unharmed -- "$programs/plain" 4)
+}
+
+@test "forks in several threads at once" {
+    need_plain
+    unharmed -- "$programs/fork_threads"
+    "$check_trace" --strict traced.json
+    # Each second child has used NVTX: one process more for each in the trace.
+    assert_equal "$(jq '.gputrace.processes | length' traced.json)" 21
+}
+
+@test "a library with NVTX and CUDA, loaded and unloaded again and again" {
+    need_plain
+    unharmed -- "$programs/unload" "$programs/unloaded_library.so"
+    recorded user_annotation 200
+}
+
+@test "a program that profiles itself, and comes second" {
+    need_plain
+    apart plain "$programs/profiler" later
+    apart traced "$gputrace" run -o "$PWD/traced.json" "$programs/profiler" later
+    cmp plain.out traced.out
+    cmp plain.status traced.status
+    recorded gpu_memcpy 60
+}
+
+@test "a program that profiles itself, and comes first: said, and it hears what it would" {
+    need_plain
+    unharmed -- "$programs/profiler" first
+    said 'CUDA is not recorded: '
+    recorded user_annotation 30
+}
+
+@test "another directory, before and after" {
+    need_plain
+    unharmed -- "$programs/elsewhere" chdir first
+    recorded user_annotation 50000
+    unharmed -- "$programs/elsewhere" chdir later
+    recorded user_annotation 50000
+}
+
+@test "another root, before and after" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    unharmed -- "$programs/elsewhere" chroot first
+    rm -rf plain traced
+    unharmed -- "$programs/elsewhere" chroot later
+    recorded user_annotation 50000
+}
+
+@test "another user, before and after" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    unharmed -- "$programs/elsewhere" uid first
+    unharmed -- "$programs/elsewhere" uid later
+    recorded user_annotation 50000
+}
+
+@test "an environment that is cleared: in the process itself, and before exec" {
+    need_plain
+    unharmed -- "$programs/elsewhere" environment later
+    recorded user_annotation 50000
+    unharmed -- "$programs/bare_exec" "$programs/plain" 7
+    jq -e '.gputrace.processes == []' traced.json
+}
+
+@test "all signals blocked: they stay so, and none is swallowed" {
+    need_plain
+    unharmed -- "$programs/blocked"
+    recorded user_annotation 10000
+}
+
+@test "a program that stops itself and is continued" {
+    need_plain
+    unharmed -- "$programs/stopped"
+    recorded gpu_memcpy 40
+}
+
+@test "threads that are cancelled: no point of cancellation where there was none" {
+    need_plain
+    unharmed -- "$programs/cancelled"
+    recorded user_annotation 1000
+}
+
+@test "a program that takes all keys for data of threads" {
+    need_plain
+    unharmed -- "$programs/all_keys"
+    recorded user_annotation 2000
+}
+
+@test "job control of a terminal: stopped and continued from the keyboard" {
+    need_plain
+    command -v python3 >/dev/null || skip "needs python3"
+    script app 'echo ready' 'read -r line' 'echo "got $line"' "'$programs/plain' 3"
+    cat >terminal.py <<'P'
+import os, pty, re, signal, sys, time, tty
+def session(command):
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvp("bash", ["bash", "--norc", "-i"])
+    seen = b""
+    def until(text):
+        nonlocal seen
+        end = time.time() + 20
+        while text not in seen and time.time() < end:
+            seen += os.read(fd, 4096)
+        assert text in seen, (text, seen)
+        seen = seen[seen.index(text) + len(text):]
+    os.write(fd, b"PS1=; bind 'set enable-bracketed-paste off' 2>/dev/null; set -m; stty -echo; echo be''gin\n"); until(b"begin")
+    os.write(fd, command.encode() + b"\n"); until(b"ready")
+    time.sleep(0.2); os.write(fd, b"\x1a"); until(b"Stopped")
+    os.write(fd, b"fg\n"); time.sleep(0.3)
+    os.write(fd, b"a line\n"); until(b"got a line")
+    os.write(fd, b"echo sta''tus $?\n"); until(b"status "); until(b"\n")
+    os.write(fd, b"exit\n")
+    os.waitpid(pid, 0)
+session(sys.argv[1])
+P
+    run -0 timeout 60 python3 terminal.py "./app"
+    run -0 timeout 60 python3 terminal.py "'$gputrace' run ./app"
+    [ "$(count gpu_memcpy)" -ge 40 ]
+}
+
+@test "arguments and environment as large as the system allows" {
+    need_plain
+    local word one
+    word=$(printf 'x%.0s' {1..120000})
+    # As many as go without gputrace, whose own variables then do not fit any more: it runs all the same.
+    words=()
+    while /bin/true "${words[@]}" "$word" 2>/dev/null; do words+=("$word"); done
+    [ ${#words[@]} -gt 5 ] || skip "no limit was found"
+    one=$word
+    while [ -n "$one" ] && ! /bin/true "${words[@]}" "$one" 2>/dev/null; do one=${one:0:$((${#one} - 300))}; done
+    words+=("${one:0:$((${#one} - 400))}") # for the launcher's own arguments
+    run -0 --separate-stderr "$gputrace" run -o huge.json /bin/true "${words[@]}"
+    [[ $stderr = *"ran without being traced: arguments and environment leave no room"* ]]
+    INPUT= unharmed -- "$programs/plain" 8 "${words[@]:0:3}"
+    recorded gpu_memcpy 40
+}

@@ -1,0 +1,190 @@
+# Without room, descriptors, memory or a directory: the program is not harmed, recording stops or thins out, the ledger
+# says what is missing, and the same in the last line of `run`, in the trace and in the report.
+
+load robust
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+# A file system of so many bytes, at ./small; unmounted with the test.
+small_disk() { # BYTES
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to mount a small file system"
+    mkdir small
+    mount -t tmpfs -o "size=$1,mode=1777" none small 2>/dev/null || skip "cannot mount a file system here"
+    mounted=$PWD/small
+}
+
+teardown() {
+    [ -z "${mounted-}" ] || umount -l "$mounted"
+    touch end
+    [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
+}
+
+lost() { # NAME: fails unless the ledger has it
+    ledger traced.json >all
+    grep -q "^$1 [1-9]" all || fail "no loss of $1: $(cat all said)"
+}
+
+# What was recorded and what was lost come to what there was.
+nothing_unaccounted() { # CATEGORY LOSS WHOLE
+    local there missing
+    there=$(count "$1" traced.json)
+    missing=$(ledger traced.json | awk -v name="$2" '$1 == name { print $2 }')
+    [ $((there + ${missing:-0})) -ge "$3" ] || fail "$there of $1 and ${missing:-0} lost, of $3"
+}
+
+@test "a disk that is full: recording stops, the program does not" {
+    need_plain
+    small_disk 6M
+    unharmed --spool-dir="$PWD/small" -- "$programs/flood" 50000 300
+    said 'the spool cannot grow (No space left on device)'
+    lost spool_dropped
+    # Two records for each range: where a push is lost its pop may be there, and the other way round.
+    [ "$(count user_annotation traced.json)" -gt 1000 ]
+    "$check_trace" traced.json
+}
+
+@test "a disk that is full: CUPTI's records are counted too" {
+    need_plain
+    small_disk 3M
+    unharmed --spool-dir="$PWD/small" -- "$programs/flood" 20000 4000
+    lost cupti_dropped
+    nothing_unaccounted cuda_driver cupti_dropped 16000
+}
+
+@test "something is left on the disk for the program" {
+    need_plain
+    small_disk 40M
+    script app "'$programs/flood' 200000 10" "head -c 1500000 /dev/zero >'$PWD/small/mine' || exit 9" 'exit 21'
+    timeout "$limit" "$gputrace" run -o traced.json --spool-dir=small ./app 2>said || [ $? -eq 21 ]
+    assert_equal "$(stat -c %s small/mine)" 1500000
+    lost spool_dropped
+}
+
+@test "a disk on which there is room again: recording goes on" {
+    need_plain
+    small_disk 8M
+    head -c 5000000 /dev/zero >small/other
+    script app "'$programs/flood' 20000 10" "rm small/other; sleep 1" "'$programs/flood' 2000 10" 'exit 0'
+    timeout "$limit" "$gputrace" run -o traced.json --spool-dir=small ./app 2>said
+    lost spool_dropped
+    jq -e '[.gputrace.processes[] | .losses.spool_dropped] | any(. == 0) and any(. > 0)' traced.json
+}
+
+@test "a disk without room for anything: the process is told as not recorded" {
+    need_plain
+    small_disk 16k
+    unharmed --spool-dir="$PWD/small" -- "$programs/flood" 1000 10
+    said 'No space left on device'
+    lost unrecorded
+    jq -e '[.traceEvents[] | select(.ph != "M")] == []' traced.json
+}
+
+@test "a disk without files left" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    mkdir small
+    mount -t tmpfs -o size=8M,nr_inodes=4,mode=1777 none small 2>/dev/null || skip "cannot mount a file system here"
+    mounted=$PWD/small
+    touch small/a # the root, this, the directory of the run, and its session
+    unharmed --spool-dir="$PWD/small" -- "$programs/flood" 1000 10
+    said 'No space left on device'
+}
+
+@test "RLIMIT_FSIZE: no SIGXFSZ, recording stops" {
+    need_plain
+    unharmed -- "$programs/limits" fsize 3000000 later
+    said 'the spool cannot grow (File too large)'
+    lost spool_dropped
+    unharmed -- "$programs/limits" fsize 100 first
+    said 'File too large'
+    lost unrecorded
+}
+
+@test "no descriptors: the process is told as not recorded; later it does not matter" {
+    need_plain
+    unharmed -- "$programs/limits" nofile 3 child
+    said 'Too many open files'
+    lost unrecorded
+    unharmed -- "$programs/limits" nofile 3 later
+    assert_equal "$(ledger traced.json)" ''
+    [ "$(count user_annotation traced.json)" -ge 50000 ]
+}
+
+@test "no memory: RLIMIT_AS" {
+    need_plain
+    unharmed -- "$programs/limits" as 150000000 later
+    ledger traced.json
+}
+
+@test "no threads: RLIMIT_NPROC" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to become a user without processes"
+    command -v setpriv >/dev/null || skip "needs setpriv"
+    mkdir -m 777 for_user
+    # A user that has nothing running; limits do not hold for root.
+    script app "exec setpriv --reuid=54321 --regid=54321 --clear-groups prlimit --nproc=1 '$programs/nvtx_only' 24"
+    chmod 755 "$BATS_TEST_TMPDIR" && chmod 777 "$TMPDIR"
+    unharmed -- ./../app
+}
+
+@test "a spool directory that is gone: before and while the program records" {
+    need_plain
+    for when in first later; do
+        apart plain "$programs/vanish" removed $when
+        apart traced "$gputrace" run -o "$PWD/traced.json" "$programs/vanish" removed $when
+        cmp plain.out traced.out
+        # The program failed itself, with its own status.
+        cmp plain.status traced.status
+        grep -q '^gputrace: ' traced.err
+        [ ! -e traced.json ]
+    done
+    script app "'$programs/vanish' removed later" 'exit 0'
+    run -125 timeout "$limit" "$gputrace" run -o traced.json ./app
+    assert_output --partial "the spool directory '$TMPDIR/gputrace-"
+    assert_output --partial "is gone"
+}
+
+@test "a spool directory that is read-only" {
+    need_plain
+    [ "$(id -u)" -ne 0 ] || command -v setpriv >/dev/null || skip "needs setpriv"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
+    local place=() user=()
+    if [ "$(id -u)" -eq 0 ]; then # root writes everywhere
+        place=$(mktemp -d /tmp/gputrace-readonly.XXXXXX)
+        chmod 777 "$place"
+        user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    else
+        place=$PWD
+    fi
+    for when in first later; do
+        run "${user[@]}" env TMPDIR="$place" timeout "$limit" "$gputrace" run -o "$place/traced.json" "$programs/vanish" read-only $when
+        assert_equal "$status" 23
+        cp "$place/traced.json" . && rm -rf "$place"/traced.json*
+        echo "$output" >said
+        if [ $when = first ]; then
+            assert_output --partial "Permission denied"
+        else
+            assert_equal "$(ledger traced.json)" ''
+        fi
+    done
+    chmod -R u+w "$place"
+    [ "$place" = "$PWD" ] || rm -rf "$place"
+}
+
+@test "a small TMPDIR" {
+    need_plain
+    small_disk 2M
+    TMPDIR=$PWD/small unharmed -- "$programs/flood" 30000 100
+    lost spool_dropped
+}
+
+@test "an output that finds no room: 125, the spool stays" {
+    need_plain
+    small_disk 200k
+    script app "'$programs/flood' 5000 10" 'exit 0'
+    run -125 timeout "$limit" "$gputrace" run -o small/trace.json ./app
+    assert_output --partial 'what was recorded stays in'
+    [ ! -e small/trace.json ]
+    assert_equal "$(find small -type f | wc -l)" 0
+    [ -n "$(find "$TMPDIR" -name '*.spool')" ]
+}

@@ -1,0 +1,81 @@
+# What the tests of this folder share, beyond tests/cli/common.bash.
+# shellcheck shell=bash
+
+load ../cli/common
+
+programs=$build/tests/robust/programs
+
+# A sanitizer's runtime changes what these programs look at: memory, stacks, signals, descriptors.
+need_plain() {
+    case $build in
+    */build/address* | */build/thread*) skip "done with the plain build" ;;
+    esac
+}
+
+# Nothing may hang.
+limit=60
+
+# Runs a command in a directory of its own, with its output in files; INPUT is what it reads.
+apart() { # DIRECTORY COMMAND...
+    local place=$1 got=0
+    shift
+    mkdir -p "$place"
+    (cd "$place" && exec timeout "$limit" "$@" >../"$place".out 2>../"$place".err <<<"${INPUT-}") || got=$?
+    echo $got >"$place.status"
+}
+
+# Runs a program without and with gputrace: what it writes, its exit status and the files that it makes are the same.
+# What gputrace says is in `said`, the trace is traced.json.
+unharmed() { # [OPTION...] -- PROGRAM [ARG...]
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    apart plain "$@"
+    apart traced "$gputrace" run -o "$PWD/traced.json" "${options[@]}" "$@"
+    grep '^gputrace: ' traced.err >said || true
+    grep -v '^gputrace: ' traced.err >traced.rest || true
+    same plain.out traced.out
+    same plain.err traced.rest
+    same plain.status traced.status
+    diff -r plain traced
+    [ "$(cat plain.status)" -ne 124 ] || fail "it took longer than $limit s"
+}
+
+same() { # FILE FILE
+    cmp "$1" "$2" || { cat said && diff "$1" "$2"; }
+}
+
+# Fails unless gputrace has said this.
+said() { # TEXT
+    grep -qF -- "$1" said || fail "not said: $1 (but: $(cat said))"
+}
+
+ranges() { # [TRACE]
+    count user_annotation "${1:-traced.json}"
+}
+
+# The losses: of the last line of `run`, of the trace's metadata, of all its processes together, and of the report's
+# overview. They are the same, or this fails; prints them, one on each line, as NAME COUNT.
+ledger() { # TRACE [FILE-WITH-WHAT-RUN-SAID]
+    local trace=$1 words=${2:-said}
+    jq -r '.gputrace.losses | to_entries[] | select(.value > 0) | "\(.key) \(.value)"' "$trace" | sort >losses.trace
+    # shellcheck disable=SC2016 # the dollars are jq's
+    jq -e '.gputrace | .losses as $all | [.processes[].losses | to_entries[]] | group_by(.key)
+           | map({key: .[0].key, value: (map(.value) | add)}) | from_entries
+           | to_entries | all(.value <= $all[.key])' "$trace" >/dev/null || fail "processes have lost more than the trace"
+    "$gputrace" report --format=csv -r overview "$trace" |
+        sed -nE 's/^"?Lost or doubtful: ([^",]*)"?,([0-9]+),.*/\1 \2/p' | sed -E 's/ ([^0-9])/_\1/g' | sort >losses.report
+    diff losses.trace losses.report >&2 || fail "the report does not say what the trace does"
+    local sum
+    sum=$(awk '{ sum += $2 } END { print sum + 0 }' losses.trace)
+    assert_equal "$(said_losses "$words")" "$sum"
+    cat losses.trace
+}
+
+# The sum of the numbers after "not whole:" in the last line of `run`.
+said_losses() { # FILE
+    sed -nE 's/.*; not whole: ([^;]*).*/\1/p' "$1" | tail -n 1 | tr ',' '\n' | awk '{ sum += $1 } END { print sum + 0 }'
+}
