@@ -95,7 +95,7 @@ ended_with() { # STATUS
 }
 
 teardown() {
-    touch end
+    touch "$BATS_TEST_TMPDIR/end" # a test that is skipped at once is not there yet
     [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
 }
 

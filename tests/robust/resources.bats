@@ -15,7 +15,7 @@ small_disk() { # BYTES
 
 teardown() {
     [ -z "${mounted-}" ] || umount -l "$mounted"
-    touch end
+    touch "$BATS_TEST_TMPDIR/end" # a test that is skipped at once is not there yet
     [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
 }
 
