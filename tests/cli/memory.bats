@@ -78,6 +78,10 @@ END
 
 build_cu() { # NAME: of NAME.cu
     "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -cudart shared -o "$1" "$1.cu"
+    [ -n "${sanitizer-}" ] || return 0
+    mv "$1" "$1.plain"
+    printf '#!/bin/sh\nLD_PRELOAD=%s exec "%s" "$@"\n' "$sanitizer" "$PWD/$1.plain" >"$1"
+    chmod +x "$1"
 }
 
 @test "what pools hold and lend is counted, and their most is told though it passed unseen" {

@@ -259,6 +259,7 @@ killed_at_random() { # WAY
 }
 
 @test "a program that exits: the report's section is empty" {
+    need_plain
     run -3 "$gputrace" run "$programs/dying" exit
     run -0 "$gputrace" report -r death trace.json
     assert_line --partial 'none in this trace'
@@ -306,6 +307,7 @@ killed_at_random() { # WAY
 }
 
 @test "recover: --keep keeps, what is no spool is refused, what others can write to is not believed" {
+    need_plain
     run -3 "$gputrace" run --spool-dir=. --keep-spool -o first.json "$programs/dying" exit
     run -0 "$gputrace" recover --keep -o second.json gputrace-*
     assert_equal "$(count cuda_driver second.json)" "$(count cuda_driver first.json)"
@@ -349,6 +351,7 @@ keeps_the_spool() { # SAID
 }
 
 @test "the directory of the trace is gone" {
+    need_plain
     mkdir gone
     script app "'$programs/dying' exit; rm -r gone"
     run -125 "$gputrace" run -o gone/trace.json ./app
@@ -356,6 +359,7 @@ keeps_the_spool() { # SAID
 }
 
 @test "the trace is longer than a file may be" {
+    need_plain
     script app "'$programs/dying' exit; exit 0"
     (ulimit -f 8 && exec "$gputrace" run --spool-dir="$TMPDIR" -o trace.json ./app) >said 2>&1 && status=0 || status=$?
     output=$(cat said)
@@ -367,6 +371,7 @@ keeps_the_spool() { # SAID
 }
 
 @test "the program's own status goes before ours" {
+    need_plain
     mkdir gone
     script app "'$programs/dying' exit; rm -r gone; exit 6"
     run -6 "$gputrace" run -o gone/trace.json ./app

@@ -4,7 +4,7 @@
 
 static int parse(struct run_options *options, const char *word)
 {
-    char copy[128];
+    static char copy[128]; /* options point into it */
     char *argv[] = {(char *)"run", copy, NULL};
     snprintf(copy, sizeof(copy), "%s", word);
     run_options_init(options);
