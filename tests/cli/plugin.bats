@@ -192,6 +192,52 @@ left_out() { # FILE WHY
     jq -e '[.traceEvents[] | select(.ph == "i" and .cat != "capture") | .name] == ["one", "two"]' trace.json
 }
 
+@test "what a plugin does with CUDA when it is called is neither told nor traced" {
+    cat >busy.c <<<'
+        #include <gputrace/callbacks.h>
+        #include <stdio.h>
+        static const struct gputrace_host *us;
+        static unsigned worked, told;
+        static void work(void)
+        {
+            static int (*allocate)(void **, size_t), (*set)(void *, int, size_t), (*release)(void *);
+            void *cuda = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD), *memory = NULL;
+            if (!cuda)
+                return;
+            *(void **)&allocate = dlsym(cuda, "cudaMalloc");
+            *(void **)&set = dlsym(cuda, "cudaMemset");
+            *(void **)&release = dlsym(cuda, "cudaFree");
+            worked += allocate(&memory, 123456) == 0 && set(memory, 0, 123456) == 0 && release(memory) == 0;
+        }
+        static void recorded(void *data, const struct gputrace_event_record *what) { (void)data, (void)what; work(); }
+        static void pushed(void *data, const struct gputrace_nvtx *what) { (void)data, (void)what; work(); }
+        static void allocated(void *data, const struct gputrace_memory_allocation *what)
+        { (void)data; told += what->bytes == 123456; }
+        static void ended(void *data, const struct gputrace_process_end *what)
+        {
+            char words[80];
+            (void)data, (void)what;
+            snprintf(words, sizeof(words), "worked %s, told of it %u times", worked > 10 ? "often" : "not", told);
+            gputrace_line(us, 0, words);
+        }
+        static int start(const struct gputrace_host *host)
+        {
+            us = host;
+            gputrace_event_record_register(host, recorded, NULL);
+            gputrace_nvtx_push_register(host, pushed, NULL);
+            gputrace_memory_allocation_register(host, allocated, NULL);
+            return gputrace_process_end_register(host, ended, NULL) ? 0 : -1;
+        }
+        GPUTRACE_PLUGIN("busy", start);'
+    cc -std=gnu11 -shared -fPIC -I"$root/include" -o busy.so busy.c
+    for sample in streams_events threads; do
+        "$gputrace" run --plugin=./busy.so "$samples/$sample" >statement
+        jq -e '.gputrace.plugins[] | select(.name == "busy") | .lines[0].text == "worked often, told of it 0 times"' trace.json
+        jq -e '[.traceEvents[] | select(.args.bytes? == 123456)] == []' trace.json
+        "$check_trace" --quiet --strict --expect statement trace.json
+    done
+}
+
 @test "the end of the process is told before a C++ plugin's objects are gone" {
     cat >object.cc <<<'
         #include <gputrace/callbacks.h>
