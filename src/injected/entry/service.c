@@ -129,13 +129,25 @@ static void ask_pools_last(void)
         continue;
 }
 
+/* Waits for the round that is going on, a second at most: one that hangs in the driver must not hang the program's end.
+ */
+static bool wait_for_round(void)
+{
+    uint64_t began = clock_monotonic();
+    while (pthread_mutex_trylock(&service.working) != 0) {
+        if (clock_monotonic() - began > NS_PER_S)
+            return false;
+        sleep_ns(FINISH_STEP_NS);
+    }
+    return true;
+}
+
 void service_finish(void)
 {
     ask_pools_last();
     memory_pools_stop();
-    struct timespec limit = from_now(NS_PER_S);
-    if (pthread_mutex_clocklock(&service.working, CLOCK_MONOTONIC, &limit) != 0)
-        return; /* a round that hangs in the driver must not hang the program's end */
+    if (!wait_for_round())
+        return;
     service.stopped = true;
     pthread_mutex_unlock(&service.working);
     process_facts_watch_clock(spool_file_header());
