@@ -40,8 +40,9 @@
  *
  * A callback may call CUDA and NVTX. What it does there is neither traced nor told to callbacks. It must not throw, not
  * leave by longjmp(), and not wait for another thread that calls CUDA. After an operation failed, `call.result` holds
- * the CUresult: what failed was not done. Calls that the CUDA runtime refuses by itself, before it asks the driver, are
- * not told here; the trace has them, as calls with an error.
+ * the CUresult: what failed was not done. Calls that the CUDA runtime refuses by itself, before it asks the driver, and
+ * those that the driver refuses before CUPTI hears of them (to wait for the event NULL, or ask for it) are not told
+ * here; the trace has the former, as calls with an error.
  *
  * COMPILATION. A phase is a time in which CUDA prepares code: it loads a module, compiles PTX, links, loads a function
  * at its first use, captures or instantiates a graph. Each is told when it starts and when it ends; and beside that

@@ -13,16 +13,22 @@ static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a s
 #define FIELD(record, bytes, field) \
     (offsetof(__typeof__(*(record)), field) + sizeof((record)->field) <= (bytes) ? (record)->field : 0)
 
+/* What all work of a GPU has, in records of different types. */
+#define GPU_WORK(event, what, record)                   \
+    do {                                                \
+        (event)->type = (what);                         \
+        (event)->start = (record)->start;               \
+        (event)->end = (record)->end;                   \
+        (event)->device = (record)->deviceId;           \
+        (event)->context = (record)->contextId;         \
+        (event)->stream = (record)->streamId;           \
+        (event)->correlation = (record)->correlationId; \
+    } while (0)
+
 static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityKernel10 *kernel = at;
-    event->type = EVENT_KERNEL;
-    event->start = kernel->start;
-    event->end = kernel->end;
-    event->device = kernel->deviceId;
-    event->context = kernel->contextId;
-    event->stream = kernel->streamId;
-    event->correlation = kernel->correlationId;
+    GPU_WORK(event, EVENT_KERNEL, kernel);
     event->kernel.name = (uint64_t)(uintptr_t)kernel->name;
     event->kernel.queued = FIELD(kernel, bytes, queued);
     event->kernel.graph_node = FIELD(kernel, bytes, graphNodeId);
@@ -42,13 +48,7 @@ static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
 static void decode_memcpy(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemcpy6 *copy = at;
-    event->type = EVENT_MEMCPY;
-    event->start = copy->start;
-    event->end = copy->end;
-    event->device = copy->deviceId;
-    event->context = copy->contextId;
-    event->stream = copy->streamId;
-    event->correlation = copy->correlationId;
+    GPU_WORK(event, EVENT_MEMCPY, copy);
     event->memcpy.bytes = copy->bytes;
     event->memcpy.kind = copy->copyKind;
     event->memcpy.source = copy->srcKind;
@@ -61,13 +61,7 @@ static void decode_memcpy(struct event *event, const void *at, uint32_t bytes)
 static void decode_peer_copy(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemcpyPtoP4 *copy = at;
-    event->type = EVENT_MEMCPY;
-    event->start = copy->start;
-    event->end = copy->end;
-    event->device = copy->deviceId;
-    event->context = copy->contextId;
-    event->stream = copy->streamId;
-    event->correlation = copy->correlationId;
+    GPU_WORK(event, EVENT_MEMCPY, copy);
     event->memcpy.bytes = copy->bytes;
     event->memcpy.kind = copy->copyKind;
     event->memcpy.source = copy->srcKind;
@@ -84,13 +78,7 @@ static void decode_peer_copy(struct event *event, const void *at, uint32_t bytes
 static void decode_memset(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemset4 *set = at;
-    event->type = EVENT_MEMSET;
-    event->start = set->start;
-    event->end = set->end;
-    event->device = set->deviceId;
-    event->context = set->contextId;
-    event->stream = set->streamId;
-    event->correlation = set->correlationId;
+    GPU_WORK(event, EVENT_MEMSET, set);
     event->memset.bytes = set->bytes;
     event->memset.value = set->value;
     event->memset.target = set->memoryKind;
@@ -102,13 +90,7 @@ static void decode_graph(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityGraphTrace2 *graph = at;
     (void)bytes;
-    event->type = EVENT_GRAPH;
-    event->start = graph->start;
-    event->end = graph->end;
-    event->device = graph->deviceId;
-    event->context = graph->contextId;
-    event->stream = graph->streamId;
-    event->correlation = graph->correlationId;
+    GPU_WORK(event, EVENT_GRAPH, graph);
     event->graph.graph = graph->graphId;
 }
 
