@@ -29,7 +29,7 @@ BASE_OBJ := $(call objects,$(BASE_SRC))
 LIB_OBJ := $(call objects,$(LIB_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/tool/cli/main.o
-TOOL_LIBS := -ldw -lelf -lcjson -lz -lstdc++ -lm
+TOOL_LIBS := -ldw -lelf -lcjson -lz -llz4 -lstdc++ -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

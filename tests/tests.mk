@@ -12,10 +12,10 @@ INJECTED_HELPERS := $(call objects,$(filter tests/injected/%,$(HELPER_SRC)))
 TOOL_HELPERS := $(call objects,$(filter-out tests/injected/%,$(HELPER_SRC)))
 
 # Each C file here is a program of its own, linked with the tool's objects.
-TEST_PROGRAM_SRC := $(call sources,tests/bench)
+TEST_PROGRAM_SRC := $(filter-out tests/bench/tracing_%,$(call sources,tests/bench))
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_PROGRAM_SRC))
 
-TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/injected/*.c))
+TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/tracing_*.c tests/bench/injected/*.c))
 $(TEST_OBJ): INCLUDES := -I. $(INCLUDES)
 -include $(TEST_OBJ:.o=.d)
 
@@ -54,10 +54,26 @@ $(INJECTED_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/injected.a
 	$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl
 
 # Programs for a GPU, to measure on.
-BENCH_CUDA := $(patsubst %.cu,$(B)/%,$(sort $(wildcard tests/bench/*.cu)))
+BENCH_CUDA := $(patsubst %.cu,$(B)/%,$(filter-out tests/bench/tracing_%,$(sort $(wildcard tests/bench/*.cu))))
 $(BENCH_CUDA): $(B)/%: %.cu $(wildcard include/gputrace/*.h) samples/samples.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $< -ldl
+
+# What tracing costs (tests/bench/tracing): loops, which torch.profiler's script calls too, a program around them, and the
+# least tool that there can be. Program and loops are never sanitized: they are what is measured.
+TRACING_BENCH := $(addprefix $(B)/tests/bench/,libtracing_loops.so tracing_program tracing_floor.so)
+$(B)/tests/bench/libtracing_loops.so: tests/bench/tracing_loops.cu tests/bench/tracing_loops.h samples/samples.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -Xcompiler -fPIC -shared -Xlinker -soname,$(@F) -o $@ $< -ldl
+
+$(B)/tests/bench/tracing_program: tests/bench/tracing_program.c tests/bench/tracing_loops.h include/gputrace/gputrace.h \
+    $(B)/tests/bench/libtracing_loops.so
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -o $@ $< -L$(@D) -ltracing_loops \
+	    -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
+
+$(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/wire/cupti_path.c)
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -pthread -shared -o $@ $^ -ldl
 
 # Programs in C++ that call the library as PyTorch does, and stand in for a piece of it.
 TORCH_TESTS := $(addprefix $(B)/tests/injected/allocator/,torch_calls libc10.so)
@@ -76,7 +92,7 @@ ROBUST := $(patsubst %.c,$(B)/%,$(filter-out %_library.c,$(ROBUST_SRC))) $(B)/te
 ROBUST_CC = $(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(CUDA_INCLUDES) -pthread
 ROBUST_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -ldl
 
-$(ROBUST): tests/robust/programs/gpu.h tests/tests.mk
+$(ROBUST): tests/robust/programs/gpu.h tests/robust/programs/rounds.h tests/tests.mk
 $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
 	@mkdir -p $(@D)
 	$(ROBUST_CC) -static -o $@ $<
@@ -92,6 +108,6 @@ $(B)/tests/robust/programs/%: tests/robust/programs/%.c
 
 tests: $(ROBUST)
 
-tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(INJECTED_BENCH) $(BENCH_CUDA)
+tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(INJECTED_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
 
 .PHONY: tests

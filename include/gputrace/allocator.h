@@ -66,7 +66,8 @@ GPUTRACE_ALLOCATOR_API void *gputrace_malloc(size_t size, int device, struct CUs
 GPUTRACE_ALLOCATOR_API void gputrace_free(void *pointer, size_t size, int device, struct CUstream_st *stream);
 
 /* gputrace_malloc() for C++ programs that do not expect NULL: throws instead. In a process with PyTorch that is its own
- * error, in Python a RuntimeError "CUDA out of memory …"; elsewhere std::bad_alloc. In one without C++, NULL. */
+ * error, in Python a RuntimeError "CUDA out of memory …"; elsewhere std::bad_alloc. In one without C++'s library,
+ * or with that linked into the program (-static-libstdc++), NULL. */
 GPUTRACE_ALLOCATOR_API void *gputrace_torch_malloc(size_t size, int device, struct CUstream_st *stream);
 
 /* POINTER is used by work in STREAM as well: its gputrace_free() waits for what is in STREAM by then. STREAM must live

@@ -265,6 +265,9 @@ struct gputrace_memory_deallocation {
     uint32_t kind;
 };
 
+/* An attempt of the driver's. CUDA's runtime makes one before the process has a context (call.result is
+ * CUDA_ERROR_INVALID_CONTEXT, 201), and another one after that, in the same call of the program and with the same
+ * correlation: this one has failed, and the program's call has not. */
 struct gputrace_memory_allocation_failure {
     struct gputrace_call call;
     uint64_t bytes;
@@ -294,13 +297,14 @@ enum gputrace_access_mode {
     GPUTRACE_ACCESS_READ_WRITE = 3,
 };
 
-/* The program said that its next work in the stream uses memory so: gputrace_access() of gputrace.h. */
+/* The program said that its next work in the stream uses memory so: gputrace_access() of gputrace.h. It is no call of
+ * CUDA's; `call` has the context that is current on the thread, if there is one. */
 struct gputrace_memory_access {
     struct gputrace_call call;
     uint64_t address;
     uint64_t bytes;
-    struct CUstream_st *stream;
-    uint32_t mode; /* enum gputrace_access_mode */
+    struct CUstream_st *stream; /* NULL: the legacy default stream; CU_STREAM_PER_THREAD (2): the thread's own */
+    uint32_t mode;              /* enum gputrace_access_mode */
 };
 
 /* --- work --- */

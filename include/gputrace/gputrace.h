@@ -22,8 +22,9 @@
  *                    the work that is put into STREAM next reads, writes or both (GPUTRACE_READ, GPUTRACE_WRITE,
  *                    GPUTRACE_READ_WRITE) BYTES of memory from POINTER on. Nobody but the program knows what memory a
  *                    kernel uses: say it just before each launch, once for each piece of memory. STREAM is a
- *                    cudaStream_t or CUstream, as the launch is given it. Plugins are told (callbacks.h): `hazards`
- *                    finds kernels that are in each other's way. Gives 1 when one of them asks for it, else 0.
+ *                    cudaStream_t or CUstream, as the launch is given it; 0 is the default stream that the program
+ *                    is compiled for, of the current context. Plugins are told (callbacks.h): `hazards` finds
+ *                    kernels that are in each other's way. Gives 1 when one of them asks for it, else 0.
  *
  *     gputrace_access(input, bytes, GPUTRACE_READ, stream);
  *     gputrace_access(output, bytes, GPUTRACE_WRITE, stream);
@@ -130,17 +131,6 @@ static inline int gputrace_active(void)
     return gputrace_call(&kept, "gputrace_active") > 0;
 }
 
-static inline int gputrace_access(const void *pointer, size_t bytes, int mode, void *stream)
-{
-    static gputrace_function kept;
-    int error = errno, result = 0;
-    gputrace_function function = gputrace_find(&kept, "gputrace_access");
-    if (function != gputrace_nothing)
-        result = ((gputrace_access_function)function)(pointer, bytes, mode, stream);
-    errno = error;
-    return result;
-}
-
 /* With `nvcc --default-stream per-thread` the default stream is the thread's own, number 2. */
 static inline void *gputrace_stream(void *stream)
 {
@@ -149,6 +139,17 @@ static inline void *gputrace_stream(void *stream)
 #else
     return stream;
 #endif
+}
+
+static inline int gputrace_access(const void *pointer, size_t bytes, int mode, void *stream)
+{
+    static gputrace_function kept;
+    int error = errno, result = 0;
+    gputrace_function function = gputrace_find(&kept, "gputrace_access");
+    if (function != gputrace_nothing)
+        result = ((gputrace_access_function)function)(pointer, bytes, mode, gputrace_stream(stream));
+    errno = error;
+    return result;
 }
 
 static inline uint64_t gputrace_device_range_start(const char *message, void *stream)

@@ -146,7 +146,7 @@ static bool declare(struct hazards *hazards, const struct use *use)
     return true;
 }
 
-/* The access comes from no call of CUDA's, and so has no context: a default stream is that of the only one there is. */
+/* The access comes from no call of CUDA's: where no context is current, a default stream is that of the only one. */
 static void on_access(void *data, const struct gputrace_memory_access *what)
 {
     struct hazards *hazards = data;

@@ -55,7 +55,7 @@ static bool may_write(void)
     return strcmp(name, only_to) == 0;
 }
 
-static void print_line(const char *prefix, const char *format, va_list args)
+static bool print_line(const char *prefix, const char *format, va_list args)
 {
     char line[2048];
     int saved = errno;
@@ -67,9 +67,10 @@ static void print_line(const char *prefix, const char *format, va_list args)
     if (length > room - 1)
         length = room - 1;
     line[length++] = '\n';
-    if (may_write()) /* by number: write(2) of the C library is a point where threads are cancelled */
-        syscall(SYS_write, STDERR_FILENO, line, length);
+    /* By number: write(2) of the C library is a point where threads are cancelled. */
+    bool printed = may_write() && syscall(SYS_write, STDERR_FILENO, line, length) == (long)length;
     errno = saved;
+    return printed;
 }
 
 int error(const char *format, ...)
@@ -96,14 +97,15 @@ void notice(const char *format, ...)
     va_end(args);
 }
 
-void warning(const char *format, ...)
+bool warning(const char *format, ...)
 {
     if (current_level <= LOG_QUIET)
-        return;
+        return false;
     va_list args;
     va_start(args, format);
-    print_line("warning: ", format, args);
+    bool printed = print_line("warning: ", format, args);
     va_end(args);
+    return printed;
 }
 
 void verbose(const char *format, ...)

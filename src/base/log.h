@@ -8,6 +8,8 @@
 #ifndef GPUTRACE_BASE_LOG_H
 #define GPUTRACE_BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level {
     LOG_QUIET = -1,  /* errors only */
     LOG_NORMAL = 0,  /* errors and warnings */
@@ -34,8 +36,8 @@ int error_no_memory(const char *what);
 /* Prints "gputrace: MESSAGE" unless quiet: what is worth a line though nothing is wrong. */
 void notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints "gputrace: warning: MESSAGE" unless quiet. */
-void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints "gputrace: warning: MESSAGE" unless quiet. Gives whether it was printed. */
+bool warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "gputrace: MESSAGE" when verbose. */
 void verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -20,24 +20,48 @@ static inline char *number_pair(char *at, unsigned value)
     return at + 2;
 }
 
+/* How many decimal digits a number has. */
+static inline unsigned number_digits(uint64_t value)
+{
+    static const uint64_t powers[] = {0,
+                                      10,
+                                      100,
+                                      1000,
+                                      10000,
+                                      100000,
+                                      1000000,
+                                      10000000,
+                                      100000000,
+                                      1000000000,
+                                      10000000000,
+                                      100000000000,
+                                      1000000000000,
+                                      10000000000000,
+                                      100000000000000,
+                                      1000000000000000,
+                                      10000000000000000,
+                                      100000000000000000,
+                                      1000000000000000000,
+                                      10000000000000000000u};
+    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+    unsigned digits = bits * 1233 >> 12; /* by log10(2): right, or one too few */
+    return digits + (value >= powers[digits]);
+}
+
 static inline char *number_u64(char *at, uint64_t value)
 {
-    char digits[20];
-    char *first = digits + sizeof(digits);
-    while (value >= 100) {
-        first -= 2;
-        number_pair(first, (unsigned)(value % 100));
-        value /= 100;
+    if (value < 10) {
+        *at = (char)('0' + value);
+        return at + 1;
     }
-    if (value >= 10) {
-        first -= 2;
-        number_pair(first, (unsigned)value);
-    } else {
-        *--first = (char)('0' + value);
-    }
-    size_t size = (size_t)(digits + sizeof(digits) - first);
-    memcpy(at, first, size);
-    return at + size;
+    unsigned digits = number_digits(value), left = digits;
+    for (; left > 2; left -= 2, value /= 100)
+        number_pair(at + left - 2, (unsigned)(value % 100));
+    if (left == 2)
+        number_pair(at, (unsigned)value);
+    else
+        *at = (char)('0' + value);
+    return at + digits;
 }
 
 static inline char *number_i64(char *at, int64_t value)

@@ -21,6 +21,15 @@
  * `used` bytes are valid. SPOOL_RECORDS  our own records (struct spool_record …), by one thread; `used` (stored with
  * release after the record is whole) is valid at any time.
  *
+ * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
+ * over the end of its segment.
+ *
+ * While the program runs, its launcher drains the spool: it packs a chunk of CUPTI's that is done into a file beside
+ * (struct spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment
+ * with nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank,
+ * and used anew, with other sequences. A chunk that the writer has left for good (SPOOL_NO_SEGMENT) gets a hole in the
+ * file instead. So a sequence can be in both files, with the same data, and counts once.
+ *
  * A reader takes nothing here on trust: sizes, types, alignments and counts are checked against the file's length.
  */
 #ifndef GPUTRACE_WIRE_SPOOL_H
@@ -36,7 +45,9 @@
 #define SPOOL_VERSION 1u
 #define SPOOL_HEADER_BYTES 4096u
 #define SPOOL_ALIGN 64u
-#define SPOOL_SUFFIX ".spool" /* files are named PID-N.spool: N tells apart several images of one pid */
+#define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
+#define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
+#define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */
 /* In place of a spool that could not be made: a symbolic link, which takes no descriptor, whose target says why. */
 #define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
 
@@ -96,8 +107,9 @@ struct spool_header {
     uint32_t local_rank;      /* among those on this host, + 1 */
     uint64_t clock_looked;    /* CLOCK_MONOTONIC of the last look at both clocks; 0: not known */
     uint32_t clock_count;     /* of `clocks` (release) */
-    uint32_t reserved;
+    uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or somebody has detached it from the process */
     struct spool_clock clocks[SPOOL_CLOCKS];
+    uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its page");
 
@@ -113,7 +125,9 @@ enum spool_chunk_state {
     SPOOL_READY = 0,
     SPOOL_IN_USE = 1,
     SPOOL_DONE = 2,
+    SPOOL_DRAINED = 3, /* it was done, and is packed: the launcher's to store */
 };
+#define SPOOL_NO_SEGMENT UINT32_MAX
 
 struct spool_chunk {
     uint32_t magic;
@@ -124,11 +138,35 @@ struct spool_chunk {
     uint64_t sequence;         /* order of handing out within the process, from 1 */
     uint64_t opened;           /* CLOCK_REALTIME when handed out, ns */
     uint32_t thread;           /* gettid() of the one writer; of a CUPTI chunk, the thread that CUPTI asked on */
-    uint32_t segment;          /* the writer's own */
+    uint32_t segment;          /* the writer's own; SPOOL_NO_SEGMENT: it will not touch the chunk again */
     uint64_t opened_monotonic; /* CLOCK_MONOTONIC when handed out, ns … */
     uint64_t done_monotonic;   /* … and when it was done; 0: it was not */
 };
 static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned");
+
+/* A chunk in the packed file: this header, then `packed` bytes, then zeros up to the next multiple of SPOOL_ALIGN,
+ * where the next one is. A launcher that dies may leave a last one that is not whole; its chunk is in the spool still.
+ */
+#define SPOOL_PACKED_MAGIC UINT32_C(0x444b4350) /* "PCKD" */
+enum spool_packing {
+    SPOOL_PACKED_PLAIN = 0,   /* as they were */
+    SPOOL_PACKED_COLUMNS = 1, /* by records' fields (tool/spool/columns.h), then LZ4 in its block format */
+};
+struct spool_packed {
+    uint32_t magic;
+    uint16_t packing; /* enum spool_packing */
+    uint16_t blank;
+    uint32_t packed;   /* bytes after this header */
+    uint32_t columned; /* of SPOOL_PACKED_COLUMNS: bytes between LZ4 and columns */
+    uint64_t used;     /* the chunk's, as are these; at most SPOOL_SEGMENT_BYTES */
+    uint64_t sequence;
+    uint64_t opened;
+    uint64_t opened_monotonic;
+    uint64_t done_monotonic;
+    uint32_t thread;
+    uint32_t blank_too;
+};
+static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk's header");
 
 /*      type            struct */
 #define SPOOL_RECORD_TYPES(X)             \
@@ -159,7 +197,8 @@ static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned"
     SPOOL_NVTX_EXTENSION_TYPES(X)         \
     X(DEATH, spool_death)                 \
     X(OPEN_CALL, spool_open_call)         \
-    X(POOL_LEVEL, spool_pool_level)
+    X(POOL_LEVEL, spool_pool_level)       \
+    X(LAUNCH_NAME, spool_launch_name)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -196,7 +235,7 @@ struct spool_capture {
 };
 
 /* A word to the user about this process: "CUPTI is taken by another profiler: …". It belongs in the trace. */
-enum { SPOOL_NOTE_WARNING = 0, SPOOL_NOTE_VERBOSE = 1 };
+enum { SPOOL_NOTE_WARNING = 0, SPOOL_NOTE_VERBOSE = 1, SPOOL_NOTE_WARNED = 2 }; /* the last: the user has read it */
 struct spool_note {
     struct spool_record head;
     uint32_t length;
@@ -490,6 +529,15 @@ struct spool_pool_level {
     uint64_t used_high;
     uint32_t device;
     uint32_t blank;
+};
+
+/* The (mangled) name of the kernel that a launch starts, written before CUPTI writes the kernel's record: of a process
+ * that is killed in between nobody has read that record's name. */
+struct spool_launch_name {
+    struct spool_record head; /* time: when the launch began */
+    uint32_t correlation;
+    uint32_t length;
+    char text[8];
 };
 
 /* Every record is a whole number of 8-byte words, and its text starts where the reader expects it. */

@@ -39,19 +39,26 @@ with_library() {
 }
 
 @test "PyTorch's way to call it, and std::bad_alloc" {
-    run -0 "$programs/torch_calls" "$library"
-    assert_output bad_alloc
+    run "$programs/torch_calls" "$library"
+    assert_success # which shows what the program says is not so
+    if ldd "$programs/torch_calls" | grep -q 'libstdc++\.so\.6'; then
+        assert_output bad_alloc
+    else # so some compilers are set up
+        assert_output "nothing: C++'s library is a part of the program"
+    fi
 }
 
 @test "PyTorch's way to call it, and PyTorch's exception" {
-    run -0 "$programs/torch_calls" "$library" "$programs/libc10.so"
+    run "$programs/torch_calls" "$library" "$programs/libc10.so"
+    assert_success
     assert_output "torch: CUDA out of memory. gputrace's allocator cannot give 1000 bytes on device 0: it holds 0 bytes of \
 the 0 bytes that the memory fraction allows (libgputrace.so:0, gputrace_torch_malloc)"
 }
 
 @test "PyTorch's way to call it, under gputrace" {
     [ -z "${sanitizer-}" ] || skip "the sanitizer must come first"
-    run -0 "$gputrace" run -o trace.json "$programs/torch_calls" "$library"
+    run "$gputrace" run -o trace.json "$programs/torch_calls" "$library"
+    assert_success
     run -0 jq '[.traceEvents[] | select(.name == "cuMemAllocFromPoolAsync")] | length' trace.json
     assert_output 3
 }

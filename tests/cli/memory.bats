@@ -107,13 +107,61 @@ int main()
 END
     build_cu pools
     "$gputrace" run --flush-interval=50 ./pools
+    jq -e '[.traceEvents[] | select(.cat == "memory" and (.name | endswith("failed")))] == []' trace.json
     counter() { jq -c --arg name "$1" '[.traceEvents[] | select(.ph == "C" and .name == $name)] | sort_by(.ts) | map(.args.bytes)' trace.json; }
     [ "$(counter "Pool used")" = "[$((64 << 20)),$((48 << 20)),0]" ]
     jq -e --argjson mib 1048576 '.gputrace.processes[0].pools | length == 1 and .[0].device == 0
         and .[0].used_peak == 248 * $mib and .[0].reserved_peak >= .[0].used_peak' trace.json
-    report memory | jq -e --argjson mib 1048576 'map({key: .kind, value: .}) | from_entries
-        | .["Pool used"].peak_bytes == 248 * $mib and .["Pool used"].peak_at_ns == null and .["Pool used"].end_bytes == 0
-        and .Pool.peak_bytes == .["Pool used"].peak_bytes and .["Pool reserved"].peak_bytes >= 248 * $mib'
+    report memory >rows
+    jq -c '.[]' rows # shown when one of the next is not so
+    jq -c 'select(.ph == "C" or .cat == "memory")' < <(jq -c '.traceEvents[]' trace.json)
+    of_kind() { jq -c --arg kind "$1" "map(select(.kind == \$kind) | [$2])" rows; }
+    assert_equal "$(of_kind "Pool used" ".peak_bytes, .peak_at_ns, .end_bytes")" "[[$((248 << 20)),null,0]]"
+    assert_equal "$(of_kind Pool ".peak_bytes, .end_bytes, .allocations, .releases")" "[[$((248 << 20)),0,3,3]]"
+    # a pool grows by steps, and gives back what it likes when the program waits
+    assert_equal "$(of_kind "Pool reserved" ".peak_bytes >= $((248 << 20)), .peak_bytes < $((512 << 20))")" "[[true,true]]"
+}
+
+@test "the runtime's attempt before there is a context is told to plugins, and is no failure in the trace" {
+    cat >tries.c <<'END'
+#include <gputrace/callbacks.h>
+#include <stdio.h>
+static void note(const char *what, const struct gputrace_call *call)
+{
+    FILE *file = fopen("tries", "a");
+    fprintf(file, "%s %d %u\n", what, call->result, (unsigned)call->correlation);
+    fclose(file);
+}
+static void failed(void *data, const struct gputrace_memory_allocation_failure *what) { (void)data; note("no", &what->call); }
+static void done(void *data, const struct gputrace_memory_allocation *what) { (void)data; note("yes", &what->call); }
+static int start(const struct gputrace_host *host)
+{
+    int heard = gputrace_memory_allocation_failure_register(host, failed, NULL) &&
+                 gputrace_memory_allocation_register(host, done, NULL);
+    return heard ? 0 : -1;
+}
+GPUTRACE_PLUGIN("tries", start);
+END
+    cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -shared -fPIC -I"$root/include" -o tries.so tries.c
+    cat >first.cu <<'END'
+#include <cuda_runtime.h>
+int main()
+{
+    void *memory;
+    return cudaMallocAsync(&memory, 4096, 0) || cudaMallocAsync(&memory, 4096, 0) || cudaFreeAsync(memory, 0) ||
+           cudaMallocAsync(&memory, (size_t)1 << 50, 0) != cudaErrorMemoryAllocation;
+}
+END
+    build_cu first
+    "$gputrace" run --plugin=./tries.so ./first
+    cat tries
+    local first
+    first=$(sed -n '1s/^no 201 //p' tries)
+    [ -n "$first" ]
+    [ "$(sed -n 2p tries)" = "yes 0 $first" ]
+    assert_equal "$(cut -d' ' -f1,2 tries | tail -n 2 | tr '\n' ';')" 'yes 0;no 2;'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "memory" and (.name | endswith("failed"))) | .args.result]' trace.json)" '[2]'
+    report memory | jq -e 'map(select(.kind == "Pool") | [.allocations, .failures]) == [[2, 1]]'
 }
 
 @test "asking for pools is no call of the program's, and pools that are gone are not asked" {

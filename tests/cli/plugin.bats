@@ -326,6 +326,43 @@ left_out() { # FILE WHY
     assert_output 'host 0 marks 0 uses 0 heard 0'
 }
 
+@test "a declared access is of the default stream that the program is compiled for, and of the current context" {
+    cat >access.cu <<'END'
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <gputrace/callbacks.h>
+#include <gputrace/gputrace.h>
+#include <stdio.h>
+static void used(void *, const struct gputrace_memory_access *what)
+{
+    CUcontext current = NULL;
+    cuCtxGetCurrent(&current);
+    printf("stream %p, context %d, device %d\n", (void *)what->stream, what->call.context == current && current != NULL,
+           (int)what->call.device);
+}
+int main()
+{
+    gputrace_memory_access_register(gputrace_own_host(), used, NULL);
+    gputrace_access((void *)4096, 1, GPUTRACE_READ, 0);
+    cudaFree(0);
+    gputrace_access((void *)4096, 1, GPUTRACE_READ, 0);
+    return 0;
+}
+END
+    [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
+    local kind stream
+    for kind in legacy per-thread; do
+        "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -cudart shared --default-stream "$kind" -I"$root/include" -o access \
+            access.cu -L"${CUDA_HOME:-/usr/local/cuda}/lib64/stubs" -lcuda
+        stream=$([ $kind = legacy ] && echo '(nil)' || echo 0x2)
+        run -0 --separate-stderr "$gputrace" run -o trace.json ./access
+        assert_output "$(printf 'stream %s, context 0, device -1\nstream %s, context 1, device 0' "$stream" "$stream")"
+        [ -n "${simulated-}" ] || continue # whose runtime asks for nothing by itself
+        run -0 jq '[.traceEvents[] | select(.name == "cuCtxGetCurrent")] | length' trace.json
+        assert_output 0
+    done
+}
+
 # --- the plugin that counts ---
 
 @test "calls counts what a sample states of itself" {
@@ -394,4 +431,109 @@ example() { # N
         done
     } >fields.c
     cc -std=c11 -Wall -Wextra -Werror -c -I"$root/include" -o fields.o fields.c
+}
+
+# --- the cache of CUDA events, with CUDA's own ---
+
+@test "cached events: given back on another thread, taken by a thread that has ended, of each device" {
+    [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
+    cat >events.cu <<'END'
+#include <cuda_runtime.h>
+#include <gputrace/callbacks.h>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+static const gputrace_host *host;
+static void must(bool so, const char *what)
+{
+    if (!so) {
+        printf("not so: %s\n", what);
+        exit(1);
+    }
+}
+static const gputrace_cached_event *take(bool timing)
+{
+    const gputrace_cached_event *taken = gputrace_event_take(host, NULL, timing);
+    must(taken && taken->event, "there is an event");
+    return taken;
+}
+/* Whether it is an event of the current device's, which a stream can wait for: with times, or without. */
+static bool works(const gputrace_cached_event *taken, bool timing)
+{
+    cudaEvent_t event = taken->event;
+    float ms = -1;
+    if (cudaEventRecord(event, 0) != cudaSuccess || cudaStreamWaitEvent(cudaStreamPerThread, event, 0) != cudaSuccess ||
+        cudaDeviceSynchronize() != cudaSuccess || cudaEventQuery(event) != cudaSuccess)
+        return false;
+    bool timed = cudaEventElapsedTime(&ms, event, event) == cudaSuccess;
+    cudaGetLastError(); /* of the one without times */
+    return timed == timing;
+}
+static void use_device(int device)
+{
+    const gputrace_cached_event *here, *there = NULL;
+    must(cudaSetDevice(device) == cudaSuccess && cudaFree(0) == cudaSuccess, "there is the device");
+    here = take(true);
+    CUevent_st *first = here->event;
+    must(works(here, true), "an event with times works");
+    std::thread([&] { gputrace_event_give_back(host, here); }).join();
+    here = take(true);
+    must(here->event == first, "given back on another thread, it comes home");
+    const gputrace_cached_event *plain = take(false);
+    must(plain->event != first && works(plain, false), "events without times are others");
+    std::thread([&] {
+        cudaSetDevice(device), cudaFree(0);
+        there = take(true);
+        must(there->event != first, "a thread has events of its own");
+    }).join();
+    must(works(there, true), "an event outlives the thread that took it");
+    CUevent_st *left = there->event;
+    gputrace_event_give_back(host, there);
+    std::thread([&] {
+        cudaSetDevice(device), cudaFree(0);
+        there = take(true);
+        must(there->event == left, "the next thread takes over what was left");
+        gputrace_event_give_back(host, there);
+    }).join();
+    gputrace_event_give_back(host, plain);
+    gputrace_event_give_back(host, here);
+}
+static void run_many(int devices)
+{
+    std::thread threads[8];
+    for (int i = 0; i < 8; i++)
+        threads[i] = std::thread([=] {
+            cudaSetDevice(i % devices), cudaFree(0);
+            for (int j = 0; j < 200; j++) {
+                const gputrace_cached_event *events[] = {take(j % 2), take(j % 3 == 0)};
+                must(cudaEventRecord(events[0]->event, cudaStreamPerThread) == cudaSuccess, "it is of this device");
+                must(cudaEventRecord(events[1]->event, cudaStreamPerThread) == cudaSuccess, "this one too");
+                gputrace_event_give_back(host, events[j / 2 % 2]);
+                gputrace_event_give_back(host, events[!(j / 2 % 2)]);
+            }
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+}
+int main()
+{
+    int devices = 0;
+    cudaGetDeviceCount(&devices);
+    cudaFree(0);
+    host = gputrace_own_host();
+    must(host, "the program is traced");
+    for (int device = 0; device < devices; device++)
+        use_device(device);
+    run_many(devices);
+    printf("%d devices\n", devices);
+    return 0;
+}
+END
+    "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -std=c++17 -cudart shared -I"$root/include" -o events events.cu -Xcompiler -pthread
+    [ -z "${simulated-}" ] || export SIMGPU_DEVICES=3
+    run --separate-stderr "$gputrace" run -o trace.json ./events
+    assert_success
+    assert_output --regexp '^[1-9] devices$'
+    run -0 jq '[.traceEvents[] | select(.name == "cuEventCreate" or .name == "cuEventDestroy_v2")] | length' trace.json
+    assert_output 0 # neither is the program's
 }

@@ -515,6 +515,26 @@ END
     assert_line --regexp '^97\.085,50\.000,2,25\.000,'
 }
 
+@test "a report on a spool, on its trace and on its .pftrace are the same" {
+    for run in train graphs memory streams_events vector_add; do
+        mkdir "$run"
+        gzip -dc "$data/h200/$run.spool.gz" >"$run/1-0.spool"
+        cp "$data/h200/$run.session.json" "$run/session.json"
+        "$gputrace" recover -q --keep -o "$run.json" "$run"
+        "$gputrace" convert -q "$run" "$run.pftrace"
+        "$gputrace" report --format=csv "$run.json" >expected
+        [ "$(wc -l <expected)" -gt 50 ]
+        "$gputrace" report --format=csv "$run" >got
+        diff expected got
+        "$gputrace" report --format=csv "$run.pftrace" >got
+        diff expected got
+    done
+    run ! "$gputrace" report --snapshot=1ms -r memory "$run/none"
+    "$gputrace" report --snapshot=1ms -r memory --format=csv memory.json >expected
+    "$gputrace" report --snapshot=1ms -r memory --format=csv memory >got
+    diff expected got
+}
+
 @test "sections are chosen with -r, in the report's own order" {
     run -0 "$gputrace" report -r streams,kernels "$small"
     assert_output --regexp $'^Kernels\n.*\nStreams\n'

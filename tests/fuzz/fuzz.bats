@@ -11,11 +11,14 @@ fuzz() { # TARGET
     assert_output --regexp "^$1: [0-9]+ inputs in"
 }
 
+@test "columns: records as columns" { fuzz columns; }
 @test "cupti: records of CUPTI" { fuzz cupti; }
 @test "mappings: what a process had mapped" { fuzz mappings; }
 @test "nvtx: calls of NVTX in a program" { fuzz nvtx; }
 @test "options: command lines" { fuzz options; }
 @test "own: records of the library" { fuzz own; }
+@test "pftrace: traces in Perfetto's format" { fuzz pftrace; }
+@test "packed: what was drained of spools" { fuzz packed; }
 @test "reader: trace files" { fuzz reader; }
 @test "records: what records mean together" { fuzz records; }
 @test "report: all that a report tells" { fuzz report; }

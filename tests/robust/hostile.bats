@@ -211,7 +211,7 @@ EOF
 @test "what is no file of events" {
     mkdir folder
     report folder
-    refused folder 'is a directory'
+    refused folder 'is a directory without a spool'
     report /dev/null
     refused /dev/null 'the file ends here'
     report /dev/zero

@@ -75,7 +75,54 @@ ledger() { # TRACE [FILE-WITH-WHAT-RUN-SAID]
     cat losses.trace
 }
 
+# Fails when anything is lost but of these sorts. `ledger` has looked at all of them.
+lost_only() { # TRACE LOSS...
+    local trace=$1 lost
+    lost=$(ledger "$trace")
+    shift
+    for loss; do lost=$(grep -v "^$loss " <<<"$lost" || true); done
+    assert_equal "$lost" ''
+}
+
 # The sum of the numbers after "not whole:" in the last line of `run`.
 said_losses() { # FILE
     sed -nE 's/.*; not whole: ([^;]*).*/\1/p' "$1" | tail -n 1 | tr ',' '\n' | awk '{ sum += $1 } END { print sum + 0 }'
 }
+
+# --- trees of processes ---
+
+traced() { # [OPTION...] COMMAND...
+    timeout "$limit" "$gputrace" run "$@" 2>said
+}
+
+# Pids of processes that have ranges.
+workers() { jq '[.traceEvents[] | select(.cat == "user_annotation") | .pid] | unique | length' trace.json; }
+# Processes with rows of a GPU.
+gpu_users() { jq '[.gputrace.processes[] | select(.gpu_pids != {})] | length' trace.json; }
+
+# Ids are those of one thing each, every row has a name, and nothing is lost but, where LOSSES are named, of these sorts.
+# A process that ends by exec or _exit leaves work of a real GPU in flight: its times were not collected yet. It is in
+# the trace all the same, by its name.
+sound() { # [LOSS...]
+    local loss allowed=()
+    for loss; do
+        echo "expect loss $loss 0.." >>allowed
+        allowed=(--expect allowed)
+    done
+    "$check_trace" --strict "${allowed[@]}" trace.json
+    rm -f allowed
+    jq -e '.gputrace.processes | all(.losses.in_flight == 0 or .state != "finished")' trace.json >/dev/null ||
+        fail "a process that ended well has work in flight"
+    jq -e '[.traceEvents[] | select(.cat == "cuda_driver") | .args.correlation] | length == (unique | length)' \
+        trace.json >/dev/null || fail "correlation ids collide"
+    jq -e '[.traceEvents[] | select(.ph == "s") | .id] | length == (unique | length)' trace.json >/dev/null ||
+        fail "ids of arrows collide"
+    jq -e '[.gputrace.processes[].gpu_pids[]] | length == (unique | length)' trace.json >/dev/null ||
+        fail "two processes share the rows of a GPU"
+    jq -e '[.traceEvents[] | select(.cat == "gpu_in_flight")] | all(.name // "" | length > 0 and . != "unknown")' \
+        trace.json >/dev/null || fail "work in flight has no name"
+    lost_only trace.json "$@"
+}
+
+# Work of the GPU, with its times or in flight.
+gpu_work() { jq '[.traceEvents[] | select(.cat | IN("kernel", "gpu_memcpy", "gpu_memset", "gpu_in_flight"))] | length' trace.json; }

@@ -110,7 +110,11 @@ static void a_launch_that_crashes_and_one_that_kills(void **state)
     status = recording_in_child(launches_and_dies, "SIMGPU_KILL_LAUNCH", "3");
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
+    status = recording_in_child(launches_and_dies, "SIMGPU_KILL_LAUNCHED", "10");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
     EXITS(launches_and_dies, "SIMGPU_CRASH_LAUNCH", "11");
+    EXITS(launches_and_dies, "SIMGPU_KILL_LAUNCHED", "11");
 }
 
 static int launches_what_never_ends(void)
@@ -133,6 +137,36 @@ static void a_kernel_that_never_ends_and_a_program_that_does(void **state)
 {
     (void)state;
     EXITS(launches_what_never_ends, "SIMGPU_HANG_KERNEL", "3");
+}
+
+static int launches_what_faults(void)
+{
+    void *memory;
+    recording_start(1 << 16);
+    recording_enable(kernels);
+    HOLDS(cudaMalloc(&memory, 64) == cudaSuccess);
+    for (int i = 0; i < 2; i++)
+        recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaSuccess);
+    recording_kernel();
+    HOLDS(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    HOLDS(cudaMalloc(&memory, 64) == cudaErrorIllegalAddress);
+    HOLDS(cudaStreamQuery(NULL) == cudaErrorIllegalAddress);
+    HOLDS(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    recording_flush(true);
+    HOLDS(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 3);
+    const CUpti_ActivityKernel10 *fine = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1);
+    const CUpti_ActivityKernel10 *faulty = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 2);
+    HOLDS(fine->end != 0 && faulty->end == 0);
+    HOLDS(cudaDeviceReset() == cudaSuccess);
+    HOLDS(cudaMalloc(&memory, 64) == cudaSuccess);
+    return 0;
+}
+
+static void a_kernel_that_faults_takes_its_context_with_it(void **state)
+{
+    (void)state;
+    EXITS(launches_what_faults, "SIMGPU_FAULT_KERNEL", "3");
 }
 
 static int launches_without_times(void)
@@ -248,6 +282,7 @@ int main(void)
         cmocka_unit_test(devices_with_little_memory),
         cmocka_unit_test(a_launch_that_crashes_and_one_that_kills),
         cmocka_unit_test(a_kernel_that_never_ends_and_a_program_that_does),
+        cmocka_unit_test(a_kernel_that_faults_takes_its_context_with_it),
         cmocka_unit_test(kernels_without_times),
         cmocka_unit_test(records_are_dropped_and_counted),
         cmocka_unit_test(records_without_a_buffer_are_dropped_and_counted),

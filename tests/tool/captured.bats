@@ -10,7 +10,7 @@ convert() { # NAME
     mkdir spool
     gzip -dc "$data/$1.spool.gz" >spool/1-0.spool
     cp "$data/$1.session.json" spool/session.json
-    "$build/tests/bench/gen_spool" -c spool trace.json
+    "$build/tests/bench/gen" -c spool trace.json
 }
 
 holds_what_was_stated() { # NAME

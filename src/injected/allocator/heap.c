@@ -37,6 +37,15 @@ static void release(struct heap *heap)
     free(heap);
 }
 
+static void make_lock(struct heap *heap)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&heap->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
 /* NULL: the driver refuses. */
 static struct heap *make(const struct cuda_calls *cuda, int device)
 {
@@ -44,7 +53,7 @@ static struct heap *make(const struct cuda_calls *cuda, int device)
     if (!heap)
         return NULL;
     *heap = (struct heap){.device = device, .cuda = cuda, .threshold = UINT64_MAX};
-    pthread_mutex_init(&heap->lock, NULL);
+    make_lock(heap);
     heap->stats.limit = UINT64_MAX;
     size_t bytes = 0;
     struct relaxed relaxed = order_relax(cuda);
@@ -128,8 +137,12 @@ CUmemoryPool heap_make_pool(struct heap *heap)
 
 struct gputrace_allocator_stream_stats *heap_stream(struct heap *heap, CUstream stream)
 {
-    if (heap->last_stream && heap->last_stream->stream == stream)
-        return heap->last_stream;
+    static __thread struct { /* that the thread has asked for */
+        const struct heap *heap;
+        struct gputrace_allocator_stream_stats *stats;
+    } last;
+    if (last.heap == heap && last.stats->stream == stream)
+        return last.stats;
     uint64_t *place = map_put(&heap->streams, (uintptr_t)stream, NULL);
     if (!place)
         return NULL;
@@ -140,7 +153,10 @@ struct gputrace_allocator_stream_stats *heap_stream(struct heap *heap, CUstream 
         if (stats)
             stats->stream = stream;
     }
-    heap->last_stream = stats;
+    if (stats) {
+        last.heap = heap;
+        last.stats = stats;
+    }
     return stats;
 }
 

@@ -20,6 +20,7 @@
 #include "injected/allocator/history.h"
 #include "injected/allocator/private_pool.h"
 
+#define CACHE_LINE 64
 #define HEAPS_MAX 64              /* devices */
 #define HEAP_LIMIT ((CUresult)-1) /* beside CUDA's errors: an allocation would go beyond the heap's limit */
 
@@ -33,7 +34,15 @@ struct heap {
     CUstream taking;     /* own streams, made when they are needed: memory for captures is taken in this one … */
     CUstream giving;     /* … and what graphs have held is given back in that one */
 
-    pthread_mutex_t lock;
+    /* Atomically: */
+    struct hold *returned; /* by graphs that are gone; a stack */
+    unsigned pending;      /* of `returned` and `deferred`: somebody should look */
+
+    /* What is above is read by every call and hardly ever changes. Beside the lock, each thread that takes that would
+     * take it away from all others. */
+    char apart[CACHE_LINE];
+
+    pthread_mutex_t lock; /* who waits spins first: it is free again before he would have slept */
     /* Under the lock: */
     struct gputrace_allocator_stats stats;
     uint64_t asked;            /* bytes held, and those that the driver is being asked for */
@@ -42,14 +51,9 @@ struct heap {
     uint64_t peers;            /* a bit for each device that may use its memory */
     struct block_table blocks; /* in use */
     struct map streams;        /* handle -> struct gputrace_allocator_stream_stats, which stay */
-    struct gputrace_allocator_stream_stats *last_stream; /* that was asked for */
     struct block *spare, *reusable, *deferred;
     struct private_pool *pools;
     struct history history;
-
-    /* Without it, atomically: */
-    struct hold *returned; /* by graphs that are gone; a stack */
-    unsigned pending;      /* of `returned` and `deferred`: somebody should look */
 };
 
 /* The heap of DEVICE, made at its first use. NULL: no such device, no CUDA (the user is told), a forked child. */

@@ -82,10 +82,11 @@ void callback_switches_follow(uint64_t wanted)
     pthread_mutex_lock(&switches.lock);
     uint64_t changed = switches.wanted ^ wanted;
     __atomic_store_n(&switches.wanted, wanted, __ATOMIC_RELAXED);
-    if (!(wanted & PHASE_KINDS) && (switches.launches || switches.new_functions)) {
-        switches.launches = switches.new_functions = false;
+    bool before = switches.launches || switches.new_functions;
+    switches.launches &= (wanted & PHASE_KINDS) != 0;
+    switches.new_functions &= (wanted & REGISTRY_BIT(launch_name)) != 0;
+    if (before)
         changed |= REGISTRY_BIT(kernel_launch);
-    }
     apply(changed);
     pthread_mutex_unlock(&switches.lock);
 }
@@ -95,11 +96,12 @@ uint64_t callback_switches_wanted(void)
     return __atomic_load_n(&switches.wanted, __ATOMIC_RELAXED);
 }
 
-static void turn_launches(bool *who, bool on)
+/* On as long as one of KINDS is wanted. */
+static void turn_launches(bool *who, bool on, uint64_t kinds)
 {
     pthread_mutex_lock(&switches.lock);
     bool before = switches.launches || switches.new_functions;
-    *who = on && (switches.wanted & PHASE_KINDS) != 0;
+    *who = on && (switches.wanted & kinds) != 0;
     if ((switches.launches || switches.new_functions) != before)
         apply(REGISTRY_BIT(kernel_launch));
     pthread_mutex_unlock(&switches.lock);
@@ -107,12 +109,12 @@ static void turn_launches(bool *who, bool on)
 
 void callback_switches_launches(bool on)
 {
-    turn_launches(&switches.launches, on);
+    turn_launches(&switches.launches, on, PHASE_KINDS);
 }
 
 void callback_switches_new_functions(bool on)
 {
-    turn_launches(&switches.new_functions, on);
+    turn_launches(&switches.new_functions, on, REGISTRY_BIT(launch_name));
 }
 
 void callback_switches_event_records(void)
@@ -123,6 +125,24 @@ void callback_switches_event_records(void)
     if (!before)
         apply(REGISTRY_BIT(event_record));
     pthread_mutex_unlock(&switches.lock);
+}
+
+/* CUPTI is asked without the lock, which its callbacks may wait for. */
+bool callback_switches_lost(void)
+{
+    pthread_mutex_lock(&switches.lock);
+    const struct cupti *cupti = switches.cupti;
+    CUpti_SubscriberHandle subscriber = switches.subscriber;
+    pthread_mutex_unlock(&switches.lock);
+    uint32_t on;
+    if (!cupti || !cupti->cuptiGetCallbackState ||
+        cupti->cuptiGetCallbackState(&on, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED) ==
+            CUPTI_SUCCESS)
+        return false;
+    pthread_mutex_lock(&switches.lock);
+    switches.cupti = NULL;
+    pthread_mutex_unlock(&switches.lock);
+    return true;
 }
 
 void callback_switches_leave(void)

@@ -26,11 +26,16 @@ uint64_t callback_switches_wanted(void);
  * wanted. */
 void callback_switches_launches(bool on);
 
-/* The same, asked for by whoever waits for names of kernels: names_due.h. */
+/* The same, as long as names of launches are wanted, asked for by whoever waits for functions to be launched:
+ * first_launches.h. */
 void callback_switches_new_functions(bool on);
 
 /* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
 void callback_switches_event_records(void);
+
+/* Whether CUPTI does not know the subscriber any more, because somebody has detached it from the process: true once,
+ * and CUPTI is not called from then on. */
+bool callback_switches_lost(void);
 
 /* In a forked child: CUPTI is not to be called. */
 void callback_switches_leave(void);

@@ -1,10 +1,9 @@
 /*
- * Kernel launches. At their begin they ask whether the kernel is launched for the first time and loaded on the way: a
- * phase of compilation (lazy_loading.h).
+ * Kernel launches, and what is to be known when one begins: which function it is of (first_launches.h), and whether it
+ * loads it on the way, a phase of compilation (lazy_loading.h).
  */
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/lazy_loading.h"
-#include "injected/collect/names_due.h"
 
 static struct gputrace_kernel_launch begin(const struct driver_return *returned, CUfunction kernel, CUstream stream)
 {
@@ -113,33 +112,35 @@ static void tell_old_grid_async(const struct driver_return *returned)
 
 /* --- the first launch of a kernel --- */
 
-static uint32_t loads_first(CUfunction kernel, uint32_t correlation)
-{
-    names_due_launch(kernel);
-    return lazy_loading_begins(kernel, correlation) ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;
-}
-
-static uint32_t launch_loads(const void *params, uint32_t correlation)
-{
-    return loads_first(((const cuLaunchKernel_params *)params)->f, correlation);
-}
-
-static uint32_t launch_ex_loads(const void *params, uint32_t correlation)
-{
-    return loads_first(((const cuLaunchKernelEx_params *)params)->f, correlation);
-}
-
-static uint32_t cooperative_loads(const void *params, uint32_t correlation)
-{
-    return loads_first(((const cuLaunchCooperativeKernel_params *)params)->f, correlation);
-}
+/* What is launched, and what phase that is. */
+#define LAUNCHES(function, handle)                                                     \
+    static CUfunction launched_by_##function(const void *params)                       \
+    {                                                                                  \
+        return ((const function##_params *)params)->handle;                            \
+    }                                                                                  \
+    static uint32_t loads_##function(const void *params, uint32_t correlation)         \
+    {                                                                                  \
+        bool loads = lazy_loading_begins(launched_by_##function(params), correlation); \
+        return loads ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;                             \
+    }
+LAUNCHES(cuLaunchKernel, f)
+LAUNCHES(cuLaunchKernelEx, f)
+LAUNCHES(cuLaunchCooperativeKernel, f)
 
 #define LAUNCH REGISTRY_BIT(kernel_launch)
+#define LAUNCH_ROW(id, text, function, is_per_thread, teller)                                         \
+    {                                                                                                 \
+        .cbid = (id), .name = (text), .kinds = LAUNCH, .tell = (teller), .trigger = loads_##function, \
+        .launched = launched_by_##function, .per_thread = (is_per_thread)                             \
+    }
+#define LAUNCH_PTSZ(function, tell)                                                   \
+    LAUNCH_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, function, false, tell), \
+        LAUNCH_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", function, true, tell)
 
 static const struct driver_call rows[] = {
-    DRIVER_CALL_PTSZ(cuLaunchKernel, LAUNCH, tell_launch, launch_loads),
-    DRIVER_CALL_PTSZ(cuLaunchKernelEx, LAUNCH, tell_launch_ex, launch_ex_loads),
-    DRIVER_CALL_PTSZ(cuLaunchCooperativeKernel, LAUNCH, tell_cooperative, cooperative_loads),
+    LAUNCH_PTSZ(cuLaunchKernel, tell_launch),
+    LAUNCH_PTSZ(cuLaunchKernelEx, tell_launch_ex),
+    LAUNCH_PTSZ(cuLaunchCooperativeKernel, tell_cooperative),
     DRIVER_CALL(cuLaunchCooperativeKernelMultiDevice, LAUNCH, tell_multi_device, NULL),
     DRIVER_CALL(cuLaunch, LAUNCH, tell_old, NULL),
     DRIVER_CALL(cuLaunchGrid, LAUNCH, tell_old_grid, NULL),

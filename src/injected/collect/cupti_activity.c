@@ -9,6 +9,7 @@
 #include "wire/settings.h"
 
 #define BUFFERS_MAX 1024u
+#define EVENTS_AND_SYNC (TRACE_SYNC | TRACE_EVENT | TRACE_EVENT_TIMES)
 
 /* Kinds by what the user asked for. GRAPH is not here: it chooses how kernels are recorded. */
 static const struct {
@@ -20,8 +21,8 @@ static const struct {
     {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2},
     {TRACE_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET},
     {TRACE_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME},
-    {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, /* switched on late (13.0), neither of the two … */
-    {TRACE_SYNC | TRACE_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … tells all without the other */
+    {EVENTS_AND_SYNC, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, /* switched on late (13.0), neither of the two … */
+    {EVENTS_AND_SYNC, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … tells all without the other */
     {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
 };
 
@@ -37,6 +38,7 @@ static const CUpti_CallbackId runtimes_own[] = {
 static struct activity {
     const struct cupti *cupti;
     const struct activity_store *store;
+    bool detached;
     pthread_mutex_t lock; /* of what follows; never held while CUPTI is called */
     struct buffer {
         uint8_t *data;
@@ -60,10 +62,11 @@ static struct {
     bool recording;
 } event_times = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* CUPTI once it is there: the service thread looks for it before. */
+/* CUPTI while it is there: the service thread looks for it before. */
 static const struct cupti *running(void)
 {
-    return __atomic_load_n(&activity.cupti, __ATOMIC_ACQUIRE);
+    const struct cupti *cupti = __atomic_load_n(&activity.cupti, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&activity.detached, __ATOMIC_RELAXED) ? NULL : cupti;
 }
 
 /* Sets *WHO, and CUPTI's kind to what both together want. */
@@ -154,8 +157,8 @@ static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
         return; /* nothing of CUDA's is asked for */
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE);
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
-    if (cupti->cuptiActivityEnableCudaEventDeviceTimestamps) /* costs nothing while records of events are off */
-        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1);
+    if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
     if ((trace_bits & TRACE_DRIVER) && cupti->cuptiActivityEnableDriverApi)
         enable_driver_calls(cupti);
 }
@@ -202,6 +205,8 @@ enum activity_times cupti_activity_want_event_times(void)
     if (!cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
         return ACTIVITY_TIMES_TOO_OLD;
     pthread_mutex_lock(&event_times.lock);
+    if (!event_times.wanted)
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1);
     if (!event_times.wanted && event_times.recording)
         switch_event_times(true);
     event_times.wanted = true;
@@ -290,6 +295,11 @@ bool cupti_activity_dying(unsigned i, void (*tell)(const char *name))
     if (data)
         activity_walk_dying(activity.store->header(), data, buffer->bytes, buffer->walked, tell);
     return true;
+}
+
+void cupti_activity_detached(void)
+{
+    __atomic_store_n(&activity.detached, true, __ATOMIC_RELAXED);
 }
 
 void cupti_activity_leave(void)

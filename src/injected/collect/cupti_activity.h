@@ -56,6 +56,10 @@ void cupti_activity_gather_names(void);
  * are no more buffers. Takes no lock; the caller is prepared for a fault, and for TELL not to return. */
 bool cupti_activity_dying(unsigned i, void (*tell)(const char *name));
 
+/* CUPTI was detached from the process: it is not called any more, as that would attach it anew, and what its records
+ * point to may be gone. */
+void cupti_activity_detached(void);
+
 /* In a forked child: forgets everything, calls nothing. */
 void cupti_activity_leave(void);
 

@@ -10,6 +10,7 @@
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/event_watch.h"
+#include "injected/collect/first_launches.h"
 #include "injected/collect/lazy_loading.h"
 #include "injected/collect/memory_pools.h"
 #include "injected/collect/names_due.h"
@@ -72,6 +73,8 @@ static void call_begins(const struct driver_call *row, const CUpti_CallbackData 
     tell_open(row, data, open->start, false);
     if (row->begins)
         row->begins(data->functionParams);
+    if (row->launched)
+        first_launches_begins(row->launched(data->functionParams), data->correlationId, data->symbolName);
     if (!row->trigger || !(callback_switches_wanted() & PHASE_KINDS))
         return;
     uint32_t trigger = row->trigger(data->functionParams, data->correlationId);
@@ -105,7 +108,7 @@ static void call_returns(const struct driver_call *row, const CUpti_CallbackData
     uint64_t now = clock_now();
     struct open_call open = open_call_pop(row, data->correlationId);
     tell_open(row, data, 0, true);
-    if ((row->kinds & REGISTRY_BIT(kernel_launch)) && names_due_launched())
+    if (row->launched && first_launches_returned())
         read_names();
     bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
     if (!wanted && !open.in_phase)
@@ -235,6 +238,8 @@ static void wanted_changed(uint64_t wanted)
         lazy_loading_give_up();
         phases_forget();
     }
+    if (!(wanted & REGISTRY_BIT(launch_name)))
+        first_launches_forget();
     callback_switches_follow(wanted);
     cupti_activity_want_jit((wanted & REGISTRY_BIT(jit)) != 0);
 }
@@ -262,6 +267,7 @@ void cupti_callbacks_leave(void)
 {
     callback_switches_leave();
     cupti_ids_leave();
+    first_launches_leave();
     lazy_loading_leave();
     memory_pools_leave();
     names_due_leave();

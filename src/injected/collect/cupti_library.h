@@ -27,6 +27,7 @@
 
 /* … and those that only newer ones have: NULL when missing. */
 #define CUPTI_NEWER_FUNCTIONS(X)    \
+    X(cuptiGetCallbackState)        \
     X(cuptiActivityEnableDriverApi) \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 

@@ -36,6 +36,8 @@ struct driver_call {
     /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
     uint32_t (*trigger)(const void *params, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
+    /* The function that a launch launches. NULL: it is no launch, or of several. */
+    CUfunction (*launched)(const void *params);
     /* When the call begins, before CUDA does anything. NULL: nothing is to be done then. */
     void (*begins)(const void *params);
 };

@@ -1,14 +1,12 @@
 #include "injected/collect/names_due.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "injected/collect/callback_switches.h"
 
 static struct {
     uint32_t said;  /* how often; the word that is waited on */
@@ -41,60 +39,7 @@ bool names_due_wait(uint64_t ns)
     return heard;
 }
 
-/* --- functions --- */
-
-static struct {
-    pthread_mutex_t lock; /* of changes */
-    bool on;
-    const void *function; /* the last that was got, by whichever thread */
-    uint64_t deadline;
-} got = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static __thread struct {
-    bool heard;
-    const void *function;
-} launched;
-
-static void turn(bool on)
-{
-    if (got.on == on)
-        return;
-    __atomic_store_n(&got.on, on, __ATOMIC_RELAXED);
-    callback_switches_new_functions(on);
-}
-
-void names_due_of(const void *function)
-{
-    if (!function)
-        return;
-    pthread_mutex_lock(&got.lock);
-    got.function = function;
-    got.deadline = clock_monotonic() + NAMES_DUE_NS;
-    turn(true);
-    pthread_mutex_unlock(&got.lock);
-}
-
-void names_due_launch(const void *function)
-{
-    launched.heard = __atomic_load_n(&got.on, __ATOMIC_RELAXED);
-    launched.function = function;
-}
-
-bool names_due_launched(void)
-{
-    if (!launched.heard)
-        return false;
-    launched.heard = false;
-    pthread_mutex_lock(&got.lock);
-    if (got.on && (launched.function == got.function || clock_monotonic() > got.deadline))
-        turn(false);
-    pthread_mutex_unlock(&got.lock);
-    return true;
-}
-
 void names_due_leave(void)
 {
     due.said = due.heard = due.waits = 0;
-    pthread_mutex_init(&got.lock, NULL);
-    got.on = launched.heard = false;
 }

@@ -202,6 +202,11 @@ int capture_init_last(void)
     return failed;
 }
 
+bool capture_hears_nvtx(void)
+{
+    return capture.range == RANGE_NVTX;
+}
+
 void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);

@@ -18,6 +18,9 @@ int capture_init(const struct settings *settings);
 /* … and after it: what closes one, last. */
 int capture_init_last(void);
 
+/* Whether NVTX's ranges open and close recording. */
+bool capture_hears_nvtx(void);
+
 /* Asked by the program (gputrace.h): on, off. */
 void capture_ask(bool on);
 bool capture_is_on(void);

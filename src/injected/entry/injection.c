@@ -9,6 +9,7 @@
 #include "injected/entry/capture.h"
 #include "injected/entry/library.h"
 #include "injected/plugin/plugin.h"
+#include "injected/ranges/current_context.h"
 #include "injected/ranges/device_ranges.h"
 #include "injected/record/writer.h"
 #include "injected/registry/registry.h"
@@ -71,13 +72,15 @@ int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
     if (!library_start() || !registry_memory_access_wanted())
         return 0;
     uint64_t now = clock_now();
-    registry_memory_access_publish(&(struct gputrace_memory_access){
+    struct gputrace_memory_access access = {
         .call = {.start = now, .end = now, .device = GPUTRACE_NO_DEVICE, .thread = writer_thread()},
         .address = (uint64_t)(uintptr_t)at,
         .bytes = bytes,
         .stream = stream,
         .mode = (uint32_t)mode,
-    });
+    };
+    current_context_find(&access.call); /* a default stream is that of the current context */
+    registry_memory_access_publish(&access);
     return 1;
 }
 

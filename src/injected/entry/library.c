@@ -115,6 +115,14 @@ static int wake_by_nvtx(void)
            registry_nvtx_extension_register(wake_by_extension, NULL);
 }
 
+/* What a plugin does while it is started is not told either. The program closes it when it registers. */
+static void open_shortcut(void)
+{
+    bool plugins = library.settings.plugins && *library.settings.plugins;
+    if ((library.settings.trace & TRACE_NVTX) && !plugins && !capture_hears_nvtx())
+        registry_open_shortcut(record_nvtx_briefly);
+}
+
 static bool prepare(void)
 {
     if (library.prepared) {
@@ -158,6 +166,7 @@ static bool open_spool(void)
         warning("cannot record this process: %m");
         return false;
     }
+    open_shortcut();
     if (service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0)
         recorder_note(SPOOL_NOTE_WARNING, "times of GPU work are collected at the end alone: no thread for it (%m)");
     return true;
@@ -261,9 +270,10 @@ void library_start_cuda(void)
     char why[1024];
     if (first && start_cupti(why, sizeof(why)) == 0) {
         capture_cupti_ready();
+        service_driver_started();
     } else if (first) {
-        warning("CUDA is not recorded: %s", why);
-        recorder_note(SPOOL_NOTE_WARNING, "CUDA is not recorded: %s", why);
+        recorder_warn("CUDA is not recorded: %s", why);
+        spool_file_header()->cuda_unrecorded = (library.settings.trace & ~(int64_t)TRACE_NVTX) != 0;
     }
     errno = saved;
 }

@@ -7,12 +7,16 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "injected/collect/callback_switches.h"
 #include "injected/collect/cupti_activity.h"
 #include "injected/collect/memory_pools.h"
 #include "injected/collect/names_due.h"
 #include "injected/entry/capture.h"
 #include "injected/plugin/plugin.h"
+#include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
+#include "injected/record/recorder.h"
 #include "injected/record/spool_file.h"
 #include "injected/record/thread.h"
 
@@ -23,12 +27,14 @@
  * after code was prepared, for then it is launched; else so often that it is not noticed. */
 #define NAMES_SOON_NS (100 * NS_PER_US)
 #define NAMES_LATEST_NS (10 * NS_PER_MS)
+#define DRIVER_DEVICES "/dev/nvidia"
 
 static struct {
     uint64_t interval;
     pthread_mutex_t working; /* held while a round is going on */
     bool stopped;
     uint64_t names_every; /* ns */
+    bool driver_seen;     /* it had descriptors of the GPU's devices */
     bool runs;
     bool ending;       /* the process does: pools are asked for the last time … */
     sem_t asked_pools; /* … and were */
@@ -40,8 +46,39 @@ static void sleep_ns(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
+/* cuptiFinalize(), which any part of the process can call, says nothing to those it takes CUPTI from. */
+static void look_for_cupti(void)
+{
+    if (!callback_switches_lost())
+        return;
+    cupti_activity_detached();
+    spool_file_header()->cuda_unrecorded = 1;
+    recorder_warn("CUPTI was detached from the process: what it does with CUDA from then on is not recorded");
+}
+
+/* A program that closes all descriptors, the driver's too, ends what it does with CUDA. The driver and CUPTI do not
+ * know that, and when they are asked for something they write to numbers which may be the program's files by then. */
+static void look_for_driver(void)
+{
+    if (!__atomic_load_n(&service.driver_seen, __ATOMIC_RELAXED) || !spool_file_was_closed() ||
+        descriptor_any_device(DRIVER_DEVICES))
+        return;
+    __atomic_store_n(&service.driver_seen, false, __ATOMIC_RELAXED);
+    verbose("the program closed the driver's descriptors: CUPTI is asked no more");
+    cupti_activity_gather();
+    cupti_activity_detached();
+    memory_pools_stop();
+}
+
+void service_driver_started(void)
+{
+    __atomic_store_n(&service.driver_seen, descriptor_any_device(DRIVER_DEVICES), __ATOMIC_RELAXED);
+}
+
 static unsigned collect(void)
 {
+    look_for_cupti();
+    look_for_driver();
     cupti_activity_flush();
     return cupti_activity_gather();
 }
@@ -103,7 +140,7 @@ static void *serve(void *unused)
 int service_start(uint64_t flush_interval_ns)
 {
     service.interval = flush_interval_ns;
-    service.stopped = service.ending = false;
+    service.stopped = service.ending = service.driver_seen = false;
     sem_init(&service.asked_pools, 0, 0);
     service.names_every = NAMES_LATEST_NS;
     pthread_mutex_init(&service.working, NULL);

@@ -10,6 +10,9 @@
 /* Starts the thread. Gives 0, or -1 with errno set. */
 int service_start(uint64_t flush_interval_ns);
 
+/* CUDA has begun: what the driver has open is looked for when the program has closed what is not its own. */
+void service_driver_started(void);
+
 /* At the end of the process: waits a moment for the times of GPU work that is done or almost done, and stops the
  * thread. */
 void service_finish(void);

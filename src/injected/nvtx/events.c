@@ -25,23 +25,45 @@ static inline struct gputrace_nvtx event_of(const char *function, const struct n
     };
 }
 
-static int pushed(const struct gputrace_nvtx *event)
+/* What is no more than a message need not become an event when the shortcut is open. False: it is not. */
+static inline bool told_briefly(enum spool_nvtx_what what, const struct nvtx_domain *domain, uint32_t string,
+                                struct gputrace_text message)
 {
-    registry_nvtx_push_publish(event);
-    int *depth = nvtx_thread_depth(event->domain);
+    registry_shortcut_fn *shortcut = registry_shortcut();
+    if (shortcut)
+        shortcut(what, domain->number, string, message);
+    return shortcut != NULL;
+}
+
+static inline int one_deeper(uint32_t domain)
+{
+    int *depth = nvtx_thread_depth(domain);
     return depth ? (*depth)++ : NVTX_NO_PUSH_POP_TRACKING;
 }
 
-static int popped(const char *function, const struct nvtx_domain *domain)
+static inline int one_less_deep(uint32_t domain)
 {
-    if (domain->off)
-        return NVTX_NO_PUSH_POP_TRACKING;
-    struct gputrace_nvtx event = event_of(function, domain);
-    registry_nvtx_pop_publish(&event);
-    int *depth = nvtx_thread_depth(event.domain);
+    int *depth = nvtx_thread_depth(domain);
     if (!depth)
         return NVTX_NO_PUSH_POP_TRACKING;
     return *depth > 0 ? --*depth : -1;
+}
+
+static int pushed(const struct gputrace_nvtx *event)
+{
+    registry_nvtx_push_publish(event);
+    return one_deeper(event->domain);
+}
+
+static inline int popped(const char *function, const struct nvtx_domain *domain)
+{
+    if (domain->off)
+        return NVTX_NO_PUSH_POP_TRACKING;
+    if (!told_briefly(SPOOL_NVTX_POP, domain, 0, (struct gputrace_text){0}) && registry_nvtx_pop_wanted()) {
+        struct gputrace_nvtx event = event_of(function, domain);
+        registry_nvtx_pop_publish(&event);
+    }
+    return one_less_deep(domain->number);
 }
 
 static nvtxRangeId_t started(struct gputrace_nvtx *event)
@@ -66,47 +88,68 @@ static void marked(const struct gputrace_nvtx *event)
     registry_nvtx_mark_publish(event);
 }
 
-/* What an event is told with: attributes, a text, a wide text. CALL tells `&event` and returns what the function does;
- * OFF is what it gives for a domain that is off. */
-#define WITH_ATTRIBUTES(type, function, name, call, off_value)                                                      \
-    static type NVTX_API domain_##function##_ex(nvtxDomainHandle_t handle, const nvtxEventAttributes_t *attributes) \
-    {                                                                                                               \
-        const struct nvtx_domain *domain = nvtx_domain_ours(handle);                                                \
-        struct nvtx_text room;                                                                                      \
-        if (domain->off)                                                                                            \
-            return off_value;                                                                                       \
-        struct gputrace_nvtx event = event_of("nvtxDomain" name "Ex", domain);                                      \
-        nvtx_read_attributes(attributes, &event, &room);                                                            \
-        call;                                                                                                       \
-    }                                                                                                               \
-    static type NVTX_API function##_ex(const nvtxEventAttributes_t *attributes)                                     \
-    {                                                                                                               \
-        struct nvtx_text room;                                                                                      \
-        struct gputrace_nvtx event = event_of("nvtx" name "Ex", &nvtx_default_domain);                              \
-        nvtx_read_attributes(attributes, &event, &room);                                                            \
-        call;                                                                                                       \
+/* What an event is told with: attributes, a text, a wide text. BRIEF tells `message`, which may have a number as a
+ * `string`, where that is all and the shortcut is open, and returns; WHOLE tells `&event` and returns what the function
+ * does. OFF is what it gives for a domain that is off. */
+#define WITH_ATTRIBUTES(type, function, name, brief, whole, off_value)                                                \
+    static type NVTX_API domain_##function##_ex(nvtxDomainHandle_t handle, const nvtxEventAttributes_t *attributes)   \
+    {                                                                                                                 \
+        const struct nvtx_domain *domain = nvtx_domain_ours(handle);                                                  \
+        if (domain->off)                                                                                              \
+            return off_value;                                                                                         \
+        if (nvtx_is_message_alone(attributes)) {                                                                      \
+            uint32_t string;                                                                                          \
+            struct gputrace_text message = nvtx_message(attributes->messageType, attributes->message, NULL, &string); \
+            brief;                                                                                                    \
+        }                                                                                                             \
+        struct nvtx_text room;                                                                                        \
+        struct gputrace_nvtx event = event_of("nvtxDomain" name "Ex", domain);                                        \
+        nvtx_read_attributes(attributes, &event, &room);                                                              \
+        whole;                                                                                                        \
+    }                                                                                                                 \
+    static type NVTX_API function##_ex(const nvtxEventAttributes_t *attributes)                                       \
+    {                                                                                                                 \
+        struct nvtx_text room;                                                                                        \
+        struct gputrace_nvtx event = event_of("nvtx" name "Ex", &nvtx_default_domain);                                \
+        nvtx_read_attributes(attributes, &event, &room);                                                              \
+        whole;                                                                                                        \
     }
-#define WITH_TEXT(type, function, name, call)                                         \
-    static type NVTX_API function##_a(const char *message)                            \
+#define WITH_TEXT(type, function, name, brief, whole)                                 \
+    static type NVTX_API function##_a(const char *text)                               \
     {                                                                                 \
-        struct gputrace_nvtx event = event_of("nvtx" name "A", &nvtx_default_domain); \
-        event.message = nvtx_ascii(message);                                          \
-        call;                                                                         \
+        const struct nvtx_domain *domain = &nvtx_default_domain;                      \
+        struct gputrace_text message = nvtx_ascii(text);                              \
+        uint32_t string = 0;                                                          \
+        brief;                                                                        \
+        struct gputrace_nvtx event = event_of("nvtx" name "A", domain);               \
+        event.message = message;                                                      \
+        event.string = string;                                                        \
+        whole;                                                                        \
     }                                                                                 \
     static type NVTX_API function##_w(const wchar_t *message)                         \
     {                                                                                 \
         struct nvtx_text room;                                                        \
         struct gputrace_nvtx event = event_of("nvtx" name "W", &nvtx_default_domain); \
         event.message = nvtx_wide(&room, message);                                    \
-        call;                                                                         \
+        whole;                                                                        \
     }
-#define EVENT(type, function, name, call, off_value)       \
-    WITH_ATTRIBUTES(type, function, name, call, off_value) \
-    WITH_TEXT(type, function, name, call)
+#define EVENT(type, function, name, brief, whole, off_value)       \
+    WITH_ATTRIBUTES(type, function, name, brief, whole, off_value) \
+    WITH_TEXT(type, function, name, brief, whole)
 
-EVENT(void, mark, "Mark", marked(&event), )
-EVENT(int, range_push, "RangePush", return pushed(&event), NVTX_NO_PUSH_POP_TRACKING)
-EVENT(nvtxRangeId_t, range_start, "RangeStart", return started(&event), 0)
+#define MARK_BRIEFLY                                            \
+    if (told_briefly(SPOOL_NVTX_MARK, domain, string, message)) \
+    return
+#define PUSH_BRIEFLY                                            \
+    if (told_briefly(SPOOL_NVTX_PUSH, domain, string, message)) \
+    return one_deeper(domain->number)
+#define START_WHOLE /* it has a number to be told as well */ \
+    (void)message;                                           \
+    (void)string
+
+EVENT(void, mark, "Mark", MARK_BRIEFLY, marked(&event), )
+EVENT(int, range_push, "RangePush", PUSH_BRIEFLY, return pushed(&event), NVTX_NO_PUSH_POP_TRACKING)
+EVENT(nvtxRangeId_t, range_start, "RangeStart", START_WHOLE, return started(&event), 0)
 
 static int NVTX_API range_pop(void)
 {

@@ -6,6 +6,8 @@
 #ifndef GPUTRACE_INJECTED_NVTX_MESSAGE_H
 #define GPUTRACE_INJECTED_NVTX_MESSAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <nvtx3/nvToolsExt.h>
@@ -42,5 +44,14 @@ void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputra
 /* Whether FIELD lies within the size that ATTRIBUTES says of itself. */
 #define NVTX_HAS(attributes, field) \
     ((attributes)->size >= offsetof(__typeof__(*(attributes)), field) + sizeof((attributes)->field))
+
+/* Whether ATTRIBUTES (may be NULL) have nothing but a message, which needs no room of ours. */
+static inline bool nvtx_is_message_alone(const nvtxEventAttributes_t *attributes)
+{
+    return attributes && NVTX_HAS(attributes, message) && attributes->category == 0 &&
+           attributes->colorType == NVTX_COLOR_UNKNOWN && attributes->payloadType == NVTX_PAYLOAD_UNKNOWN &&
+           (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII ||
+            attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED);
+}
 
 #endif

@@ -42,8 +42,7 @@ static bool tell(const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
-    warning("%s", words);
-    recorder_note(SPOOL_NOTE_WARNING, "%s", words);
+    recorder_warn("%s", words);
     return false;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "injected/record/segments.h"
 #include "injected/record/spool_file.h"
 #include "injected/record/thread.h"
 #include "injected/record/undisturbed.h"
@@ -52,12 +53,20 @@ static unsigned fresh_count(void)
     return fresh;
 }
 
-/* The smallest ready chunk that is large enough: rests go before fresh ones. Under the lock. */
-static struct spool_chunk *pick(enum spool_chunk_type type)
+/* Whether the chunk's segment is for TYPE, or for nothing yet. */
+static bool suits(const struct spool_chunk *chunk, enum spool_chunk_type type)
+{
+    enum spool_chunk_type purpose = segment_purpose(chunk);
+    return purpose == type || purpose == SPOOL_FREE;
+}
+
+/* The smallest ready chunk that is large enough: rests go before fresh ones. ANY: also of a segment that is for others.
+ * Under the lock. */
+static struct spool_chunk *pick(enum spool_chunk_type type, bool any)
 {
     unsigned best = STOCK_MAX;
     for (unsigned i = 0; i < stock.count; i++) {
-        bool fits = stock.chunks[i]->bytes >= smallest(type);
+        bool fits = stock.chunks[i]->bytes >= smallest(type) && (any || suits(stock.chunks[i], type));
         if (fits && (best == STOCK_MAX || stock.chunks[i]->bytes < stock.chunks[best]->bytes))
             best = i;
     }
@@ -65,8 +74,48 @@ static struct spool_chunk *pick(enum spool_chunk_type type)
         return NULL;
     struct spool_chunk *chunk = stock.chunks[best];
     stock.chunks[best] = stock.chunks[--stock.count];
+    if (segment_purpose(chunk) == SPOOL_FREE)
+        segment_set_purpose(chunk, type);
     return chunk;
 }
+
+/* --- what was drained is used again --- */
+
+static void lock_stock(void)
+{
+    pthread_mutex_lock(&stock.lock);
+}
+
+static void unlock_stock(void)
+{
+    pthread_mutex_unlock(&stock.lock);
+}
+
+static bool is_in(const struct spool_chunk *chunk, const char *segment)
+{
+    return (const char *)chunk >= segment && (const char *)chunk < segment + SPOOL_SEGMENT_BYTES;
+}
+
+static unsigned count_of_segment(const char *segment)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < stock.count; i++)
+        count += is_in(stock.chunks[i], segment);
+    return count;
+}
+
+static void forget_segment(const char *segment)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < stock.count; i++)
+        if (!is_in(stock.chunks[i], segment))
+            stock.chunks[kept++] = stock.chunks[i];
+    stock.count = kept;
+}
+
+static const struct segment_keeper keeper = {lock_stock, unlock_stock, count_of_segment, forget_segment};
+
+/* --- the file grows --- */
 
 /* Keeps CHUNK for later; the caller drops it when there is no room for it here. Under the lock. */
 static bool keep(struct spool_chunk *chunk)
@@ -77,11 +126,11 @@ static bool keep(struct spool_chunk *chunk)
     return true;
 }
 
-/* Cuts CHUNK after BYTES (aligned); gives the rest, ready and held, or NULL when it is too small for anything. The new
- * header stands before the old one is shortened, so that a reader finds a whole chain at any moment. */
+/* Cuts CHUNK after BYTES (aligned); gives the rest, ready and held, or NULL when it is too small for what its segment
+ * is for. The new header stands before the old one is shortened, so that a reader finds a whole chain at any moment. */
 static struct spool_chunk *cut(struct spool_chunk *chunk, uint64_t bytes)
 {
-    if (chunk->bytes - bytes < RECORDS_CHUNK_BYTES)
+    if (chunk->bytes - bytes < smallest(segment_purpose(chunk)))
         return NULL;
     struct spool_chunk *rest = (struct spool_chunk *)((char *)chunk + bytes);
     *rest = (struct spool_chunk){.magic = SPOOL_CHUNK_MAGIC, .bytes = chunk->bytes - bytes};
@@ -107,7 +156,10 @@ static void tell_no_room(int failure)
     if (__atomic_exchange_n(&stock.told, true, __ATOMIC_RELAXED))
         return;
     errno = failure;
-    warning("the spool cannot grow (%m): recording stops until there is room; --spool-dir chooses another disk");
+    if (failure == EBADF)
+        warning("the program closed the spool's file, and a sandbox keeps us from having our own: recording stops");
+    else
+        warning("the spool cannot grow (%m): recording stops until there is room; --spool-dir chooses another disk");
 }
 
 /* Who grows the file next waits: a disk that is full is slow to say so, and every record of every thread would ask. */
@@ -155,6 +207,15 @@ static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
     __atomic_store_n(&chunk->state, SPOOL_IN_USE, __ATOMIC_RELEASE);
 }
 
+/* --- out and back --- */
+
+/* A blank segment, or NULL. */
+static struct spool_chunk *fresh(void)
+{
+    struct spool_chunk *chunk = segments_reclaim(&keeper);
+    return chunk || resting() ? chunk : grow();
+}
+
 /* Our thread is at it. */
 static struct spool_chunk *wait_for_stock(enum spool_chunk_type type)
 {
@@ -164,7 +225,8 @@ static struct spool_chunk *wait_for_stock(enum spool_chunk_type type)
     clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += 1;
     pthread_mutex_lock(&stock.lock);
-    while (__atomic_load_n(&stock.served, __ATOMIC_RELAXED) && !resting() && result == 0 && !(chunk = pick(type))) {
+    while (__atomic_load_n(&stock.served, __ATOMIC_RELAXED) && !resting() && result == 0 &&
+           !(chunk = pick(type, false))) {
         pthread_cond_signal(&stock.low);
         result = pthread_cond_clockwait(&stock.filled, &stock.lock, CLOCK_MONOTONIC, &limit);
     }
@@ -172,20 +234,38 @@ static struct spool_chunk *wait_for_stock(enum spool_chunk_type type)
     return chunk;
 }
 
-static struct spool_chunk *take(enum spool_chunk_type type)
+static struct spool_chunk *take_ready(enum spool_chunk_type type)
 {
     pthread_mutex_lock(&stock.lock);
-    struct spool_chunk *chunk = stock.open ? pick(type) : NULL;
-    unsigned fresh = fresh_count();
-    if (fresh == 0 && stock.fresh_wanted < STOCK_LIMIT)
+    struct spool_chunk *chunk = pick(type, false);
+    unsigned left = fresh_count();
+    if (left == 0 && stock.fresh_wanted < STOCK_LIMIT)
         stock.fresh_wanted *= 2;
-    bool low = fresh < stock.fresh_wanted;
+    bool low = left < stock.fresh_wanted;
     pthread_mutex_unlock(&stock.lock);
     if (low)
         pthread_cond_signal(&stock.low);
-    if (!chunk && stock.open && !resting() && !(chunk = grow()) && last_failure() == EBADF)
+    return chunk;
+}
+
+static struct spool_chunk *take_last_resort(enum spool_chunk_type type)
+{
+    pthread_mutex_lock(&stock.lock);
+    struct spool_chunk *chunk = pick(type, true);
+    pthread_mutex_unlock(&stock.lock);
+    return chunk;
+}
+
+static struct spool_chunk *take(enum spool_chunk_type type)
+{
+    if (!stock.open)
+        return NULL;
+    struct spool_chunk *chunk = take_ready(type);
+    if (!chunk && (chunk = fresh()))
+        segment_set_purpose(chunk, type);
+    else if (!chunk && last_failure() == EBADF)
         chunk = wait_for_stock(type);
-    if (!chunk && stock.open)
+    if (!chunk && !(chunk = take_last_resort(type)))
         tell_no_room(last_failure());
     if (chunk && type == SPOOL_RECORDS)
         put_back(cut(chunk, RECORDS_CHUNK_BYTES));
@@ -228,7 +308,7 @@ static void *stock_up(void *unused)
         while (fresh_count() >= stock.fresh_wanted || stock.count == STOCK_MAX)
             pthread_cond_wait(&stock.low, &stock.lock);
         pthread_mutex_unlock(&stock.lock);
-        struct spool_chunk *chunk = resting() ? NULL : grow();
+        struct spool_chunk *chunk = fresh();
         put_back(chunk);
         if (!chunk && !own && last_failure() == EBADF) {
             own = true;

@@ -2,12 +2,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define HIGH 512
+
+/* How far a table is looked through where the kernel does not empty it by itself. */
+#define TABLE_MAX 65536
+
+/* Descriptors of devices are looked for below: they are opened early. */
+#define DEVICES_BELOW 1024
 
 /* The same file under a number that the program is not going to get for a file of its own. */
 static int moved_high(int fd)
@@ -72,4 +82,36 @@ void descriptor_close(struct descriptor *descriptor)
     if (descriptor_is_ours(descriptor))
         close(descriptor->fd);
     descriptor->fd = -1;
+}
+
+/* Linux before 5.9, and sandboxes older than that, have no close_range(); a copy is then emptied one by one. Locks that
+ * the program has on its files are its table's, and stay. */
+int descriptor_own_table(void)
+{
+    if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0)
+        return 0;
+    if (unshare(CLONE_FILES) != 0)
+        return -1;
+    for (int fd = 0; fd < TABLE_MAX; fd++)
+        close(fd);
+    return 0;
+}
+
+static bool is_device(int fd, const char *prefix)
+{
+    struct stat status;
+    char name[32], path[PATH_MAX];
+    if (fstat(fd, &status) != 0 || !S_ISCHR(status.st_mode))
+        return false;
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(name, path, sizeof(path));
+    return length >= (ssize_t)strlen(prefix) && memcmp(path, prefix, strlen(prefix)) == 0;
+}
+
+bool descriptor_any_device(const char *prefix)
+{
+    bool any = false;
+    for (int fd = 0; fd < DEVICES_BELOW && !any; fd++)
+        any = is_device(fd, prefix);
+    return any;
 }

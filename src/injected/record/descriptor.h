@@ -29,4 +29,11 @@ bool descriptor_is_ours(const struct descriptor *descriptor);
 /* Closes it if it is ours. Async-signal-safe. */
 void descriptor_close(struct descriptor *descriptor);
 
+/* Gives the calling thread, which is ours, a table of descriptors of its own, an empty one: nothing that the program
+ * opens or closes is seen there, nor held open. 0, or -1 with errno set: the kernel or a sandbox does not offer it. */
+int descriptor_own_table(void);
+
+/* Whether any of the process's descriptors is a device whose path begins with PREFIX. */
+bool descriptor_any_device(const char *prefix);
+
 #endif

@@ -1,5 +1,6 @@
 #include "injected/record/record_nvtx.h"
 
+#include "base/clock.h"
 #include "injected/record/record_text.h"
 #include "injected/record/recorder.h"
 #include "injected/registry/registry.h"
@@ -10,15 +11,29 @@ static inline bool is_plain(const struct gputrace_nvtx *event)
     return event->range == 0 && event->category == 0 && event->color_type == 0 && event->payload_type == 0;
 }
 
-static void record_plain(enum spool_nvtx_what what, const struct gputrace_nvtx *event, struct gputrace_text message)
+static inline void record_plain(enum spool_nvtx_what what, uint64_t time, uint32_t domain, uint32_t string,
+                                struct gputrace_text message)
 {
-    struct spool_nvtx_plain *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NVTX_PLAIN, event->call.end, message))
+    struct writer *mine = writer_mine();
+    uint32_t length = string ? 0 : record_text_cut(message.length);
+    struct spool_nvtx_plain *record =
+        writer_begin_in(mine, SPOOL_RECORD_NVTX_PLAIN, sizeof(*record),
+                        spool_record_bytes(sizeof(*record), sizeof(record->text), length), time);
+    if (!record)
         return;
     record->head.flags = (uint16_t)what;
-    record->domain = event->domain;
-    record->string = event->string;
-    writer_commit(&record->head);
+    record->domain = domain;
+    record->string = string;
+    record->length = length;
+    if (length > 0)
+        memcpy(record->text, message.bytes, length);
+    writer_commit_in(mine, &record->head);
+}
+
+void record_nvtx_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
+{
+    if (recorder_is_on())
+        record_plain(what, clock_now(), domain, string, message);
 }
 
 static void record_whole(enum spool_nvtx_what what, const struct gputrace_nvtx *event, struct gputrace_text message)
@@ -42,11 +57,10 @@ static inline void record_event(enum spool_nvtx_what what, const struct gputrace
 {
     if (!recorder_is_on())
         return;
-    struct gputrace_text message = event->string ? (struct gputrace_text){0} : event->message;
     if (is_plain(event))
-        record_plain(what, event, message);
+        record_plain(what, event->call.end, event->domain, event->string, event->message);
     else
-        record_whole(what, event, message);
+        record_whole(what, event, event->string ? (struct gputrace_text){0} : event->message);
 }
 
 #define RECORD(kind, what)                                                   \

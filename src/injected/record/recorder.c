@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "injected/record/record_cuda.h"
 #include "injected/record/record_nvtx.h"
 #include "injected/record/record_nvtx_extensions.h"
@@ -11,12 +12,7 @@
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
 
-static bool recording;
-
-bool recorder_is_on(void)
-{
-    return __atomic_load_n(&recording, __ATOMIC_RELAXED);
-}
+bool recorder_on;
 
 static void record_pointer_name(void *data, const struct gputrace_pointer_name *name)
 {
@@ -28,10 +24,23 @@ static void record_pointer_name(void *data, const struct gputrace_pointer_name *
     writer_commit(&record->head);
 }
 
+static void record_launch_name(void *data, const struct gputrace_launch_name *name)
+{
+    (void)data;
+    struct spool_launch_name *record;
+    struct gputrace_text kept = {name->text.bytes, record_text_kept(name->text.length)}; /* the pointer's is counted */
+    if (!record_begin_text(record, SPOOL_RECORD_LAUNCH_NAME, clock_now(), kept))
+        return;
+    record->correlation = name->correlation;
+    writer_commit(&record->head);
+}
+
 int recorder_subscribe(uint64_t trace_bits)
 {
     int failed = registry_pointer_name_register(record_pointer_name, NULL);
     failed |= record_cuda_subscribe(trace_bits);
+    if (trace_bits & TRACE_KERNEL)
+        failed |= registry_launch_name_register(record_launch_name, NULL);
     if (trace_bits & TRACE_NVTX)
         failed |= record_nvtx_subscribe() | record_nvtx_extensions_subscribe();
     return failed;
@@ -39,7 +48,7 @@ int recorder_subscribe(uint64_t trace_bits)
 
 void recorder_switch(bool on, uint64_t time, const char *reason)
 {
-    __atomic_store_n(&recording, on, __ATOMIC_RELAXED);
+    __atomic_store_n(&recorder_on, on, __ATOMIC_RELAXED);
     struct spool_capture *record;
     if (!record_begin_text(record, SPOOL_RECORD_CAPTURE, time, record_text_of(reason)))
         return;
@@ -47,16 +56,33 @@ void recorder_switch(bool on, uint64_t time, const char *reason)
     writer_commit(&record->head);
 }
 
-void recorder_note(uint16_t flags, const char *format, ...)
+#define NOTE_BYTES 1024
+
+static void put_note(uint16_t flags, const char *words)
 {
-    char words[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(words, sizeof(words), format, args);
-    va_end(args);
     struct spool_note *record;
     if (!record_begin_text(record, SPOOL_RECORD_NOTE, clock_now(), record_text_of(words)))
         return;
     record->head.flags = flags;
     writer_commit(&record->head);
+}
+
+void recorder_note(uint16_t flags, const char *format, ...)
+{
+    char words[NOTE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    put_note(flags, words);
+}
+
+void recorder_warn(const char *format, ...)
+{
+    char words[NOTE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    put_note(warning("%s", words) ? SPOOL_NOTE_WARNED : SPOOL_NOTE_WARNING, words);
 }

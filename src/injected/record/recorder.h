@@ -19,10 +19,16 @@ int recorder_subscribe(uint64_t trace_bits);
 /* Recording goes on or off, as of TIME (CLOCK_REALTIME, ns); REASON is written beside it. */
 void recorder_switch(bool on, uint64_t time, const char *reason);
 
+extern bool recorder_on;
 /* Whether recording is on. */
-bool recorder_is_on(void);
+static inline bool recorder_is_on(void)
+{
+    return __atomic_load_n(&recorder_on, __ATOMIC_RELAXED);
+}
 
-/* A word to the user that belongs in the trace. */
+/* A word to the user that belongs in the trace; a warning is printed by the tool when it makes that. */
 void recorder_note(uint16_t flags, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, printed now if there is a way to the user: what he may want to know while the program runs. */
+void recorder_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,24 +11,15 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
-
-/* A slot for each segment that is mapped; a chunk knows the number of its slot. */
-#define SEGMENTS_MAX 4096u
+#include "injected/record/segments.h"
 
 /* What is left on the disk for the program, which may write there too: a twentieth of it, but no more than this. */
 #define LEFT_FREE_MAX ((uint64_t)128 << 20)
 #define LEFT_FREE_PART 20u
-
-struct segment {
-    char *base; /* NULL: the slot is free */
-    uint64_t offset;
-    unsigned held; /* chunks of it that somebody uses or keeps ready */
-};
 
 static struct spool_file {
     struct descriptor descriptor;
@@ -39,7 +29,6 @@ static struct spool_file {
     struct spool_header *header;
     struct spool_header fallback; /* stands in for the header while there is no file */
     pthread_mutex_t growing;
-    struct segment segments[SEGMENTS_MAX];
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
 
 /* A pid runs several images, and is used again: the first free name. */
@@ -96,7 +85,7 @@ static __thread bool has_own_descriptors;
 
 int spool_file_own_descriptors(void)
 {
-    if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) != 0)
+    if (descriptor_own_table() != 0)
         return -1;
     file.own = file.descriptor;
     has_own_descriptors = true;
@@ -122,8 +111,9 @@ static void *map_more(uint64_t offset, uint64_t bytes)
 {
     int fd = use_file();
     int failure = fd < 0 ? errno : may_grow(fd, offset + bytes, bytes);
-    if (!failure && (failure = allocate(fd, offset, bytes)) != 0 && descriptor_is_ours(&file.descriptor) &&
-        ftruncate(fd, (off_t)offset) != 0)
+    if (!failure && !is_file()) /* while the disk was looked at: it may be another file that would grow */
+        failure = EBADF;
+    if (!failure && (failure = allocate(fd, offset, bytes)) != 0 && is_file() && ftruncate(fd, (off_t)offset) != 0)
         failure = errno; /* what was allocated of it stays: no harm but to the disk */
     if (failure) {
         errno = failure;
@@ -198,28 +188,13 @@ struct spool_header *spool_file_header(void)
     return file.header;
 }
 
-static struct segment *free_slot(void)
-{
-    for (unsigned i = 0; i < SEGMENTS_MAX; i++)
-        if (!__atomic_load_n(&file.segments[i].base, __ATOMIC_ACQUIRE))
-            return &file.segments[i];
-    errno = ENOMEM;
-    return NULL;
-}
-
 static struct spool_chunk *grow_locked(void)
 {
-    struct segment *segment = file.open ? free_slot() : NULL;
-    char *base = segment ? map_more(file.size, SPOOL_SEGMENT_BYTES) : NULL;
+    errno = ENOMEM;
+    char *base = file.open && segments_have_room() ? map_more(file.size, SPOOL_SEGMENT_BYTES) : NULL;
     if (!base)
         return NULL;
-    struct spool_chunk *chunk = (struct spool_chunk *)base;
-    chunk->magic = SPOOL_CHUNK_MAGIC;
-    chunk->bytes = SPOOL_SEGMENT_BYTES;
-    chunk->segment = (uint32_t)(segment - file.segments);
-    segment->offset = file.size;
-    segment->held = 1;
-    __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
+    struct spool_chunk *chunk = segments_add(base, file.size);
     file.size += SPOOL_SEGMENT_BYTES;
     __atomic_store_n(&file.header->formatted, file.size, __ATOMIC_RELEASE);
     return chunk;
@@ -233,23 +208,9 @@ struct spool_chunk *spool_file_grow(void)
     return chunk;
 }
 
-static struct segment *segment_of(const struct spool_chunk *chunk)
+bool spool_file_was_closed(void)
 {
-    return &file.segments[chunk->segment % SEGMENTS_MAX];
-}
-
-void segment_hold(struct spool_chunk *chunk)
-{
-    __atomic_add_fetch(&segment_of(chunk)->held, 1, __ATOMIC_RELAXED);
-}
-
-void segment_drop(struct spool_chunk *chunk)
-{
-    struct segment *segment = segment_of(chunk);
-    if (__atomic_sub_fetch(&segment->held, 1, __ATOMIC_ACQ_REL) > 0)
-        return;
-    munmap(segment->base, SPOOL_SEGMENT_BYTES);
-    __atomic_store_n(&segment->base, NULL, __ATOMIC_RELEASE);
+    return file.open && !descriptor_is_ours(&file.descriptor);
 }
 
 /* A copy in ordinary memory takes the place of BASE. */
@@ -274,11 +235,7 @@ void spool_file_leave(void)
 {
     if (!file.open)
         return;
-    for (unsigned i = 0; i < SEGMENTS_MAX; i++) {
-        if (file.segments[i].base)
-            make_private(file.segments[i].base, SPOOL_SEGMENT_BYTES, file.segments[i].offset);
-        file.segments[i] = (struct segment){0};
-    }
+    segments_leave(make_private);
     make_private(file.header, SPOOL_HEADER_BYTES, 0);
     descriptor_close(&file.descriptor);
     file.open = false;

@@ -2,17 +2,15 @@
  * The spool file of this process, growing by mapped segments: room is allocated on disk and pages are touched here, so
  * that whoever writes into a segment later neither faults nor dies of SIGBUS.
  *
- * A segment starts its life as one chunk (wire/spool.h). Whoever uses chunks counts them with segment_hold and
- * segment_drop; a segment that nobody holds is unmapped, and its bytes stay in the file.
+ * A segment starts its life as one chunk (wire/spool.h); segments.h says how it goes on.
  */
 #ifndef GPUTRACE_INJECTED_RECORD_SPOOL_FILE_H
 #define GPUTRACE_INJECTED_RECORD_SPOOL_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "wire/spool.h"
-
-#define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
 
 /*
  * Makes DIRECTORY/PID-N.spool (0600, new) with its header filled in but for what only collectors know. Gives the mapped
@@ -36,8 +34,8 @@ struct spool_chunk *spool_file_grow(void);
  * again takes no number that the program's next file would have. 0, or -1: the kernel does not offer it. */
 int spool_file_own_descriptors(void);
 
-void segment_hold(struct spool_chunk *chunk);
-void segment_drop(struct spool_chunk *chunk);
+/* Whether the program has closed the file's descriptor, and so most likely all that were not its own. */
+bool spool_file_was_closed(void);
 
 /* In a forked child: what is mapped becomes a private copy of this process, so that nothing it does reaches the
  * parent's file, and the file is forgotten. Async-signal-safe. */

@@ -36,11 +36,19 @@ extern __thread struct writer this_writer;
 bool writer_renew(struct writer *mine);
 void writer_turned_away(void);
 
-/* Room for a record of BYTES at TIME (CLOCK_REALTIME, ns), of which the first SIZE are zeroed but for its head, and the
- * last word, in which a text may end; the caller writes what is between. NULL: not recorded, and counted. */
-static inline void *writer_begin_text(enum spool_record_type type, uint32_t size, uint32_t bytes, uint64_t time)
+/* To find a thread's own variable takes a call, and compilers rather make it again than keep what it gave. */
+static inline struct writer *writer_mine(void)
 {
     struct writer *mine = &this_writer;
+    __asm__("" : "+r"(mine));
+    return mine;
+}
+
+/* Room for a record of BYTES at TIME (CLOCK_REALTIME, ns), of which the first SIZE are zeroed but for its head, and the
+ * last word, in which a text may end; the caller writes what is between. NULL: not recorded, and counted. */
+static inline void *writer_begin_in(struct writer *mine, enum spool_record_type type, uint32_t size, uint32_t bytes,
+                                    uint64_t time)
+{
     if (mine->busy) {
         writer_turned_away();
         return NULL;
@@ -59,6 +67,11 @@ static inline void *writer_begin_text(enum spool_record_type type, uint32_t size
     return at;
 }
 
+static inline void *writer_begin_text(enum spool_record_type type, uint32_t size, uint32_t bytes, uint64_t time)
+{
+    return writer_begin_in(writer_mine(), type, size, bytes, time);
+}
+
 /* The same for a record without a text. */
 static inline void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
 {
@@ -66,13 +79,17 @@ static inline void *writer_begin(enum spool_record_type type, uint32_t bytes, ui
 }
 
 /* Makes the record last begun by this thread visible. */
-static inline void writer_commit(struct spool_record *record)
+static inline void writer_commit_in(struct writer *mine, const struct spool_record *record)
 {
-    struct writer *mine = &this_writer;
     mine->used += record->bytes;
     __atomic_store_n(&mine->chunk->used, mine->used, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     mine->busy = false;
+}
+
+static inline void writer_commit(const struct spool_record *record)
+{
+    writer_commit_in(writer_mine(), record);
 }
 
 /* This thread's gettid(), without a system call but for the first time. */

@@ -52,6 +52,12 @@ struct gputrace_pointer_name {
     struct gputrace_text text;
 };
 
+/* The name of the kernel that the launch CORRELATION is about to start for the first time. */
+struct gputrace_launch_name {
+    uint32_t correlation;
+    struct gputrace_text text;
+};
+
 /* This thread was in callbacks of plugins from START to END: calls of CUDA in between are theirs, not the program's. */
 struct gputrace_plugin_window {
     uint64_t start, end;

@@ -10,10 +10,12 @@
 #define WINDOW_LEAST_NS 64u
 
 struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
+registry_shortcut_fn *registry_shortcut_open;
 
 static struct {
     pthread_mutex_t lock; /* of all but the lists' use */
     uint64_t last;        /* registration */
+    bool has_clients;     /* or had */
     void (*changed)(uint64_t wanted);
     /* Replaced, and not yet freed: somebody may be walking them. */
     struct subscribers *retired_lists;
@@ -79,6 +81,20 @@ static bool append(unsigned kind, struct subscriber *subscriber)
     return true;
 }
 
+static void close_shortcut(void)
+{
+    registry.has_clients = true;
+    __atomic_store_n(&registry_shortcut_open, NULL, __ATOMIC_RELEASE);
+}
+
+void registry_open_shortcut(registry_shortcut_fn *shortcut)
+{
+    pthread_mutex_lock(&registry.lock);
+    if (!registry.has_clients)
+        __atomic_store_n(&registry_shortcut_open, shortcut, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&registry.lock);
+}
+
 uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, void *data)
 {
     struct subscriber *subscriber = kind < REGISTRY_KIND_COUNT && call ? malloc(sizeof(*subscriber)) : NULL;
@@ -91,6 +107,8 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     registry.last += added;
     if (added)
         tell_wanted();
+    if (client != REGISTRY_LIBRARY)
+        close_shortcut();
     free_retired();
     pthread_mutex_unlock(&registry.lock);
     if (!added)
@@ -172,6 +190,7 @@ void registry_leave(void)
 {
     pthread_mutex_init(&registry.lock, NULL);
     registry.changed = NULL;
+    registry_shortcut_open = NULL;
     readers_leave();
 }
 

@@ -18,6 +18,7 @@
 
 #include "injected/registry/events.h"
 #include "injected/registry/readers.h"
+#include "wire/spool.h"
 
 typedef void gputrace_nvtx_name_fn(void *data, const struct gputrace_nvtx_name *what);
 typedef void gputrace_nvtx_sync_fn(void *data, const struct gputrace_nvtx_sync *what);
@@ -26,6 +27,7 @@ typedef void gputrace_nvtx_extension_fn(void *data, const struct gputrace_nvtx_e
 typedef void gputrace_plugin_window_fn(void *data, const struct gputrace_plugin_window *what);
 typedef void gputrace_open_call_fn(void *data, const struct gputrace_open_call *what);
 typedef void gputrace_pool_level_fn(void *data, const struct gputrace_pool_level *what);
+typedef void gputrace_launch_name_fn(void *data, const struct gputrace_launch_name *what);
 
 #define REGISTRY_KINDS(X) \
     GPUTRACE_KINDS(X)     \
@@ -35,7 +37,8 @@ typedef void gputrace_pool_level_fn(void *data, const struct gputrace_pool_level
     X(pointer_name)       \
     X(plugin_window)      \
     X(open_call)          \
-    X(pool_level)
+    X(pool_level)         \
+    X(launch_name)
 
 enum registry_kind {
 #define KIND(name) REGISTRY_##name,
@@ -62,6 +65,23 @@ void registry_synchronize(void);
 
 /* The set of kinds that somebody is registered for, now and whenever it changes: CHANGED is called under a lock. */
 void registry_watch(void (*changed)(uint64_t wanted));
+
+/*
+ * The shortcut of NVTX: a push, a pop or a mark that is no more than a message goes straight to the recorder while
+ * nobody else can be listening, which is a third of what it costs to tell everybody. STRING is the message's number, or
+ * 0.
+ */
+typedef void registry_shortcut_fn(enum spool_nvtx_what what, uint32_t domain, uint32_t string,
+                                  struct gputrace_text message);
+/* Opens it, unless a client has ever registered: then it stays closed. */
+void registry_open_shortcut(registry_shortcut_fn *shortcut);
+
+extern registry_shortcut_fn *registry_shortcut_open;
+/* NULL: it is closed. */
+static inline registry_shortcut_fn *registry_shortcut(void)
+{
+    return __atomic_load_n(&registry_shortcut_open, __ATOMIC_ACQUIRE);
+}
 
 /* In a forked child. */
 void registry_leave(void);

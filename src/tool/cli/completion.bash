@@ -14,7 +14,7 @@ _gputrace_list() { # OPTION= VALUE WORDS
 
 # The argument of an option: `--option=` or the word before in $1, what was typed of it in $2, what goes before in $3.
 _gputrace_argument() {
-    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead all none'
+    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times all none'
     local sections='overview death kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels ranges'
     sections+=' memory memory-peak memory-leaks memory-churn memory-failures streams compilation phases plugins'
     case $1 in
@@ -37,10 +37,11 @@ _gputrace_options() { # COMMAND
     case $1 in
     run)
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
-            '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --stats --quiet --verbose --help'
+            '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
+    convert) echo '--force --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac
 }
@@ -65,8 +66,8 @@ _gputrace() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} program
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run report recover doctor help --help --version' -- "$word")
-        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report recover doctor help')
+        mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor help --help --version' -- "$word")
+        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor help')
         return
     fi
     if [ "$command" = run ]; then
@@ -88,9 +89,9 @@ _gputrace() {
     _gputrace_argument "${COMP_WORDS[COMP_CWORD - 1]}" "$word" '' && return
     case $command in
     run) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
-    report) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    report | convert) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     recover) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
-    help) mapfile -t COMPREPLY < <(compgen -W 'run report recover doctor' -- "$word") ;;
+    help) mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor' -- "$word") ;;
     esac
 }
 

@@ -2,7 +2,7 @@
 # Completion of gputrace for zsh. A test compares the options with those of `gputrace COMMAND --help`.
 
 _gputrace_run() {
-    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead all none)
+    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times all none)
     _arguments -s -S -A '-*' \
         {-o,--output=}'[write the trace to a file]:file:_files' \
         {-t,--trace=}'[record what the list names]:list:_values -s , what $trace' \
@@ -20,7 +20,9 @@ _gputrace_run() {
         '--keep-spool[do not remove it afterwards]' \
         '--cupti=[use this libcupti]:file:_files' \
         '*--plugin=[load this library into the program]:file:_files -g "*.so"' \
+        '--live[tell what was recorded so far while the program runs]' \
         '--stats[print the report afterwards]' \
+        '--strict[end with 124 when anything is missing in the trace]' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[explain what happens]' \
         {-h,--help}'[print help]' \
@@ -56,6 +58,16 @@ _gputrace_recover() {
         '1:directory:_directories'
 }
 
+_gputrace_convert() {
+    _arguments -s -S \
+        '--force[replace the file that is there]' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[explain what happens]' \
+        {-h,--help}'[print help]' \
+        '1:trace or directory:_files' \
+        '2:trace:_files -g "*.(json|pftrace)(|.gz)"'
+}
+
 _gputrace_doctor() {
     _arguments -s -S \
         '--cupti=[try this libcupti]:file:_files' \
@@ -68,6 +80,7 @@ _gputrace() {
         'run:run a program and write a trace of its GPU work'
         'report:say where the time in a trace went'
         'recover:make the trace of a run that was cut off'
+        'convert:make a trace of another format of a trace or a spool'
         'doctor:say what tracing needs and what was found'
         'help:explain a command'
     )
@@ -80,8 +93,9 @@ _gputrace() {
         run) _gputrace_run ;;
         report) _gputrace_report ;;
         recover) _gputrace_recover ;;
+        convert) _gputrace_convert ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report recover doctor ;;
+        help) _values command run report recover convert doctor ;;
         esac
         ;;
     esac

@@ -10,7 +10,8 @@
 /* A command line that cannot be understood, or an output that cannot be written. */
 #define EXIT_USAGE 2
 
-static const struct command *const commands[] = {&command_run, &command_report, &command_recover, &command_doctor};
+static const struct command *const commands[] = {&command_run, &command_report, &command_recover, &command_convert,
+                                                 &command_doctor};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
 static const struct command *find_command(const char *name)

@@ -49,6 +49,6 @@ int options_parse(const struct command *command, void *settings, int argc, char 
 void options_help(const struct command *command, FILE *out);
 
 /* The commands of gputrace, each defined in its own file of this room. */
-extern const struct command command_run, command_report, command_recover, command_doctor;
+extern const struct command command_run, command_report, command_recover, command_convert, command_doctor;
 
 #endif

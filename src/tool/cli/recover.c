@@ -17,6 +17,7 @@
 #include "tool/cli/summary.h"
 #include "tool/cli/writing.h"
 #include "tool/convert/convert.h"
+#include "tool/drain/drain.h"
 #include "tool/launch/run_directory.h"
 #include "tool/launch/signals.h"
 #include "tool/symbols/symbols.h"
@@ -81,7 +82,7 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     if (wanted->output) {
         int length = snprintf(output, room, "%s", wanted->output);
         if (length < 0 || (size_t)length >= room)
-            return error("'-o %s' is a name that is too long", wanted->output);
+            return error("the name of the trace is too long: '-o %s'", wanted->output);
         return output_name_writable(output);
     }
     if (!safe)
@@ -139,6 +140,8 @@ static int recover(const struct recover_options *wanted, const char *path)
     if (run_directory_open(&directory, path, &held, &safe) < 0)
         return -1;
     bool busy = warn_of_the_living(&directory, held);
+    if (held && drain_hold(directory.path) != 0)
+        warning("'%s' may change while it is read", directory.path);
     int result = choose_output(wanted, directory.path, safe, output, sizeof(output));
     if (result == 0) {
         sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
@@ -165,7 +168,8 @@ static const struct option_row rows[] = {
      .argument = "FILE",
      .type = OPTION_TEXT,
      .offset = FIELD(output),
-     .help = "write the trace to FILE, not to where the run wanted it;\n.gz at its end compresses it"},
+     .help = "write the trace to FILE, not to where the run wanted it;\n.pftrace at its end makes it Perfetto's "
+             "format, .gz compresses it"},
     {.word = "keep", .type = OPTION_FLAG, .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
     {.word = "spool-dir",
      .argument = "DIR",

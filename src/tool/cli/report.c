@@ -9,6 +9,7 @@
 #include "base/sink.h"
 #include "tool/cli/duration.h"
 #include "tool/cli/options.h"
+#include "tool/cli/report_readers.h"
 #include "tool/report/report.h"
 
 #define EXIT_USAGE 2
@@ -202,6 +203,7 @@ static int run(int argc, char **argv)
     if (!settings.top_given && (settings.report.format == REPORT_TABLE || settings.report.format == REPORT_MARKDOWN))
         settings.report.top = REPORT_TOP_FOR_PEOPLE;
     settings.report.width = terminal_width();
+    settings.report.readers = report_readers;
     if (write_report(&settings.report, (const char *const *)argv + first, (size_t)(argc - first)) < 0)
         return EXIT_FAILURE;
     return EXIT_SUCCESS;

@@ -11,10 +11,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tool/cli/live_line.h"
 #include "tool/cli/output_name.h"
 #include "tool/cli/run_finish.h"
 #include "tool/cli/run_options.h"
 #include "tool/cli/session.h"
+#include "tool/drain/drain.h"
 #include "tool/launch/ending.h"
 #include "tool/launch/launch.h"
 #include "tool/launch/library.h"
@@ -30,7 +32,9 @@ struct run {
     struct run_options options;
     struct launch launch;
     struct run_directory directory;
-    bool traced; /* all that tracing needs was made ready */
+    bool traced;         /* all that tracing needs was made ready */
+    struct drain *drain; /* NULL: nothing is drained */
+    struct live_line live;
     char program[PATH_MAX];
     char library[PATH_MAX];
     char output[PATH_MAX];
@@ -104,6 +108,29 @@ static void set_times(struct run *run)
     options->settings.stop_at = options->duration ? (int64_t)(start + options->duration) : 0;
 }
 
+static void start_draining(struct run *run)
+{
+    struct drain_listener listener = live_line_begin(&run->live);
+    run->drain = drain_start(run->directory.path, run->options.live ? &listener : NULL);
+    if (!run->drain)
+        verbose("what is recorded stays as it is until the end: no thread to pack it (%m)");
+}
+
+/* Before anybody reads the spools. */
+static void stop_draining(struct run *run)
+{
+    if (!run->drain)
+        return;
+    struct drain_figures figures = drain_stop(run->drain);
+    run->drain = NULL;
+    if (run->options.live)
+        live_line_end(&run->live);
+    if (figures.chunks > 0)
+        verbose("%.1f MB of records became %.1f MB, packed while the program ran, in %.2f s of a processor",
+                (double)figures.bytes / 1e6, (double)figures.packed / 1e6,
+                (double)figures.processor / (double)NS_PER_S);
+}
+
 static enum launch_way before(void *context, pid_t pid)
 {
     struct run *run = context;
@@ -117,6 +144,8 @@ static enum launch_way before(void *context, pid_t pid)
     run->traced = session_write(run->directory.path, &session) == 0;
     if (!run->traced)
         warning("the program runs without being traced");
+    if (run->traced)
+        start_draining(run);
     return run->traced ? LAUNCH_PREPARED : LAUNCH_PLAIN;
 }
 
@@ -169,12 +198,15 @@ static int carry_out(struct run *run)
     }
     if (ran && run->traced && run->options.wait_all)
         wait_for_all(run);
+    stop_draining(run);
     if (ran && run->traced)
         ours = finish(run);
     else if (*run->directory.path)
         run_directory_remove(&run->directory);
     if (!ran)
         return ours;
+    if (!run->traced && run->options.strict)
+        ours = EXIT_LOSSES;
     int theirs = ending_pass_on(run->launch.status);
     return theirs ? theirs : ours;
 }

@@ -123,5 +123,10 @@ int run_finish(const struct run_result *result)
     int failed = whole ? tell(result, &summary) : -1;
     convert_plugins_release(&summary.plugins);
     symbols_free(symbols);
-    return failed ? EXIT_OURS : 0;
+    if (failed)
+        return EXIT_OURS;
+    if (!result->options->strict || !summary_has_losses(&summary))
+        return 0;
+    error("'%s' is not whole, which --strict asks for", result->output);
+    return EXIT_LOSSES;
 }

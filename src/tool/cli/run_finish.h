@@ -15,7 +15,8 @@ struct run_result {
     const char *output;              /* name of the trace */
 };
 
-/* Gives 0, or after error() EXIT_OURS: there is no trace, and the spool stays. */
+/* Gives 0, or after error() EXIT_OURS: there is no trace, and the spool stays; EXIT_LOSSES: the trace is there, and not
+ * whole, which it was to be. */
 int run_finish(const struct run_result *result);
 
 #endif

@@ -162,7 +162,8 @@ static const struct option_row rows[] = {
      .argument = "FILE",
      .type = OPTION_CALL,
      .take = take_output,
-     .help = "write the trace to FILE (trace.json); .gz at its end compresses it;\n"
+     .help = "write the trace to FILE (trace.json); .pftrace at its end makes it Perfetto's\n"
+             "format, .gz compresses it;\n"
              "%p is the program's pid, %h the host, %n the program's name,\n"
              "%q{VARIABLE} of the environment, %% a percent sign"},
     {.word = "trace",
@@ -172,7 +173,8 @@ static const struct option_row rows[] = {
      .take = take_trace,
      .help = "record what LIST names (all), with commas between:\n"
              "kernel memcpy memset runtime driver sync event stream graph\n"
-             "memory nvtx compile overhead all none; -NAME takes one away"},
+             "memory nvtx compile overhead event-times all none;\n"
+             "-NAME takes one away"},
     {.word = "graph",
      .argument = "HOW",
      .type = OPTION_CALL,
@@ -246,10 +248,19 @@ static const struct option_row rows[] = {
              "program does something; ,key=value… after it are its settings;\n"
              "may be given more than once; leaks, hazards and calls are\n"
              "there: gputrace-callbacks(3)"},
+    {.word = "live",
+     .type = OPTION_FLAG,
+     .offset = FIELD(live),
+     .help = "tell on stderr, while the program runs, what was recorded so far"},
     {.word = "stats",
      .type = OPTION_FLAG,
      .offset = FIELD(stats),
      .help = "print the report of the trace to stderr afterwards"},
+    {.word = "strict",
+     .type = OPTION_FLAG,
+     .offset = FIELD(strict),
+     .help = "end with 124 when the program ended with 0 and anything is\n"
+             "missing in the trace"},
     {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
     {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
 };

@@ -23,6 +23,8 @@ struct run_options {
     bool quiet;
     bool verbose;
     bool stats;
+    bool strict; /* a trace in which something is missing is a failure */
+    bool live;   /* figures are told while it runs */
 };
 
 /* The command itself, in run.c; command_run of options.h is its row. */

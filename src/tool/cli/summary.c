@@ -30,6 +30,15 @@ static void put_losses(struct sink *sink, const struct convert_losses *losses)
 #undef PUT
 }
 
+bool summary_has_losses(const struct convert_summary *summary)
+{
+    uint64_t all = 0;
+#define ADD(field, words) all |= summary->losses.field;
+    CONVERT_LOSSES(ADD)
+#undef ADD
+    return all != 0;
+}
+
 void summary_print(const char *output, const struct convert_summary *summary)
 {
     struct sink line;

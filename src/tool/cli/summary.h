@@ -4,10 +4,14 @@
 #ifndef GPUTRACE_TOOL_CLI_SUMMARY_H
 #define GPUTRACE_TOOL_CLI_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct convert_summary;
 struct sink;
+
+/* Whether anything is missing or doubtful in the trace. */
+bool summary_has_losses(const struct convert_summary *summary);
 
 /* Events, file, size, losses. */
 void summary_print(const char *output, const struct convert_summary *summary);

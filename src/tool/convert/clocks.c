@@ -2,6 +2,7 @@
  * The host's clock may be set while a run is on, and CUPTI tells times by it: see model/clock_axis.h.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/walks.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
  * of one thread nest; those of several threads that overlap have lanes of their own.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 
 #include <string.h>
 
@@ -93,7 +94,7 @@ static const char *describe_jit(struct args *args, const struct process *process
     return operations[step->operation];
 }
 
-int emit_compilation(struct conversion *conversion, struct process *process)
+int emit_compilation(struct emitter *emitter, struct process *process)
 {
     struct track *track = tracks_get(&process->tracks, TRACK_COMPILATION, 0, 0, 0);
     for (size_t i = 0; i < process->compilation.steps.count && track; i++) {
@@ -103,12 +104,12 @@ int emit_compilation(struct conversion *conversion, struct process *process)
         const char *name = phase ? describe_phase(&args, process, step) : describe_jit(&args, process, step);
         args_u64(&args, ARG_THREAD, step->thread);
         struct slice slice = {.category = CATEGORY_COMPILATION,
-                              .name = kept_name(conversion, name),
+                              .name = name_plain(name),
                               .row = track_row_own(track, step->start, step->end, step->thread),
                               .start = step->start,
                               .end = step->end,
                               .args = &args};
-        conversion->writer.format->slice(&conversion->writer, &slice);
+        emitter->writer.format->slice(&emitter->writer, &slice);
     }
     return 0;
 }

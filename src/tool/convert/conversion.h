@@ -7,10 +7,13 @@
  * works before their launch, NVTX ranges on the GPU, lanes. Then rows and arrows get their numbers. emit     writes
  * each event and forgets it.
  *
- * So the metadata can stand first in the file with all counts, and memory grows only with small indexes: 32 bytes for a
- * correlation id, 40 for an NVTX range or a step of a memory pool, 144 for a device range, 32 for an allocation or a
- * plugin's slice, 16 for a window of a plugin, 24 for an address that was freed, a call stack, or a slice of a row that
- * needs lanes.
+ * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
+ * that grow with every trace lie beside the spool, not in memory, once they are large (base/spill.h, base/big_array.h):
+ * 32 bytes for a correlation id, 52 for an NVTX range, 36 for a range on the GPU, 32 for a slice of a row that needs
+ * lanes or a call that allocates, 24 for a record of a CUDA event. In memory are 40 bytes for a step of a memory pool,
+ * 208 for a device range, 32 for a plugin's slice, 16 for a window of a plugin, 48 for a name of a CUDA event's record
+ * or an allocation that lives, 24 for an address that was freed or a call stack, 12 for a graph's launch whose works
+ * are in several parts of the spool.
  */
 #ifndef GPUTRACE_TOOL_CONVERT_CONVERSION_H
 #define GPUTRACE_TOOL_CONVERT_CONVERSION_H
@@ -55,6 +58,12 @@ struct given_name {
 struct json_out;
 struct noting;
 
+/* Beside what the pointers of kernels' records mean. */
+struct kernel_names {
+    struct map of_launch; /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
+    struct map unknown;   /* pointer -> how many records have it; its meaning was not known yet */
+};
+
 struct process_gpu {
     uint32_t device, pid;
 };
@@ -62,6 +71,8 @@ struct process_gpu {
 /* One spool file: one process, or one image of it. */
 struct process {
     struct spool_file file;
+    struct spool_scratch scratch; /* for the walks that one thread makes … */
+    uint32_t part;                /* … which are at this one of its parts */
     uint16_t record_bytes[SPOOL_CUPTI_KINDS];
     uint32_t index;                 /* among the processes of the trace */
     uint32_t pid;                   /* of its rows: the system's, unless another process had it before */
@@ -73,6 +84,7 @@ struct process {
     struct windows windows;
     struct plugin_windows plugin_windows;
     struct pointer_names symbols;
+    struct kernel_names kernel_names;
     struct launches launches;
     struct tracks tracks;
     struct nvtx nvtx;
@@ -86,6 +98,7 @@ struct process {
     struct plugins plugins;
     struct stacks stacks;
     uint32_t stack_offset;            /* what the trace adds to their numbers */
+    uint64_t async_before;            /* ids of asynchronous ranges that other processes may have */
     struct mapping_text mapping_text; /* for the namer, once it is needed; its text is in mapping_lines */
     struct sink mapping_lines;
     ARRAY(struct device) devices;
@@ -103,13 +116,6 @@ struct process {
     ARRAY(struct event) last_words; /* EVENT_DEATH, EVENT_OPEN_CALL */
 };
 
-/* Numbers + 1 of names that need not be put together again. */
-struct name_caches {
-    uint32_t api[2][API_CBID_LIMIT];
-    uint32_t copy[16][8][8];
-    uint32_t set[8];
-};
-
 struct session_note {
     void *json;               /* cJSON, NULL: there is no session.json */
     int64_t rank, world_size; /* -1: not known */
@@ -121,50 +127,36 @@ struct conversion {
     struct session_note session;
     struct names names;
     struct rows rows;
-    struct name_caches caches;
     struct writer writer;
     struct convert_losses losses; /* of all processes */
     struct convert_plugins plugins;
     struct {
         struct sink frames, stacks; /* JSON arrays, once gathered */
     } stacks;
-    uint64_t base; /* ns */
-    uint64_t kernels;
-    uint64_t next_async;   /* id of the next asynchronous range */
-    struct noting *noting; /* while notes are written: metadata.c */
+    uint64_t base;            /* ns */
+    uint64_t events, kernels; /* written */
+    struct noting *noting;    /* while notes are written: metadata.c */
 };
+
+/* kernel_names.c: the survey's. All give 0, or -1 after error(); the last gives the number of a name, NAMES_NO_MEMORY:
+ * it is not known. */
+int see_pointer_name(struct conversion *conversion, struct process *process, const struct event *event);
+int see_launch_name(struct conversion *conversion, struct process *process, const struct event *event);
+int see_kernel_name(struct process *process, const struct event *event);
+/* Once all records were seen: counts those without a name. */
+void close_kernel_names(struct process *process);
+uint32_t kernel_name_number(const struct process *process, const struct event *event);
 
 /* process.c */
 
-/* Gives 0, 1 when the file is left out, or -1 after error(). */
-int process_open(struct process *process, const char *path);
+/* DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or -1 after error(). */
+int process_open(struct process *process, const char *path, const char *directory);
 void process_close(struct process *process);
-
-typedef int (*event_function)(struct conversion *conversion, struct process *process, const struct event *event);
+/* What indexes and spool hold need not stay in memory for now. */
+void process_rest(const struct process *process);
 
 /* clocks.c: puts the times of all processes on one axis, once all are open. Gives 0, or -1 after error(). */
 int find_clocks(struct conversion *conversion);
-
-/* The times of one part's events after another, in their order in it. */
-struct clock_walk {
-    const struct clock_axis *clocks;
-    struct clock_hint part;
-    int64_t last; /* time of the last record: later ones are not much earlier */
-};
-void clock_walk_begin(struct clock_walk *walk, const struct process *process, const struct spool_part *part);
-void clock_walk_bend(struct clock_walk *walk, struct event *event);
-/* Puts the event's times on the axis. */
-static inline void clock_walk_set(struct clock_walk *walk, struct event *event)
-{
-    if (walk->clocks->bent)
-        clock_walk_bend(walk, event);
-}
-
-/* Call SEE for each event until one gives non-zero, and give that. UNDECODED (or NULL) counts what cannot be read. */
-int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
-int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
-/* Also what the trace does not show. */
-int process_walk_all_cupti(struct conversion *conversion, struct process *process, event_function see);
 
 /* shows.c: whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on, and
  * is not of a plugin. The calls of the process must be known. */
@@ -208,13 +200,10 @@ int match_process(struct conversion *conversion, struct process *process);
 /* compilation.c: likewise. */
 int see_phase(struct process *process, const struct event *event);
 int match_compilation(struct process *process);
-int emit_compilation(struct conversion *conversion, struct process *process);
 
 /* plugins.c: likewise. */
 int see_plugin_event(struct process *process, const struct event *event);
 int match_plugins(struct process *process);
-int emit_plugin_slices(struct conversion *conversion, struct process *process);
-int emit_plugin_event(struct conversion *conversion, struct process *process, const struct event *event);
 /* To be freed; NULL after error(). */
 char *plugin_name(const struct process *process, uint32_t number);
 
@@ -225,8 +214,6 @@ void see_device_times(struct process *process);
 /* Their rows, before GPU work is matched with them. Gives 0, or -1 after error(). */
 int match_device_ranges(struct conversion *conversion, struct process *process);
 void match_device_work(struct process *process, const struct event *event);
-/* Writes those not written yet that come before a range of START and END on the GPU; UINT64_MAX, 0: all. */
-void emit_device_ranges(struct conversion *conversion, struct process *process, uint64_t start, uint64_t end);
 
 /* plugin_lines.c: fills conversion.plugins. Gives 0, or -1 after error(). */
 int gather_plugins(struct conversion *conversion);
@@ -273,24 +260,5 @@ void put_plugins(const struct convert_plugins *plugins, struct json_out *json);
 
 /* metadata.c: everything before the events. Gives 0, or -1 after error(). */
 int write_metadata(struct conversion *conversion);
-
-/* emit*.c: write what they are named after. Give 0, or -1 after error(). */
-int emit_process(struct conversion *conversion, struct process *process);
-int emit_rows(struct conversion *conversion, struct process *process);
-int emit_gpu_work(struct conversion *conversion, struct process *process, const struct event *event);
-int emit_cuda_event(struct conversion *conversion, struct process *process, const struct event *event);
-int emit_sync(struct conversion *conversion, struct process *process, const struct event *event);
-int emit_api(struct conversion *conversion, struct process *process, const struct event *event);
-int emit_overhead(struct conversion *conversion, struct process *process, const struct event *event);
-int emit_nvtx_ranges(struct conversion *conversion, struct process *process);
-int emit_projections(struct conversion *conversion, struct process *process);
-int emit_nvtx_syncs(struct conversion *conversion, struct process *process);
-int emit_nvtx_mark(struct conversion *conversion, struct process *process, const struct event *event);
-int emit_capture(struct conversion *conversion, struct process *process, const struct event *event);
-int emit_memory(struct conversion *conversion, struct process *process);
-int emit_pools(struct conversion *conversion, struct process *process);
-
-/* A kept name; an empty one after error(). */
-struct name kept_name(struct conversion *conversion, const char *text);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/spool/spool_directory.h"
 #include "tool/write/output.h"
 
@@ -30,7 +31,7 @@ static int open_process(struct conversion *conversion, const char *path)
     struct process *process = malloc(sizeof(*process));
     if (!process)
         return error_no_memory("a process");
-    int result = process_open(process, path);
+    int result = process_open(process, path, conversion->options->spool_directory);
     if (result != 0) {
         free(process);
         conversion->losses.undecoded += result > 0;
@@ -112,34 +113,38 @@ static int learn(struct conversion *conversion)
     return 0;
 }
 
-static int write_trace(struct conversion *conversion, struct sink *sink)
+static int write_trace(struct conversion *conversion, struct output *output)
 {
-    writer_init(&conversion->writer, &chrome_json, sink);
     if (write_metadata(conversion) != 0)
         return -1;
     conversion->writer.format->begin(&conversion->writer, conversion->base);
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        if (emit_process(conversion, conversion->processes.items[i]) != 0)
-            return -1;
+    if (emit_all(conversion, output) != 0)
+        return -1;
     conversion->writer.format->finish(&conversion->writer);
     return 0;
 }
 
 static int write_file(struct conversion *conversion, uint64_t *bytes)
 {
+    const struct convert_stream *stream = conversion->options->stream;
+    const char *path = conversion->options->output;
     struct output output;
-    if (output_open(&output, conversion->options->output) != 0)
+    if (stream)
+        output_open_stream(&output, stream->take, stream->context);
+    else if (output_open(&output, path) != 0)
         return -1;
-    if (write_trace(conversion, &output.sink) != 0) {
-        output_discard(&output);
-        return -1;
-    }
-    return output_commit(&output, bytes);
+    writer_init(&conversion->writer, stream ? stream->format : writer_format_for(path), &output.sink);
+    int result = write_trace(conversion, &output);
+    writer_release(&conversion->writer);
+    if (result == 0)
+        return output_commit(&output, bytes);
+    output_discard(&output);
+    return -1;
 }
 
 static void summarise(struct conversion *conversion, struct convert_summary *summary)
 {
-    summary->events = conversion->writer.events;
+    summary->events = conversion->events;
     summary->kernels = conversion->kernels;
     summary->processes = (uint32_t)conversion->processes.count;
     summary->losses = conversion->losses;

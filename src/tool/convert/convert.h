@@ -12,13 +12,25 @@
 
 struct spool_header;
 
+struct writer_format;
+
+/* Who wants a trace's bytes instead of a file. */
+struct convert_stream {
+    const struct writer_format *format;
+    /* Bytes in their order, by the thread that converts. Gives 0, or -1 after error(). */
+    int (*take)(void *context, const char *data, size_t size);
+    void *context;
+};
+
 struct convert_options {
-    const char *spool_directory; /* holds *.spool files and session.json */
-    const char *output;          /* path of the trace; a name that ends in .gz is written with gzip */
+    const char *spool_directory;         /* holds *.spool files and session.json */
+    const struct convert_stream *stream; /* NULL: a file is written */
+    const char *output;                  /* path of the trace; a name that ends in .gz is written with gzip */
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
+    unsigned workers; /* threads that write; 0: as many as there are processors. The trace is the same. */
     /* Whether the process that wrote a spool still runs, which is not read whole then. NULL: none does. */
     bool (*lives)(void *context, const struct spool_header *header);
     void *lives_context;
@@ -40,7 +52,8 @@ struct convert_options {
     X(untimed_ranges, "device ranges without times")                            \
     X(unplaced, "NVTX events and samples whose clock is not known")             \
     X(cut_texts, "texts cut at 16 KiB")                                         \
-    X(unrecorded, "processes that could not be recorded")
+    X(unrecorded, "processes that could not be recorded")                       \
+    X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end")
 
 struct convert_losses {
 #define FIELD(field, words) uint64_t field;

@@ -1,10 +1,13 @@
 /*
- * Device ranges: their times are found in the walk over all records that comes before the survey, their rows in the
- * match; they are written among the other ranges on the GPU.
+ * Device ranges: their times are found in the walk over all records that comes before the survey, and put where the
+ * work before them is done in the survey; their rows are found in the match. They are written among the other ranges on
+ * the GPU.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
+#include "wire/settings.h"
 
 /* The event that marks a moment was recorded by the library: neither it nor the call is the program's. */
 int see_device_range(struct process *process, const struct event *event)
@@ -25,8 +28,16 @@ void see_device_moment(struct process *process, const struct event *event)
         device_ranges_time(&process->device_ranges, event);
 }
 
+/* Work of sorts that were not recorded may lie between moments. */
+static bool all_work_recorded(const struct process *process)
+{
+    uint64_t recorded = process->file.header.trace_bits, work = TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET;
+    return recorded == 0 || (recorded & work) == work;
+}
+
 void see_device_times(struct process *process)
 {
+    device_ranges_settle(&process->device_ranges, all_work_recorded(process));
     for (size_t i = 0; i < process->device_ranges.items.count; i++) {
         const struct device_range *range = &process->device_ranges.items.items[i];
         const uint64_t times[] = {range->start.time, range->end.time};
@@ -59,7 +70,7 @@ void match_device_work(struct process *process, const struct event *event)
         track->apart = true;
 }
 
-static void emit_device_range(struct conversion *conversion, struct process *process, const struct device_range *range)
+static void emit_device_range(struct emitter *emitter, struct process *process, const struct device_range *range)
 {
     static const char none[] = "(no message)", function[] = "gputrace_device_range";
     struct track *track =
@@ -85,16 +96,30 @@ static void emit_device_range(struct conversion *conversion, struct process *pro
                           .start = range->start.time,
                           .end = range->end.time,
                           .args = &args};
-    conversion->writer.format->slice(&conversion->writer, &slice);
+    emitter->writer.format->slice(&emitter->writer, &slice);
 }
 
-void emit_device_ranges(struct conversion *conversion, struct process *process, uint64_t start, uint64_t end)
+/* Or is as long. */
+static bool comes_before(const struct device_range *range, uint64_t start, uint64_t end)
 {
-    struct device_ranges *ranges = &process->device_ranges;
-    for (; ranges->emitted < ranges->items.count; ranges->emitted++) {
-        const struct device_range *range = &ranges->items.items[ranges->emitted];
-        if (range->start.time > start || (range->start.time == start && range->end.time < end))
+    return range->start.time < start || (range->start.time == start && range->end.time >= end);
+}
+
+void emit_device_ranges(struct emitter *emitter, struct process *process, uint64_t start, uint64_t end)
+{
+    const struct device_ranges *ranges = &process->device_ranges;
+    for (; emitter->device_range < ranges->items.count; emitter->device_range++) {
+        const struct device_range *range = &ranges->items.items[emitter->device_range];
+        if (!comes_before(range, start, end))
             return;
-        emit_device_range(conversion, process, range);
+        emit_device_range(emitter, process, range);
     }
+}
+
+void skip_device_ranges(struct emitter *emitter, const struct process *process, uint64_t start, uint64_t end)
+{
+    const struct device_ranges *ranges = &process->device_ranges;
+    while (emitter->device_range < ranges->items.count &&
+           comes_before(&ranges->items.items[emitter->device_range], start, end))
+        emitter->device_range++;
 }

@@ -2,6 +2,7 @@
  * NVTX's deferred events: at their own times, on the rows of where they come from.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/convert/nvtx_extensions.h"
 #include "tool/model/payload_facts.h"
 
@@ -31,7 +32,8 @@ static struct track *track_of(struct process *process, const struct nvtx_deferre
                       : tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
 }
 
-static void emit_started(struct conversion *conversion, const struct nvtx_deferred_event *event, struct slice *slice)
+static void emit_started(struct emitter *emitter, const struct nvtx_deferred_event *event, struct slice *slice,
+                         uint64_t id)
 {
     struct async_slice started = {.category = slice->category,
                                   .name = slice->name,
@@ -39,13 +41,13 @@ static void emit_started(struct conversion *conversion, const struct nvtx_deferr
                                   .end_row = slice->row,
                                   .start = event->start,
                                   .end = event->end,
-                                  .id = ++conversion->next_async,
+                                  .id = id,
                                   .args = slice->args};
-    conversion->writer.format->async(&conversion->writer, &started);
+    emitter->writer.format->async(&emitter->writer, &started);
 }
 
-static void emit_event(struct conversion *conversion, struct process *process, const struct nvtx_deferred_event *event,
-                       const struct payload_facts *facts)
+static void emit_event(struct emitter *emitter, struct process *process, const struct nvtx_deferred_event *event,
+                       const struct payload_facts *facts, uint64_t *last_async)
 {
     static const char none[] = "(no message)";
     struct track *track = track_of(process, event);
@@ -61,26 +63,27 @@ static void emit_event(struct conversion *conversion, struct process *process, c
                           .end = event->end,
                           .args = &args};
     if (event->kind == NVTX_DEFERRED_MARK) {
-        conversion->writer.format->instant(&conversion->writer, &slice);
+        emitter->writer.format->instant(&emitter->writer, &slice);
     } else if (event->kind == NVTX_DEFERRED_STARTED) {
-        emit_started(conversion, event, &slice);
+        emit_started(emitter, event, &slice, ++*last_async);
     } else {
         slice.row = track_row(track, event->start, event->end);
-        conversion->writer.format->slice(&conversion->writer, &slice);
+        emitter->writer.format->slice(&emitter->writer, &slice);
     }
 }
 
-int emit_deferred(struct conversion *conversion, struct process *process)
+int emit_deferred(struct emitter *emitter, struct process *process)
 {
     const struct nvtx_deferred *deferred = &process->extensions.deferred;
     struct payload_sources sources = process_payload_sources(process);
     struct payload_view view;
     struct payload_facts facts;
+    uint64_t last_async = process->async_before + process->nvtx.started.count + process->nvtx.syncs.holds.count;
     for (size_t i = 0; i < deferred->events.count; i++) {
         const struct nvtx_deferred_event *event = &deferred->events.items[i];
         payload_view_open(&view, &sources, event->record->domain, event->record->number);
         if (payload_facts_read(&facts, &view, event->record->stride, event->index))
-            emit_event(conversion, process, event, &facts);
+            emit_event(emitter, process, event, &facts, &last_async);
     }
     return 0;
 }

@@ -6,54 +6,41 @@
 
 #include "base/log.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/decode/memory_names.h"
 #include "tool/model/occupancy.h"
 #include "wire/settings.h"
 
-static struct name name_by_cache(struct conversion *conversion, uint32_t *cached, const char *text)
-{
-    if (*cached == 0) {
-        uint32_t number = names_put(&conversion->names, text, strlen(text));
-        if (number == NAMES_NO_MEMORY)
-            return name_passing("", 0);
-        *cached = number + 1;
-    }
-    return *names_get(&conversion->names, *cached - 1);
-}
+#define NAME_ROOM 96 /* for a name that is put together */
 
-struct name kept_name(struct conversion *conversion, const char *text)
+static struct name kernel_name(const struct emitter *emitter, const struct process *process, const struct event *event,
+                               char room[NAME_ROOM])
 {
-    uint32_t number = 0;
-    return name_by_cache(conversion, &number, text);
-}
-
-static struct name kernel_name(struct conversion *conversion, const struct process *process, const struct event *event)
-{
-    uint32_t number = pointer_names_find(&process->symbols, event->kernel.name, event->start);
+    uint32_t number = kernel_name_number(process, event);
     if (number != NAMES_NO_MEMORY)
-        return *names_get(&conversion->names, number);
-    char text[64];
-    snprintf(text, sizeof(text), "unnamed kernel 0x%llx", (unsigned long long)event->kernel.name);
-    return kept_name(conversion, text);
+        return *names_get(&emitter->conversion->names, number);
+    int length = snprintf(room, NAME_ROOM, "unnamed kernel 0x%llx", (unsigned long long)event->kernel.name);
+    return name_plain_n(room, (size_t)length);
 }
 
-static struct name copy_name(struct conversion *conversion, const struct event *event)
+static struct name copy_name(const struct event *event, char room[NAME_ROOM])
 {
-    unsigned kind = event->memcpy.kind & 15, source = event->memcpy.source & 7, target = event->memcpy.target & 7;
-    uint32_t *cached = &conversion->caches.copy[kind][source][target];
-    char text[96] = "";
-    if (*cached == 0)
-        snprintf(text, sizeof(text), "Memcpy %s (%s -> %s)", copy_kind_name(kind), memory_kind_name(source),
-                 memory_kind_name(target));
-    return name_by_cache(conversion, cached, text);
+    char *at = stpcpy(stpcpy(room, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
+    at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
+    at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
+    return name_plain_n(room, (size_t)(at - room));
 }
 
-static struct name set_name(struct conversion *conversion, const struct event *event)
+static struct name set_name(const struct event *event, char room[NAME_ROOM])
 {
-    unsigned target = event->memset.target & 7;
-    char text[64];
-    snprintf(text, sizeof(text), "Memset (%s)", memory_kind_name(target));
-    return name_by_cache(conversion, &conversion->caches.set[target], text);
+    char *at = stpcpy(stpcpy(stpcpy(room, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
+    return name_plain_n(room, (size_t)(at - room));
+}
+
+static struct name graph_name(const struct event *event, char room[NAME_ROOM])
+{
+    int length = snprintf(room, NAME_ROOM, "CUDA Graph %u", event->graph.graph);
+    return name_plain_n(room, (size_t)length);
 }
 
 static void add_place(struct args *args, const struct process *process, const struct event *event)
@@ -117,32 +104,30 @@ static void describe_set(struct args *args, const struct process *process, const
     add_graph(args, event->memset.graph, event->memset.graph_node);
 }
 
-/* Category, name and args of GPU work. */
-static struct slice describe(struct conversion *conversion, const struct process *process, const struct event *event,
-                             struct args *args)
+/* Category, name, which may lie in ROOM, and args of GPU work. */
+static struct slice describe(const struct emitter *emitter, const struct process *process, const struct event *event,
+                             struct args *args, char room[NAME_ROOM])
 {
     struct slice slice = {.start = event->start, .end = event->end, .args = args};
-    char text[64];
     switch (event->type) {
     case EVENT_KERNEL:
         slice.category = CATEGORY_KERNEL;
-        slice.name = kernel_name(conversion, process, event);
+        slice.name = kernel_name(emitter, process, event, room);
         describe_kernel(args, process, event);
         break;
     case EVENT_MEMCPY:
         slice.category = CATEGORY_GPU_MEMCPY;
-        slice.name = copy_name(conversion, event);
+        slice.name = copy_name(event, room);
         describe_copy(args, process, event);
         break;
     case EVENT_MEMSET:
         slice.category = CATEGORY_GPU_MEMSET;
-        slice.name = set_name(conversion, event);
+        slice.name = set_name(event, room);
         describe_set(args, process, event);
         break;
     default:
         slice.category = CATEGORY_GPU_GRAPH;
-        snprintf(text, sizeof(text), "CUDA Graph %u", event->graph.graph);
-        slice.name = kept_name(conversion, text);
+        slice.name = graph_name(event, room);
         add_place(args, process, event);
         add_graph(args, event->graph.graph, 0);
         break;
@@ -151,46 +136,48 @@ static struct slice describe(struct conversion *conversion, const struct process
 }
 
 /* Work without times is shown where its call ended, or at the end of all when even that is not known. */
-static void emit_untimed(struct conversion *conversion, struct process *process, const struct event *event,
+static void emit_untimed(struct emitter *emitter, struct process *process, const struct event *event,
                          struct slice *slice, const struct track *stream)
 {
     const struct launch *launch = event->correlation ? launches_get(&process->launches, event->correlation) : NULL;
     slice->category = CATEGORY_GPU_IN_FLIGHT;
     slice->start = launch && launch->from != LAUNCH_UNKNOWN ? launch_end(launch) : process->last_time;
     slice->row = (struct row){stream->pid, stream->tids[0]};
-    conversion->writer.format->instant(&conversion->writer, slice);
+    emitter->writer.format->instant(&emitter->writer, slice);
 }
 
-static void emit_arrow_head(struct conversion *conversion, struct process *process, const struct event *event,
-                            struct row row)
+static void emit_arrow_head(struct emitter *emitter, struct process *process, const struct event *event, struct row row)
 {
-    struct launch *launch = event->correlation ? launches_get(&process->launches, event->correlation) : NULL;
+    const struct launch *launch = event->correlation ? launches_get(&process->launches, event->correlation) : NULL;
     if (!launch || !launch_reaches(launch, event->end))
         return;
+    uint32_t earlier = launch->works > 1 ? emitter_meet_work(emitter, process, event->correlation) : 0;
     struct arrow arrow = {
-        .id = launch_arrow(&process->launches, launch, event->correlation, launch->arrived++),
+        .id = launch_arrow(&process->launches, launch, event->correlation, earlier),
         .row = row,
         .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
     };
     if (arrow.id != 0)
-        conversion->writer.format->arrow_end(&conversion->writer, &arrow);
+        emitter->writer.format->arrow_end(&emitter->writer, &arrow);
 }
 
-int emit_gpu_work(struct conversion *conversion, struct process *process, const struct event *event)
+int emit_gpu_work(struct emitter *emitter, struct process *process, const struct event *event)
 {
-    struct track *stream = tracks_get(&process->tracks, TRACK_STREAM, event->device, event->context, event->stream);
-    struct args args = {0};
+    struct track *stream = emitter_track(emitter, process, TRACK_STREAM, event->device, event->context, event->stream);
+    struct args args;
+    char room[NAME_ROOM];
     if (!stream)
         return 0;
-    struct slice slice = describe(conversion, process, event, &args);
+    args.count = 0;
+    struct slice slice = describe(emitter, process, event, &args, room);
     if (event->in_flight || !process_knows_span(process, event)) {
-        emit_untimed(conversion, process, event, &slice, stream);
+        emit_untimed(emitter, process, event, &slice, stream);
         return 0;
     }
-    conversion->kernels += event->type == EVENT_KERNEL;
-    slice.row = track_row(stream, event->start, event->end);
-    conversion->writer.format->slice(&conversion->writer, &slice);
-    emit_arrow_head(conversion, process, event, slice.row);
+    emitter->kernels += event->type == EVENT_KERNEL;
+    slice.row = track_row_own(stream, event->start, event->end, emitter->part);
+    emitter->writer.format->slice(&emitter->writer, &slice);
+    emit_arrow_head(emitter, process, event, slice.row);
     return 0;
 }
 
@@ -202,14 +189,15 @@ static void add_event_name(struct args *args, const struct process *process, enu
         args_text(args, key, name.text, name.length);
 }
 
-int emit_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
+int emit_cuda_event(struct emitter *emitter, struct process *process, const struct event *event)
 {
-    if (event->start == 0 || !process_knows_time(process, event->start) || !process_was_to_record(process, TRACE_EVENT))
+    if (event->start == 0 || !process_knows_time(process, event->start) ||
+        !process_was_to_record(process, TRACE_EVENT_TIMES))
         return 0; /* newer versions of CUPTI alone tell the device's time, which device ranges ask for too */
     struct event placed = *event;
     placed.device = process_device(process, event);
     const struct track *stream =
-        tracks_get(&process->tracks, TRACK_STREAM, placed.device, event->context, event->stream);
+        emitter_track(emitter, process, TRACK_STREAM, placed.device, event->context, event->stream);
     if (!stream)
         return 0;
     struct args args = {0};
@@ -217,11 +205,11 @@ int emit_cuda_event(struct conversion *conversion, struct process *process, cons
     args_u64(&args, ARG_EVENT, event->cuda_event.event);
     add_event_name(&args, process, ARG_EVENT_NAME, event->correlation);
     struct slice slice = {.category = CATEGORY_CUDA_EVENT,
-                          .name = kept_name(conversion, "CUDA Event Record"),
+                          .name = name_plain("CUDA Event Record"),
                           .row = {stream->pid, stream->tids[0]},
                           .start = event->start,
                           .args = &args};
-    conversion->writer.format->instant(&conversion->writer, &slice);
+    emitter->writer.format->instant(&emitter->writer, &slice);
     return 0;
 }
 
@@ -243,7 +231,7 @@ static void describe_wait(struct args *args, const struct process *process, cons
         add_event_name(args, process, ARG_WAIT_ON_EVENT_NAME, record->correlation);
 }
 
-int emit_sync(struct conversion *conversion, struct process *process, const struct event *event)
+int emit_sync(struct emitter *emitter, struct process *process, const struct event *event)
 {
     static const char *const names[EVENT_SYNC_KIND_COUNT] = {
         [EVENT_SYNC_UNKNOWN] = "Unknown Sync",
@@ -255,7 +243,7 @@ int emit_sync(struct conversion *conversion, struct process *process, const stru
     if (!process_knows_span(process, event))
         return 0;
     uint32_t device = process_device(process, event);
-    struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
+    struct track *track = emitter_track(emitter, process, TRACK_SYNC, device, event->context, event->stream);
     if (!track)
         return 0;
     const char *name = names[event->sync.kind];
@@ -270,11 +258,11 @@ int emit_sync(struct conversion *conversion, struct process *process, const stru
     if (event->sync.result != 0)
         args_u64(&args, ARG_RETURN_VALUE, event->sync.result);
     struct slice slice = {.category = CATEGORY_CUDA_SYNC,
-                          .name = kept_name(conversion, name),
+                          .name = name_plain(name),
                           .row = track_row(track, event->start, event->end),
                           .start = event->start,
                           .end = event->end,
                           .args = &args};
-    conversion->writer.format->slice(&conversion->writer, &slice);
+    emitter->writer.format->slice(&emitter->writer, &slice);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
 #include "wire/spool.h"
@@ -30,7 +31,7 @@ static const char *fault_text(uint8_t fault)
     return texts[fault];
 }
 
-static void emit_levels(struct conversion *conversion, struct process *process, uint64_t time)
+static void emit_levels(struct emitter *emitter, struct process *process, uint64_t time)
 {
     for (size_t i = 0; i < process->memory.levels.count; i++) {
         struct memory_level *level = &process->memory.levels.items[i];
@@ -39,11 +40,12 @@ static void emit_levels(struct conversion *conversion, struct process *process, 
         if (!level->changed)
             continue;
         level->changed = false;
-        if (level->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, level->device, &counter.pid) != 0)
+        if (level->device != EVENT_NO_DEVICE &&
+            process_gpu_pid(emitter->conversion, process, level->device, &counter.pid) != 0)
             continue;
         snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
-        counter.name = kept_name(conversion, name);
-        conversion->writer.format->counter(&conversion->writer, &counter);
+        counter.name = name_plain(name);
+        emitter->writer.format->counter(&emitter->writer, &counter);
     }
 }
 
@@ -99,21 +101,21 @@ static void describe_held(struct args *args, const struct process *process, uint
         args_text(args, ARG_HELD_BY_KIND, held->text, held->length);
 }
 
-static void emit_instant(struct conversion *conversion, struct process *process, const struct event *event,
-                         const char *name, const struct args *args)
+static void emit_instant(struct emitter *emitter, struct process *process, const struct event *event, const char *name,
+                         const struct args *args)
 {
     const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
     if (!thread)
         return;
     struct slice slice = {.category = CATEGORY_MEMORY,
-                          .name = kept_name(conversion, name),
+                          .name = name_plain(name),
                           .row = {thread->pid, thread->tids[0]},
                           .start = event->start,
                           .args = args};
-    conversion->writer.format->instant(&conversion->writer, &slice);
+    emitter->writer.format->instant(&emitter->writer, &slice);
 }
 
-static void emit_operation(struct conversion *conversion, struct process *process, const struct event *event,
+static void emit_operation(struct emitter *emitter, struct process *process, const struct event *event,
                            const struct allocation *about)
 {
     bool release = event->memory.operation == SPOOL_MEMORY_RELEASE, failed = event->memory.result != 0;
@@ -126,13 +128,13 @@ static void emit_operation(struct conversion *conversion, struct process *proces
         describe_held(&args, process, about->device, &held);
     snprintf(name, sizeof(name), "%s %s%s", release ? "Release" : "Allocate", kind_text(about->kind),
              failed ? " failed" : "");
-    emit_instant(conversion, process, event, name, &args);
+    emit_instant(emitter, process, event, name, &args);
 }
 
 /* --- the end of a context --- */
 
 struct context_end {
-    struct conversion *conversion;
+    struct emitter *emitter;
     struct process *process;
     const struct event *event;
 };
@@ -148,47 +150,47 @@ static void emit_gone(void *data, uint64_t address, const struct allocation *abo
     describe(&args, address, about);
     args_text(&args, ARG_ENDING, ending, sizeof(ending) - 1);
     snprintf(name, sizeof(name), "Release %s", kind_text(about->kind));
-    emit_instant(end->conversion, end->process, end->event, name, &args);
+    emit_instant(end->emitter, end->process, end->event, name, &args);
 }
 
-static int emit_context_end(struct conversion *conversion, struct process *process, const struct event *event)
+static int emit_context_end(struct emitter *emitter, struct process *process, const struct event *event)
 {
-    struct context_end end = {conversion, process, event};
+    struct context_end end = {emitter, process, event};
     return memory_end_context(&process->memory, event->context, emit_gone, &end);
 }
 
 /* --- */
 
-static int emit_call(struct conversion *conversion, struct process *process, const struct event *event)
+static int emit_call(struct emitter *emitter, struct process *process, const struct event *event)
 {
     struct allocation about;
     if (memory_apply(&process->memory, event, &about) != 0)
         return -1;
-    if (windows_hold(&process->windows, event->start))
-        emit_operation(conversion, process, event, &about);
+    if (windows_hold(&process->windows, event->start) && !memory_was_tried_again(&process->memory, event))
+        emit_operation(emitter, process, event, &about);
     return 0;
 }
 
-static int emit_step(struct conversion *conversion, struct process *process, const struct memory_step *step)
+static int emit_step(struct emitter *emitter, struct process *process, const struct memory_step *step)
 {
     struct own_walk walk;
     struct event event;
     own_walk_at(&walk, step->record);
     own_decode(&event, &walk, step->thread);
     event.start = event.end = step->time; /* on the axis */
-    int result = event.type == EVENT_CONTEXT ? emit_context_end(conversion, process, &event)
-                                             : emit_call(conversion, process, &event);
+    int result =
+        event.type == EVENT_CONTEXT ? emit_context_end(emitter, process, &event) : emit_call(emitter, process, &event);
     if (result != 0)
         return -1;
     if (process_knows_time(process, event.start) && windows_hold(&process->windows, event.start))
-        emit_levels(conversion, process, event.start);
+        emit_levels(emitter, process, event.start);
     return 0;
 }
 
-int emit_memory(struct conversion *conversion, struct process *process)
+int emit_memory(struct emitter *emitter, struct process *process)
 {
     for (size_t i = 0; i < process->memory.steps.count; i++)
-        if (emit_step(conversion, process, &process->memory.steps.items[i]) != 0)
+        if (emit_step(emitter, process, &process->memory.steps.items[i]) != 0)
             return -1;
     return 0;
 }

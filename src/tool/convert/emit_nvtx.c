@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/convert/nvtx_extensions.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
@@ -63,13 +64,14 @@ static void read_again(struct event *event, const void *record, uint32_t thread)
     own_decode(event, &walk, thread);
 }
 
-static void emit_range(struct conversion *conversion, struct process *process, const struct nvtx_range *range)
+static void emit_range(struct emitter *emitter, struct process *process, const struct nvtx_range *range)
 {
-    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, range->thread);
+    struct track *thread = emitter_track(emitter, process, TRACK_THREAD, 0, 0, range->thread);
     struct event event;
-    struct args args = {0};
+    struct args args;
     if (!thread)
         return;
+    args.count = 0;
     read_again(&event, range->record, range->thread);
     merge_range_end(&event, range);
     describe(&args, process, &event);
@@ -85,7 +87,7 @@ static void emit_range(struct conversion *conversion, struct process *process, c
                           .start = range->start,
                           .end = range->end,
                           .args = &args};
-    conversion->writer.format->slice(&conversion->writer, &slice);
+    emitter->writer.format->slice(&emitter->writer, &slice);
 }
 
 static struct row thread_row(struct process *process, uint32_t thread)
@@ -94,10 +96,11 @@ static struct row thread_row(struct process *process, uint32_t thread)
     return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
 }
 
-static void emit_started(struct conversion *conversion, struct process *process, const struct nvtx_range *range)
+static void emit_started(struct emitter *emitter, struct process *process, const struct nvtx_range *range, uint64_t id)
 {
     struct event event;
-    struct args args = {0};
+    struct args args;
+    args.count = 0;
     read_again(&event, range->record, range->thread);
     merge_range_end(&event, range);
     describe(&args, process, &event);
@@ -110,58 +113,76 @@ static void emit_started(struct conversion *conversion, struct process *process,
                                 .end_row = thread_row(process, range->end_thread),
                                 .start = range->start,
                                 .end = range->end,
-                                .id = ++conversion->next_async,
+                                .id = id,
                                 .args = &args};
-    conversion->writer.format->async(&conversion->writer, &slice);
+    emitter->writer.format->async(&emitter->writer, &slice);
 }
 
-int emit_nvtx_ranges(struct conversion *conversion, struct process *process)
+/* In order of push: what encloses comes first. */
+int emit_nvtx_ranges(struct emitter *emitter, struct process *process, size_t first, size_t end)
 {
-    for (size_t i = 0; i < process->nvtx.ranges.count; i++) /* in order of push: what encloses comes first */
-        emit_range(conversion, process, &process->nvtx.ranges.items[i]);
-    for (size_t i = 0; i < process->nvtx.started.count; i++)
-        emit_started(conversion, process, &process->nvtx.started.items[i]);
+    for (size_t i = first; i < end; i++)
+        emit_range(emitter, process, &process->nvtx.ranges.items[i]);
     return 0;
 }
 
-int emit_projections(struct conversion *conversion, struct process *process)
+int emit_nvtx_started(struct emitter *emitter, struct process *process, size_t first, size_t end)
 {
-    for (size_t i = 0; i < process->projections.items.count; i++) {
-        const struct projection *projection = &process->projections.items.items[i];
-        emit_device_ranges(conversion, process, projection->start, projection->end);
-        const struct nvtx_range *range = nvtx_range(&process->nvtx, projection->range);
-        const struct track *stream = process->tracks.items.items[projection->track];
-        struct track *track =
-            tracks_get(&process->tracks, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
-        struct event event;
-        struct args args = {0};
-        if (!track)
-            continue;
-        read_again(&event, range->record, range->thread);
-        merge_range_end(&event, range);
-        describe(&args, process, &event);
-        args_u64(&args, ARG_THREAD, range->thread);
-        struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
-                              .name = message(process, &event),
-                              .row = track_row(track, projection->start, projection->end),
-                              .start = projection->start,
-                              .end = projection->end,
-                              .args = &args};
-        conversion->writer.format->slice(&conversion->writer, &slice);
+    for (size_t i = first; i < end; i++)
+        emit_started(emitter, process, &process->nvtx.started.items[i], process->async_before + i + 1);
+    return 0;
+}
+
+static void emit_projection(struct emitter *emitter, struct process *process, const struct projection *projection,
+                            const struct nvtx_range *range)
+{
+    const struct track *stream = process->tracks.items.items[projection->track];
+    struct track *track =
+        emitter_track(emitter, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
+    struct event event;
+    struct args args;
+    if (!track)
+        return;
+    args.count = 0;
+    read_again(&event, range->record, range->thread);
+    merge_range_end(&event, range);
+    describe(&args, process, &event);
+    args_u64(&args, ARG_THREAD, range->thread);
+    struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
+                          .name = message(process, &event),
+                          .row = track_row(track, projection->start, projection->end),
+                          .start = projection->start,
+                          .end = projection->end,
+                          .args = &args};
+    emitter->writer.format->slice(&emitter->writer, &slice);
+}
+
+int emit_projections(struct emitter *emitter, struct process *process, size_t first, size_t end)
+{
+    const struct projection *items = process->projections.items.items;
+    size_t count = process->projections.items.count;
+    if (first > 0)
+        skip_device_ranges(emitter, process, items[first - 1].start, items[first - 1].end);
+    for (size_t i = first; i < end && i < count; i++) {
+        const struct nvtx_range *range = nvtx_range(&process->nvtx, items[i].range);
+        emit_device_ranges(emitter, process, items[i].start, items[i].end);
+        emit_projection(emitter, process, &items[i], range);
     }
-    emit_device_ranges(conversion, process, UINT64_MAX, 0);
+    if (end >= count)
+        emit_device_ranges(emitter, process, UINT64_MAX, 0);
     return 0;
 }
 
-int emit_nvtx_mark(struct conversion *conversion, struct process *process, const struct event *event)
+int emit_nvtx_mark(struct emitter *emitter, struct process *process, const struct event *event)
 {
-    struct args args = {0};
+    struct args args;
+    args.count = 0;
     describe(&args, process, event);
     struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
                           .name = message(process, event),
                           .row = thread_row(process, event->thread),
                           .start = event->start,
                           .args = &args};
-    conversion->writer.format->instant(&conversion->writer, &slice);
+    emitter->writer.format->instant(&emitter->writer, &slice);
     return 0;
 }

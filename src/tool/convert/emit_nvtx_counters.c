@@ -6,6 +6,7 @@
 #include "base/json_out.h"
 #include "base/sink.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/convert/counter_series.h"
 #include "tool/convert/nvtx_extensions.h"
 
@@ -92,7 +93,7 @@ static void read_values(struct series *series, const struct process *process, st
             series->values[i].number = (struct payload_number){.kind = PAYLOAD_NUMBER_REAL, .real = 0};
 }
 
-static void emit_sample(struct conversion *conversion, const struct process *process, struct nvtx_counter *counter,
+static void emit_sample(struct emitter *emitter, const struct process *process, struct nvtx_counter *counter,
                         const struct nvtx_sample *sample)
 {
     struct counter_value values[NVTX_SERIES_MAX];
@@ -106,18 +107,18 @@ static void emit_sample(struct conversion *conversion, const struct process *pro
         return;
     counter_name(&name, process, counter);
     written.name = name_passing(name.data, name.length);
-    conversion->writer.format->counter(&conversion->writer, &written);
+    emitter->writer.format->counter(&emitter->writer, &written);
     sink_release(&name);
 }
 
-int emit_nvtx_counters(struct conversion *conversion, struct process *process)
+int emit_nvtx_counters(struct emitter *emitter, struct process *process)
 {
     struct nvtx_counters *counters = &process->extensions.counters;
     for (size_t i = 0; i < counters->samples.count; i++) {
         const struct nvtx_sample *sample = &counters->samples.items[i];
         struct nvtx_counter *counter = nvtx_counters_find(counters, sample->record->domain, sample->record->counter);
         if (counter)
-            emit_sample(conversion, process, counter, sample);
+            emit_sample(emitter, process, counter, sample);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/convert/nvtx_extensions.h"
 
 static const char *operation_words(uint16_t operation)
@@ -34,7 +35,7 @@ static void heap_name(struct sink *name, const struct nvtx_heap *heap)
         sink_format(name, "0x%llx", (unsigned long long)heap->handle);
 }
 
-static void emit_heap(struct conversion *conversion, const struct process *process, const struct nvtx_heap *heap,
+static void emit_heap(struct emitter *emitter, const struct process *process, const struct nvtx_heap *heap,
                       uint64_t time)
 {
     static const char size[] = "size", regions[] = "regions";
@@ -49,15 +50,15 @@ static void emit_heap(struct conversion *conversion, const struct process *proce
                               .time = time,
                               .values = values,
                               .value_count = heap->handle == 0 ? 1 : 2}; /* a process's is as large as it is */
-    conversion->writer.format->counter(&conversion->writer, &counter);
+    emitter->writer.format->counter(&emitter->writer, &counter);
     sink_release(&name);
 }
 
-static void emit_heaps(struct conversion *conversion, struct process *process, uint64_t time)
+static void emit_heaps(struct emitter *emitter, struct process *process, uint64_t time)
 {
     struct nvtx_heaps *heaps = &process->extensions.heaps;
     for (unsigned i = 0; i < heaps->changed_count; i++)
-        emit_heap(conversion, process, &heaps->items.items[heaps->changed[i]], time);
+        emit_heap(emitter, process, &heaps->items.items[heaps->changed[i]], time);
 }
 
 /* --- instants --- */
@@ -183,7 +184,7 @@ static void describe_permissions(struct args *args, const struct spool_nvtx_memo
         args_u64(args, ARG_DEVICE, (uint64_t)record->device);
 }
 
-static void emit_call(struct conversion *conversion, struct process *process, const struct nvtx_heap_step *step,
+static void emit_call(struct emitter *emitter, struct process *process, const struct nvtx_heap_step *step,
                       const struct nvtx_heap *heap, const struct nvtx_region *region)
 {
     const struct spool_nvtx_memory *record = step->record;
@@ -204,14 +205,14 @@ static void emit_call(struct conversion *conversion, struct process *process, co
     describe_stream(&args, process, record->stream);
     describe_permissions(&args, record);
     struct slice instant = {.category = CATEGORY_NVTX_MEMORY,
-                            .name = kept_name(conversion, operation_words(record->head.flags)),
+                            .name = name_plain(operation_words(record->head.flags)),
                             .row = {thread->pid, thread->tids[0]},
                             .start = step->time,
                             .args = &args};
-    conversion->writer.format->instant(&conversion->writer, &instant);
+    emitter->writer.format->instant(&emitter->writer, &instant);
 }
 
-int emit_nvtx_memory(struct conversion *conversion, struct process *process)
+int emit_nvtx_memory(struct emitter *emitter, struct process *process)
 {
     struct nvtx_heaps *heaps = &process->extensions.heaps;
     for (size_t i = 0; i < heaps->steps.count; i++) {
@@ -222,8 +223,8 @@ int emit_nvtx_memory(struct conversion *conversion, struct process *process)
             return -1;
         if (!windows_hold(&process->windows, step->time))
             continue;
-        emit_call(conversion, process, step, heap, region);
-        emit_heaps(conversion, process, step->time);
+        emit_call(emitter, process, step, heap, region);
+        emit_heaps(emitter, process, step->time);
     }
     return 0;
 }

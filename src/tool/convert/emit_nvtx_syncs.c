@@ -4,9 +4,11 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 
 /* "holding NAME"; to be freed. NULL after error(). */
 static char *name_of(const char *doing, const struct nvtx_resource *object, uint64_t number)
@@ -32,7 +34,7 @@ static void describe(struct args *args, const struct process *process, const str
         args_add(args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
 }
 
-static int emit_wait(struct conversion *conversion, struct process *process, const struct nvtx_wait *wait)
+static int emit_wait(struct emitter *emitter, struct process *process, const struct nvtx_wait *wait)
 {
     struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, wait->thread);
     const struct nvtx_resource *object = nvtx_resource(&process->nvtx.resources, wait->object);
@@ -46,12 +48,12 @@ static int emit_wait(struct conversion *conversion, struct process *process, con
     if (wait->failed)
         args_add(&args, ARG_FAILED, ARG_TYPE_TRUE);
     struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                          .name = kept_name(conversion, name),
+                          .name = name_passing(name, strlen(name)),
                           .row = track_row(thread, wait->start, wait->end),
                           .start = wait->start,
                           .end = wait->end,
                           .args = &args};
-    conversion->writer.format->slice(&conversion->writer, &slice);
+    emitter->writer.format->slice(&emitter->writer, &slice);
     free(name);
     return 0;
 }
@@ -62,7 +64,7 @@ static struct row thread_row(struct process *process, uint32_t thread)
     return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
 }
 
-static int emit_hold(struct conversion *conversion, struct process *process, const struct nvtx_hold *hold)
+static int emit_hold(struct emitter *emitter, struct process *process, const struct nvtx_hold *hold, uint64_t id)
 {
     const struct nvtx_resource *object = nvtx_resource(&process->nvtx.resources, hold->object);
     char *name = name_of("holding", object, hold->object);
@@ -71,26 +73,27 @@ static int emit_hold(struct conversion *conversion, struct process *process, con
         return -1;
     describe(&args, process, object, hold->open_at_end);
     struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                                .name = kept_name(conversion, name),
+                                .name = name_passing(name, strlen(name)),
                                 .begin = thread_row(process, hold->thread),
                                 .end_row = thread_row(process, hold->end_thread),
                                 .start = hold->start,
                                 .end = hold->end,
-                                .id = ++conversion->next_async,
+                                .id = id,
                                 .args = &args};
-    conversion->writer.format->async(&conversion->writer, &slice);
+    emitter->writer.format->async(&emitter->writer, &slice);
     free(name);
     return 0;
 }
 
-int emit_nvtx_syncs(struct conversion *conversion, struct process *process)
+int emit_nvtx_syncs(struct emitter *emitter, struct process *process)
 {
     const struct nvtx_syncs *syncs = &process->nvtx.syncs;
     for (size_t i = 0; i < syncs->waits.count; i++)
-        if (emit_wait(conversion, process, &syncs->waits.items[i]) != 0)
+        if (emit_wait(emitter, process, &syncs->waits.items[i]) != 0)
             return -1;
+    uint64_t before = process->async_before + process->nvtx.started.count;
     for (size_t i = 0; i < syncs->holds.count; i++)
-        if (emit_hold(conversion, process, &syncs->holds.items[i]) != 0)
+        if (emit_hold(emitter, process, &syncs->holds.items[i], before + i + 1) != 0)
             return -1;
     return 0;
 }

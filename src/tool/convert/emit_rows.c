@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 #include "tool/convert/nvtx_extensions.h"
 
 /* As Kineto sorts: processes by pid, GPUs below all of them. */
@@ -83,6 +84,7 @@ static int emit_gpu_process(struct conversion *conversion, struct process *proce
     struct row_name name = {.row = {gpu->pid, gpu->pid},
                             .name = text,
                             .label = label,
+                            .owner = process->pid,
                             .sort_index = GPU_SORT_INDEX + process->index * INT64_C(1024) + gpu->device};
     conversion->writer.format->process(&conversion->writer, &name);
     free(suffix);

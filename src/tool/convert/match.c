@@ -2,9 +2,12 @@
  * The second walk: see conversion.h.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/walks.h"
 #include "tool/convert/nvtx_extensions.h"
 
 #include "wire/settings.h"
+
+#define REST_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
 /* Without records of API calls no arrow can be whole, and none is missing. */
 static bool calls_recorded(const struct process *process)
@@ -23,6 +26,8 @@ static int match_launch(struct process *process, const struct event *event, uint
     process->losses.before_launch += event->start < launch->start;
     if (!launch_reaches(launch, event->end))
         launch->works--;
+    else if (launches_meet(&process->launches, launch, event->correlation, process->part) != 0)
+        return -1;
     if (nvtx_range_count(&process->nvtx) == 0)
         return 0;
     return projections_see(&process->projections, &process->nvtx, launch->thread, launch->start, track, event->start,
@@ -31,10 +36,11 @@ static int match_launch(struct process *process, const struct event *event, uint
 
 static int match_gpu_work(struct process *process, const struct event *event)
 {
-    struct track *stream = tracks_get(&process->tracks, TRACK_STREAM, event->device, event->context, event->stream);
+    struct track *stream = tracks_look(&process->tracks, &process->tracks.recent, TRACK_STREAM, event->device,
+                                       event->context, event->stream);
     if (!stream || event->in_flight || !process_knows_span(process, event))
         return 0;
-    if (lanes_collect(&stream->lanes, event->start, event->end) != 0)
+    if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
         return -1;
     match_device_work(process, event);
     return match_launch(process, event, stream->index);
@@ -42,7 +48,7 @@ static int match_gpu_work(struct process *process, const struct event *event)
 
 static int match_api(struct process *process, const struct event *event)
 {
-    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
+    struct track *thread = tracks_look(&process->tracks, &process->tracks.recent, TRACK_THREAD, 0, 0, event->thread);
     if (!thread || !process_knows_span(process, event))
         return 0;
     return lanes_collect(&thread->lanes, event->start, event->end);
@@ -81,6 +87,8 @@ static int match_ranges(struct process *process)
         const struct nvtx_range *range = &process->nvtx.ranges.items[i];
         if (match_host(process, range->thread, range->start, range->end) != 0)
             return -1;
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
     }
     for (size_t i = 0; i < process->nvtx.syncs.waits.count; i++) {
         const struct nvtx_wait *wait = &process->nvtx.syncs.waits.items[i];
@@ -102,6 +110,8 @@ static int match_projections(struct conversion *conversion, struct process *proc
             process_stream(conversion, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
         if (!track || lanes_collect(&track->lanes, projection->start, projection->end) != 0)
             return -1;
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
     }
     return 0;
 }
@@ -113,8 +123,9 @@ int match_process(struct conversion *conversion, struct process *process)
         process_walk_cupti(conversion, process, match_event, NULL) != 0 || match_ranges(process) != 0 ||
         match_projections(conversion, process) != 0 || match_compilation(process) != 0 || match_plugins(process) != 0)
         return -1;
-    memory_sort(&process->memory);
     pools_sort(&process->pools);
-    cuda_events_sort(&process->cuda_events);
+    if (memory_sort(&process->memory) != 0 || cuda_events_sort(&process->cuda_events) != 0)
+        return -1;
+    process_rest(process);
     return tracks_number(&process->tracks, &conversion->rows);
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/convert/conversion.h"
+#include "tool/convert/walks.h"
 #include "tool/convert/nvtx_extensions.h"
 
 #define SCHEMA_VERSION 1
@@ -121,7 +122,7 @@ static void put_process(const struct conversion *conversion, const struct proces
     json_end(json);
 }
 
-/* A note of a process, for the trace; warnings are for the user's eyes too. */
+/* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
 struct noting {
     struct json_out *json;
     struct interner told;
@@ -139,7 +140,7 @@ static int put_note(struct conversion *conversion, struct process *process, cons
     json_end(noting->json);
     size_t known = noting->told.count;
     uint32_t number = intern(&noting->told, event->text, event->text_length);
-    if (number != INTERN_NO_MEMORY && noting->told.count > known)
+    if (number != INTERN_NO_MEMORY && noting->told.count > known && !event->note.printed)
         warning("%s", interned(&noting->told, number));
     return 0;
 }

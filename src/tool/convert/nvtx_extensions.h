@@ -20,11 +20,6 @@ int close_nvtx_extensions(struct process *process);
 int match_deferred(struct process *process);
 int match_counters(struct process *process);
 
-/* emit: write what they are named after. Give 0, or -1 after error(). */
-int emit_deferred(struct conversion *conversion, struct process *process);
-int emit_nvtx_counters(struct conversion *conversion, struct process *process);
-int emit_nvtx_memory(struct conversion *conversion, struct process *process);
-
 /* The name of a deferred row; to be freed, NULL after error(). */
 char *deferred_row_name(const struct process *process, uint32_t number);
 

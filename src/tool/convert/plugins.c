@@ -2,10 +2,12 @@
  * What plugins added to the trace: slices and instants on a row of each, and counters.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/emitter.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "tool/decode/own.h"
@@ -85,7 +87,7 @@ static void describe(struct args *args, const struct event *event)
     args_u64(args, ARG_THREAD, event->thread);
 }
 
-static void emit_slice(struct conversion *conversion, struct process *process, const struct plugin_slice *made)
+static void emit_slice(struct emitter *emitter, struct process *process, const struct plugin_slice *made)
 {
     struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
     struct own_walk walk;
@@ -102,17 +104,17 @@ static void emit_slice(struct conversion *conversion, struct process *process, c
                           .start = made->start,
                           .end = made->end,
                           .args = &args};
-    conversion->writer.format->slice(&conversion->writer, &slice);
+    emitter->writer.format->slice(&emitter->writer, &slice);
 }
 
-int emit_plugin_slices(struct conversion *conversion, struct process *process)
+int emit_plugin_slices(struct emitter *emitter, struct process *process)
 {
     for (size_t i = 0; i < process->plugins.slices.count; i++)
-        emit_slice(conversion, process, &process->plugins.slices.items[i]);
+        emit_slice(emitter, process, &process->plugins.slices.items[i]);
     return 0;
 }
 
-static int emit_counter(struct conversion *conversion, const struct process *process, const struct event *event)
+static int emit_counter(struct emitter *emitter, const struct process *process, const struct event *event)
 {
     struct name name = event_name(event);
     char *plugin = plugin_name(process, event->plugin_event.plugin), *text = NULL;
@@ -121,24 +123,24 @@ static int emit_counter(struct conversion *conversion, const struct process *pro
         free(plugin);
         return error_no_memory("names of counters");
     }
-    struct counter counter = {.name = kept_name(conversion, text),
+    struct counter counter = {.name = name_passing(text, strlen(text)),
                               .pid = process->pid,
                               .time = event->start,
                               .real = true,
                               .value = event->plugin_event.value};
-    conversion->writer.format->counter(&conversion->writer, &counter);
+    emitter->writer.format->counter(&emitter->writer, &counter);
     free(plugin);
     free(text);
     return 0;
 }
 
-int emit_plugin_event(struct conversion *conversion, struct process *process, const struct event *event)
+int emit_plugin_event(struct emitter *emitter, struct process *process, const struct event *event)
 {
     uint16_t what = event->plugin_event.what;
     if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) || !windows_hold(&process->windows, event->start))
         return 0; /* slices come before, in their order */
     if (what == SPOOL_PLUGIN_COUNTER)
-        return emit_counter(conversion, process, event);
+        return emit_counter(emitter, process, event);
     const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, event->plugin_event.plugin);
     struct args args = {0};
     if (!track)
@@ -149,6 +151,6 @@ int emit_plugin_event(struct conversion *conversion, struct process *process, co
                             .row = {track->pid, track->tids[0]},
                             .start = event->start,
                             .args = &args};
-    conversion->writer.format->instant(&conversion->writer, &instant);
+    emitter->writer.format->instant(&emitter->writer, &instant);
     return 0;
 }

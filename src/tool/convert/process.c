@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tool/decode/cupti.h"
-#include "tool/decode/own.h"
-#include "tool/spool/records.h"
 
 /*
  * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
@@ -13,7 +11,7 @@
 #define TIME_BEFORE (24 * 3600 * NS_PER_S)
 #define TIME_AFTER (UINT64_C(100) * 24 * 3600 * NS_PER_S)
 
-int process_open(struct process *process, const char *path)
+int process_open(struct process *process, const char *path, const char *directory)
 {
     *process = (struct process){0};
     int result = spool_file_open(&process->file, path);
@@ -25,7 +23,13 @@ int process_open(struct process *process, const char *path)
     process->losses.cupti_dropped = header->losses.cupti_dropped;
     process->losses.spool_dropped = header->losses.no_room + header->losses.nested;
     process->losses.cut_texts = header->losses.cut_texts;
+    process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
     cupti_record_sizes(process->record_bytes, header);
+    launches_init(&process->launches, directory);
+    nvtx_init(&process->nvtx, directory);
+    projections_init(&process->projections, directory);
+    process->tracks.directory = process->memory.steps.memory.directory = process->cuda_events.items.memory.directory =
+        directory;
     return 0;
 }
 
@@ -35,6 +39,8 @@ void process_close(struct process *process)
     windows_release(&process->windows);
     plugin_windows_release(&process->plugin_windows);
     pointer_names_release(&process->symbols);
+    map_release(&process->kernel_names.of_launch);
+    map_release(&process->kernel_names.unknown);
     launches_release(&process->launches);
     tracks_release(&process->tracks);
     nvtx_release(&process->nvtx);
@@ -59,82 +65,19 @@ void process_close(struct process *process)
     map_release(&process->name_of_stream);
     map_release(&process->name_of_device);
     map_release(&process->name_of_context);
+    spool_scratch_release(&process->scratch);
     spool_file_close(&process->file);
 }
 
-static int walk_own_part(struct conversion *conversion, struct process *process, const struct spool_part *part,
-                         event_function see, uint64_t *undecoded)
+void process_rest(const struct process *process)
 {
-    struct own_walk walk;
-    struct clock_walk clocks;
-    struct event event;
-    int result = 0;
-    own_walk_begin(&walk, part);
-    clock_walk_begin(&clocks, process, part);
-    while (result == 0 && own_walk_next(&walk)) {
-        own_decode(&event, &walk, part->thread);
-        clock_walk_set(&clocks, &event);
-        result = see(conversion, process, &event);
-    }
-    if (undecoded)
-        *undecoded += walk.damaged;
-    return result;
-}
-
-int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded)
-{
-    int result = 0;
-    for (size_t i = 0; i < process->file.parts.count && result == 0; i++)
-        if (process->file.parts.items[i].type == SPOOL_RECORDS)
-            result = walk_own_part(conversion, process, &process->file.parts.items[i], see, undecoded);
-    return result;
-}
-
-/* ALL: also what the trace does not show. */
-static int walk_cupti_part(struct conversion *conversion, struct process *process, const struct spool_part *part,
-                           event_function see, bool all, uint64_t *undecoded)
-{
-    struct cupti_walk walk;
-    struct clock_walk clocks;
-    struct event event;
-    uint64_t unreadable = 0;
-    int result = 0;
-    cupti_walk_begin(&walk, part, process->record_bytes);
-    clock_walk_begin(&clocks, process, part);
-    while (result == 0 && cupti_walk_next(&walk)) {
-        if (!cupti_kind_decoded(walk.kind))
-            continue;
-        cupti_decode(&event, &walk);
-        clock_walk_set(&clocks, &event);
-        if (event.type == EVENT_NONE)
-            unreadable++;
-        else if (all || process_shows(process, &event))
-            result = see(conversion, process, &event);
-    }
-    spool_part_rest(part);
-    if (undecoded)
-        *undecoded += walk.damaged + unreadable;
-    return result;
-}
-
-static int walk_cupti(struct conversion *conversion, struct process *process, event_function see, bool all,
-                      uint64_t *undecoded)
-{
-    int result = 0;
-    for (size_t i = 0; i < process->file.parts.count && result == 0; i++)
-        if (process->file.parts.items[i].type == SPOOL_CUPTI)
-            result = walk_cupti_part(conversion, process, &process->file.parts.items[i], see, all, undecoded);
-    return result;
-}
-
-int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded)
-{
-    return walk_cupti(conversion, process, see, false, undecoded);
-}
-
-int process_walk_all_cupti(struct conversion *conversion, struct process *process, event_function see)
-{
-    return walk_cupti(conversion, process, see, true, NULL);
+    spool_file_rest(&process->file);
+    launches_rest(&process->launches);
+    nvtx_rest(&process->nvtx);
+    projections_rest(&process->projections);
+    tracks_rest(&process->tracks);
+    big_array_rest(&process->memory.steps);
+    big_array_rest(&process->cuda_events.items);
 }
 
 bool process_was_to_record(const struct process *process, uint64_t bits)

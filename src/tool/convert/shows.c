@@ -7,6 +7,7 @@
  * of its id is one that starts such work.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/walks.h"
 
 #include "wire/settings.h"
 

@@ -2,6 +2,7 @@
  * The first walk: see conversion.h.
  */
 #include "tool/convert/conversion.h"
+#include "tool/convert/walks.h"
 #include "tool/convert/nvtx_extensions.h"
 
 #include "base/log.h"
@@ -54,14 +55,6 @@ static int see_nvtx_name(struct process *process, const struct event *event)
         stream = *known - 1;
     }
     return put_name(process, &process->name_of_stream, stream, event, true);
-}
-
-static int see_symbol(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
-    if (name == NAMES_NO_MEMORY)
-        return -1;
-    return pointer_names_put(&process->symbols, event->pointer_name.pointer, event->start, name);
 }
 
 /* What goes when the process ends was still there. */
@@ -129,7 +122,8 @@ static int see_nvtx(struct process *process, const struct event *event)
     struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
     if (!thread)
         return -1;
-    if (event->nvtx.what == SPOOL_NVTX_PUSH || event->nvtx.what == SPOOL_NVTX_ACQUIRE)
+    /* Ranges that end with a window may cut a call. */
+    if (event->nvtx.what == SPOOL_NVTX_ACQUIRE || (event->nvtx.what == SPOOL_NVTX_PUSH && process->windows.limited))
         lanes_must_collect(&thread->lanes);
     return nvtx_see(&process->nvtx, &process->windows, event);
 }
@@ -154,7 +148,8 @@ static int see_timed(struct conversion *conversion, struct process *process, con
 static int see_own(struct conversion *conversion, struct process *process, const struct event *event)
 {
     switch (event->type) {
-    case EVENT_POINTER_NAME: return see_symbol(conversion, process, event);
+    case EVENT_POINTER_NAME: return see_pointer_name(conversion, process, event);
+    case EVENT_LAUNCH_NAME: return see_launch_name(conversion, process, event);
     case EVENT_THREAD_NAME:
         return put_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
     case EVENT_CONTEXT: process->cuda = true; return see_context(process, event);
@@ -197,6 +192,8 @@ static int see_api(struct process *process, const struct event *event)
     if (!thread)
         return -1;
     lanes_see(&thread->lanes, event->start, event->end);
+    if (!thread->lanes.collecting && !nvtx_fits(&process->nvtx, event->thread, event->start, event->end))
+        lanes_must_collect(&thread->lanes);
     return event->correlation ? launches_call(&process->launches, event) : 0;
 }
 
@@ -222,9 +219,8 @@ static int see_gpu_work(struct conversion *conversion, struct process *process, 
         process_stream(conversion, process, TRACK_STREAM, event->device, event->context, event->stream);
     if (!stream)
         return -1;
-    if (event->type == EVENT_KERNEL &&
-        pointer_names_find(&process->symbols, event->kernel.name, event->start) == NAMES_NO_MEMORY)
-        process->losses.unnamed++;
+    if (event->type == EVENT_KERNEL && see_kernel_name(process, event) != 0)
+        return -1;
     if (event->in_flight || !process_knows_span(process, event)) {
         process->losses.in_flight += event->in_flight;
         process->losses.zero_time += !event->in_flight;
@@ -232,13 +228,10 @@ static int see_gpu_work(struct conversion *conversion, struct process *process, 
     }
     see_time(process, event->start, event->end);
     lanes_see(&stream->lanes, event->start, event->end);
+    device_ranges_work(&process->device_ranges, event);
     if (event->correlation == 0)
         return 0;
-    struct launch *launch = launches_put(&process->launches, event->correlation);
-    if (!launch)
-        return -1;
-    launch->works++;
-    return 0;
+    return launches_work(&process->launches, event->correlation);
 }
 
 static int see_device(struct process *process, const struct event *event)
@@ -254,7 +247,7 @@ static int see_device(struct process *process, const struct event *event)
 
 static int see_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    bool shown = process_was_to_record(process, TRACE_EVENT);
+    bool shown = process_was_to_record(process, TRACE_EVENT_TIMES);
     if (shown && event->start != 0 && process_knows_time(process, event->start)) {
         see_time(process, event->start, event->start);
         if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event), event->context,
@@ -313,13 +306,23 @@ static int see_cupti(struct conversion *conversion, struct process *process, con
     }
 }
 
+static void spread_ranges(void *context, uint32_t thread)
+{
+    struct process *process = context;
+    struct track *track = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, thread);
+    if (track)
+        lanes_must_collect(&track->lanes);
+}
+
 int survey_process(struct conversion *conversion, struct process *process)
 {
     uint64_t *undecoded = &process->losses.undecoded;
-    if (find_windows(conversion, process) != 0 || process_walk_own(conversion, process, see_own, undecoded) != 0 ||
+    if (find_windows(conversion, process) != 0 || device_ranges_order(&process->device_ranges) != 0 ||
+        process_walk_own(conversion, process, see_own, undecoded) != 0 ||
         process_walk_own(conversion, process, see_late, NULL) != 0 ||
         process_walk_cupti(conversion, process, see_cupti, undecoded) != 0)
         return -1;
+    close_kernel_names(process);
     if (close_nvtx_extensions(process) != 0)
         return -1;
     see_device_times(process);
@@ -329,6 +332,8 @@ int survey_process(struct conversion *conversion, struct process *process)
     if (nvtx_close(&process->nvtx, &process->windows, process->last_time) != 0)
         return -1;
     process->losses.unmatched_ranges = process->nvtx.unmatched;
+    if (nvtx_check_nesting(&process->nvtx, spread_ranges, process) != 0)
+        return -1;
     if (device_ranges_close(&process->device_ranges, &process->windows, process->last_time) != 0)
         return -1;
     process->losses.untimed_ranges = process->device_ranges.untimed;

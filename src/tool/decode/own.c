@@ -30,7 +30,8 @@ static void decode_note(struct event *event, const void *record)
 {
     const struct spool_note *note = record;
     event->type = EVENT_NOTE;
-    event->note.warning = note->head.flags == SPOOL_NOTE_WARNING;
+    event->note.warning = note->head.flags != SPOOL_NOTE_VERBOSE;
+    event->note.printed = note->head.flags == SPOOL_NOTE_WARNED;
 }
 
 static void decode_context(struct event *event, const void *record)
@@ -263,6 +264,13 @@ static void decode_open_call(struct event *event, const void *record)
     event->open_call.cbid = call->cbid;
 }
 
+static void decode_launch_name(struct event *event, const void *record)
+{
+    const struct spool_launch_name *name = record;
+    event->type = EVENT_LAUNCH_NAME;
+    event->correlation = name->correlation;
+}
+
 /* Those who know the extensions read its records themselves. */
 static void decode_nvtx_extension(struct event *event, const void *record)
 {
@@ -298,6 +306,7 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_DEVICE_RANGE] = decode_device_range,
     [SPOOL_RECORD_DEATH] = decode_death,
     [SPOOL_RECORD_OPEN_CALL] = decode_open_call,
+    [SPOOL_RECORD_LAUNCH_NAME] = decode_launch_name,
 #define EXTENSION(type, structure) [SPOOL_RECORD_##type] = decode_nvtx_extension,
     SPOOL_NVTX_EXTENSION_TYPES(EXTENSION)
 #undef EXTENSION

@@ -20,6 +20,7 @@ enum launch_way {
 
 /* Exit statuses of our own, as env(1) and timeout(1) have them. */
 enum {
+    EXIT_LOSSES = 124,    /* the trace is not whole, and was to be */
     EXIT_OURS = 125,      /* we failed */
     EXIT_NOT_RUN = 126,   /* the program was found but could not be run */
     EXIT_NOT_FOUND = 127, /* there is no such program */

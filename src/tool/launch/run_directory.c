@@ -72,7 +72,7 @@ static bool ends_with(const char *name, const char *suffix)
 static bool is_ours(const char *name)
 {
     return strcmp(name, SPOOL_SESSION_FILE) == 0 || ends_with(name, SPOOL_SUFFIX) ||
-           ends_with(name, SPOOL_UNRECORDED_SUFFIX);
+           ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_UNRECORDED_SUFFIX);
 }
 
 /* The directory that was made, whatever has its name now. */

@@ -6,12 +6,12 @@
 
 void cuda_events_release(struct cuda_events *events)
 {
-    array_release(&events->items);
+    big_array_release(&events->items);
 }
 
 int cuda_events_see(struct cuda_events *events, const struct event *event)
 {
-    struct cuda_event_record *record = array_push(&events->items);
+    struct cuda_event_record *record = big_array_push(&events->items);
     if (!record)
         return error_no_memory("CUDA events");
     *record = (struct cuda_event_record){.context = event->context,
@@ -32,10 +32,9 @@ static int order(const void *a, const void *b)
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
-void cuda_events_sort(struct cuda_events *events)
+int cuda_events_sort(struct cuda_events *events)
 {
-    if (events->items.count > 1)
-        qsort(events->items.items, events->items.count, sizeof(*events->items.items), order);
+    return big_array_sort(&events->items, order) == 0 ? 0 : error_no_memory("CUDA events");
 }
 
 /* How many records come before WANTED. */

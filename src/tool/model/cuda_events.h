@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "base/array.h"
+#include "base/big_array.h"
 #include "tool/model/event.h"
 
 struct cuda_event_record {
@@ -15,14 +15,14 @@ struct cuda_event_record {
 };
 
 struct cuda_events {
-    ARRAY(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
+    BIG_ARRAY(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
 };
 
 void cuda_events_release(struct cuda_events *events);
 
-/* An EVENT_CUDA_EVENT. Gives 0, or -1 after error(). */
+/* An EVENT_CUDA_EVENT; and after the last. Give 0, or -1 after error(). */
 int cuda_events_see(struct cuda_events *events, const struct event *event);
-void cuda_events_sort(struct cuda_events *events);
+int cuda_events_sort(struct cuda_events *events);
 
 /* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
 const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync);

@@ -8,6 +8,7 @@ void device_ranges_release(struct device_ranges *ranges)
 {
     array_release(&ranges->items);
     array_release(&ranges->edges);
+    device_moments_release(&ranges->moments);
     map_release(&ranges->by_number);
     map_release(&ranges->by_correlation);
 }
@@ -60,10 +61,28 @@ void device_ranges_time(struct device_ranges *ranges, const struct event *event)
         return;
     struct device_range *range = &ranges->items.items[*place / 2];
     struct device_moment *moment = *place % 2 ? &range->end : &range->start;
-    moment->time = event->start;
+    moment->marked = moment->time = event->start;
     moment->device = event->device;
     moment->context = event->context;
     moment->stream = event->stream;
+}
+
+int device_ranges_order(struct device_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->items.count; i++) {
+        struct device_range *range = &ranges->items.items[i];
+        if ((range->start.marked != 0 && device_moments_add(&ranges->moments, &range->start) != 0) ||
+            (range->end.marked != 0 && device_moments_add(&ranges->moments, &range->end) != 0))
+            return -1;
+    }
+    device_moments_order(&ranges->moments);
+    return 0;
+}
+
+void device_ranges_settle(struct device_ranges *ranges, bool all)
+{
+    device_moments_settle(&ranges->moments, all);
+    device_moments_release(&ranges->moments); /* before the ranges move */
 }
 
 /* False: a time is missing. */
@@ -91,6 +110,8 @@ static int outer_first(const void *a, const void *b)
         return left->start.time < right->start.time ? -1 : 1;
     if (left->end.time != right->end.time)
         return left->end.time > right->end.time ? -1 : 1;
+    if (left->start.marked != right->start.marked) /* put at the same time: the outer one was there first */
+        return left->start.marked < right->start.marked ? -1 : 1;
     return left->number < right->number ? -1 : left->number > right->number;
 }
 

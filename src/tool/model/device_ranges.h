@@ -1,6 +1,7 @@
 /*
  * Device ranges: from a moment in a stream to another one. The library wrote down what they are called and which
- * correlation ids their two moments have; CUPTI's records of CUDA events with these ids tell stream and time.
+ * correlation ids their two moments have; CUPTI's records of CUDA events with these ids tell stream and time, and the
+ * GPU work around them tells the time that is meant (device_moments.h).
  *
  * They are shown on the stream of their start. One that was not ended is shown up to the end of recording; one of which
  * a time is missing is not shown, and counted.
@@ -13,14 +14,9 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "tool/model/device_moments.h"
 #include "tool/model/event.h"
 #include "tool/model/windows.h"
-
-struct device_moment {
-    uint64_t called; /* by the program, ns; 0: it was not */
-    uint64_t time;   /* when the GPU came there, ns; 0: not known */
-    uint32_t device, context, stream;
-};
 
 struct device_range {
     const void *record; /* of the start; NULL: it was lost */
@@ -42,8 +38,8 @@ struct device_ranges {
     struct map by_number;            /* -> index + 1 */
     struct map by_correlation;       /* -> 2 * index of a start, + 1 of an end; until they are closed */
     ARRAY(struct device_edge) edges; /* in order; once they are closed */
+    struct device_moments moments;   /* of all starts and ends with a time, from when they are ordered to the closing */
     uint64_t untimed;                /* not to be shown */
-    size_t emitted;                  /* how many were written */
 };
 
 void device_ranges_release(struct device_ranges *ranges);
@@ -54,7 +50,19 @@ int device_ranges_see(struct device_ranges *ranges, const struct event *event);
 /* An EVENT_CUDA_EVENT with a time; nothing is done when it is of no range. */
 void device_ranges_time(struct device_ranges *ranges, const struct event *event);
 
-/* After the last of both, before the edges are asked for. What is open ends with the window it started in, or at TIME.
+/* After the last of both. Gives 0, or -1 after error(). */
+int device_ranges_order(struct device_ranges *ranges);
+
+/* GPU work of the process with a known time, once they are ordered. */
+static inline void device_ranges_work(struct device_ranges *ranges, const struct event *work)
+{
+    device_moments_see(&ranges->moments, work);
+}
+
+/* After the last work, of which ALL of the process was told or only some sorts: the times become those to be shown. */
+void device_ranges_settle(struct device_ranges *ranges, bool all);
+
+/* Once they are settled, before the edges are asked for. What is open ends with the window it started in, or at TIME.
  * Gives 0, or -1 after error(). */
 int device_ranges_close(struct device_ranges *ranges, const struct windows *windows, uint64_t time);
 

@@ -52,6 +52,7 @@ enum event_type {
     EVENT_DEVICE_RANGE,
     EVENT_DEATH,
     EVENT_OPEN_CALL,
+    EVENT_LAUNCH_NAME,    /* its text: the mangled name of what `correlation` launches */
     EVENT_NVTX_EXTENSION, /* its record is a struct of wire/spool_nvtx.h */
 };
 
@@ -170,6 +171,7 @@ struct event {
         } capture;
         struct {
             bool warning;
+            bool printed; /* by the process: the user has read it */
         } note;
         struct {
             bool destroyed;

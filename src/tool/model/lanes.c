@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
+
+#define REST_SPANS ((size_t)1 << 18) /* are walked over before they are given back */
 
 void lanes_init(struct lanes *lanes, enum lanes_rule rule)
 {
@@ -12,7 +15,7 @@ void lanes_init(struct lanes *lanes, enum lanes_rule rule)
 
 void lanes_release(struct lanes *lanes)
 {
-    array_release(&lanes->spans);
+    big_array_release(&lanes->spans);
 }
 
 static void remember(struct lanes *lanes, uint64_t start, uint64_t end)
@@ -55,7 +58,7 @@ int lanes_collect_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_
 {
     if (!lanes->collecting)
         return 0;
-    struct lanes_span *span = array_push(&lanes->spans);
+    struct lanes_span *span = big_array_push(&lanes->spans);
     if (!span)
         return error_no_memory("the order of rows");
     span->start = start;
@@ -128,23 +131,30 @@ static int place(struct open_lanes *open, enum lanes_rule rule, struct lanes_spa
 static void keep_displaced(struct lanes *lanes)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < lanes->spans.count; i++)
+    for (size_t i = 0; i < lanes->spans.count && lanes->count > 1; i++) {
         if (lanes->spans.items[i].lane != 0)
             lanes->spans.items[kept++] = lanes->spans.items[i];
+        if (i % REST_SPANS == 0)
+            big_array_rest(&lanes->spans);
+    }
     lanes->spans.count = kept;
     if (kept == 0)
-        array_release(&lanes->spans);
+        big_array_release(&lanes->spans);
 }
 
 int lanes_assign(struct lanes *lanes)
 {
     if (lanes->spans.count == 0)
         return 0;
-    qsort(lanes->spans.items, lanes->spans.count, sizeof(*lanes->spans.items), outer_first);
+    if (big_array_sort(&lanes->spans, outer_first) != 0)
+        return error_no_memory("the order of rows");
     struct open_lanes open = {0};
     int result = 0;
-    for (size_t i = 0; i < lanes->spans.count && result == 0; i++)
+    for (size_t i = 0; i < lanes->spans.count && result == 0; i++) {
         result = place(&open, lanes->rule, &lanes->spans.items[i]);
+        if (i % REST_SPANS == 0)
+            big_array_rest(&lanes->spans);
+    }
     if (open.lanes.count > 0)
         lanes->count = (uint32_t)open.lanes.count;
     for (size_t i = 0; i < open.lanes.count; i++)

@@ -12,17 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/array.h"
+#include "base/big_array.h"
 
 enum lanes_rule {
     LANES_NEST,   /* slices of a lane are apart, or one lies within the other */
-    LANES_FOLLOW, /* slices of a lane are apart */
+    LANES_FOLLOW, /* slices of a lane are apart; the owner of a slice is who takes its lane, and nobody else does */
     LANES_OWN,    /* as LANES_NEST, but within a slice lie slices of the same owner alone */
 };
 
 struct lanes_span {
     uint64_t start, end; /* ns */
-    uint32_t owner;      /* of LANES_OWN: a thread; else 0 */
+    uint32_t owner;      /* of LANES_OWN: a thread; of LANES_FOLLOW: a part of the spool; else 0 */
     uint32_t lane : 31;
     uint32_t taken : 1;
 };
@@ -41,7 +41,7 @@ struct lanes {
     unsigned recent_count;
     uint64_t forgotten_end;
     /* Collecting; then only spans of lanes beyond the first, by start and end. */
-    ARRAY(struct lanes_span) spans;
+    BIG_ARRAY(struct lanes_span) spans;
 };
 
 void lanes_init(struct lanes *lanes, enum lanes_rule rule);
@@ -62,7 +62,8 @@ int lanes_collect_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_
 
 int lanes_assign(struct lanes *lanes);
 
-/* The lane of a slice that was collected, 0 when it was not. Of several equal slices each is given one of theirs. */
+/* The lane of a slice that was collected, 0 when it was not. Of several equal slices each is given one of theirs.
+ * Several threads may take those of different owners at once; of LANES_NEST all. */
 uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end);
 uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner);
 

@@ -4,64 +4,68 @@
 
 #include "base/log.h"
 
+#define GROUPS (sizeof(((struct launches *)0)->groups) / sizeof(struct launch **))
+
+void launches_init(struct launches *launches, const char *directory)
+{
+    *launches = (struct launches){0};
+    spill_init(&launches->spill, directory);
+}
+
 void launches_release(struct launches *launches)
 {
-    for (size_t i = 0; i < launches->pages.count; i++)
-        free(launches->pages.items[i].launches);
-    array_release(&launches->pages);
-    map_release(&launches->pages_by_number);
-    launches->recent = (struct launches_page){0};
+    for (size_t i = 0; i < GROUPS; i++)
+        free(launches->groups[i]);
+    spill_release(&launches->spill);
+    array_release(&launches->shares);
+    *launches = (struct launches){0};
 }
 
-static struct launch *in_page(struct launches *launches, const struct launches_page *page, uint32_t correlation)
+void launches_rest(const struct launches *launches)
 {
-    launches->recent = *page;
-    return &page->launches[correlation % LAUNCHES_PAGE];
+    spill_rest(&launches->spill);
 }
 
-static struct launch *add_page(struct launches *launches, uint64_t *index, uint32_t correlation)
+static struct launch *add_page(struct launches *launches, uint32_t correlation)
 {
-    struct launch *entries = calloc(LAUNCHES_PAGE, sizeof(*entries));
-    struct launches_page *page = entries ? array_push(&launches->pages) : NULL;
-    if (!page) {
-        free(entries);
-        error_no_memory("the table of launches");
-        return NULL;
-    }
-    *page = (struct launches_page){.number = correlation / LAUNCHES_PAGE, .launches = entries};
-    *index = launches->pages.count;
-    return in_page(launches, page, correlation);
+    struct launch ***group = &launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
+    if (!*group)
+        *group = calloc(LAUNCHES_GROUP, sizeof(**group));
+    struct launch **page = *group ? &(*group)[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP] : NULL;
+    if (page)
+        *page = spill_block(&launches->spill, LAUNCHES_PAGE * sizeof(**page));
+    if (page && *page)
+        return &(*page)[correlation % LAUNCHES_PAGE];
+    error_no_memory("the table of launches");
+    return NULL;
 }
 
 struct launch *launches_put(struct launches *launches, uint32_t correlation)
 {
+    struct launch *launch = launches_get(launches, correlation);
     if (correlation > launches->highest)
         launches->highest = correlation;
-    if (launches->recent.launches && launches->recent.number == correlation / LAUNCHES_PAGE)
-        return &launches->recent.launches[correlation % LAUNCHES_PAGE];
-    uint64_t *index = map_put(&launches->pages_by_number, correlation / LAUNCHES_PAGE, NULL);
-    if (!index) {
-        error_no_memory("the table of launches");
-        return NULL;
-    }
-    if (*index == 0)
-        return add_page(launches, index, correlation);
-    return in_page(launches, &launches->pages.items[*index - 1], correlation);
+    return launch ? launch : add_page(launches, correlation);
 }
 
-struct launch *launches_get(struct launches *launches, uint32_t correlation)
+int launches_work(struct launches *launches, uint32_t correlation)
 {
-    if (launches->recent.launches && launches->recent.number == correlation / LAUNCHES_PAGE)
-        return &launches->recent.launches[correlation % LAUNCHES_PAGE];
-    const uint64_t *index = map_get(&launches->pages_by_number, correlation / LAUNCHES_PAGE);
-    if (!index || *index == 0)
-        return NULL;
-    return in_page(launches, &launches->pages.items[*index - 1], correlation);
+    struct launch *launch = launches_put(launches, correlation);
+    if (!launch)
+        return -1;
+    launches->several |= ++launch->works > 1;
+    return 0;
 }
 
 static enum launch_from from_domain(const struct event *api)
 {
     return api->api.domain == EVENT_API_RUNTIME ? LAUNCH_RUNTIME : LAUNCH_DRIVER;
+}
+
+static uint32_t duration_of(const struct event *api)
+{
+    uint64_t duration = api->end - api->start;
+    return duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
 }
 
 int launches_call(struct launches *launches, const struct event *api)
@@ -73,10 +77,9 @@ int launches_call(struct launches *launches, const struct event *api)
     enum launch_from known = (enum launch_from)launch->from;
     if (from < known || (from == known && api->start <= launch->start))
         return 0;
-    uint64_t duration = api->end - api->start;
     launch->from = (uint8_t)from;
     launch->start = api->start;
-    launch->duration = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
+    launch->duration = duration_of(api);
     launch->thread = api->thread;
     return 0;
 }
@@ -116,19 +119,65 @@ bool launch_is_aside(const struct launch *launch, enum event_type type)
 
 bool launch_is_call(const struct launch *launch, const struct event *api)
 {
-    return (enum launch_from)launch->from == from_domain(api) && launch->start == api->start;
+    return (enum launch_from)launch->from == from_domain(api) && launch->start == api->start &&
+           launch->thread == api->thread && launch->duration == duration_of(api);
+}
+
+int launches_meet(struct launches *launches, struct launch *launch, uint32_t correlation, uint32_t part)
+{
+    if (launch->works < 2 && launch->met == 0)
+        return 0;
+    if (launch->met > 0 && launch->extra != part + 1) {
+        struct launch_share *share = array_push(&launches->shares);
+        if (!share)
+            return error_no_memory("the table of launches");
+        *share = (struct launch_share){.part = part, .correlation = correlation, .before = launch->met};
+    }
+    launch->met++;
+    launch->extra = part + 1;
+    return 0;
+}
+
+static int by_part(const void *a, const void *b)
+{
+    const struct launch_share *left = a, *right = b;
+    if (left->part != right->part)
+        return left->part < right->part ? -1 : 1;
+    return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
+}
+
+uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part)
+{
+    const struct launch_share wanted = {.part = part, .correlation = correlation};
+    const struct launch_share *share =
+        launches->shares.count == 0
+            ? NULL
+            : bsearch(&wanted, launches->shares.items, launches->shares.count, sizeof(wanted), by_part);
+    return share ? share->before : 0;
+}
+
+static void number_page(struct launch *page, uint64_t *next)
+{
+    for (size_t i = 0; i < LAUNCHES_PAGE; i++) {
+        uint32_t more = page[i].works > 1 ? page[i].works - 1 : 0;
+        page[i].extra = 0;
+        if (more == 0 || page[i].from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
+            continue;
+        page[i].extra = (uint32_t)*next;
+        *next += more;
+    }
 }
 
 void launches_number(struct launches *launches, uint64_t *next)
 {
-    for (size_t page = 0; page < launches->pages.count; page++) {
-        for (size_t i = 0; i < LAUNCHES_PAGE; i++) {
-            struct launch *launch = &launches->pages.items[page].launches[i];
-            uint32_t more = launch->works > 1 ? launch->works - 1 : 0;
-            if (more == 0 || launch->from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
-                continue;
-            launch->extra = (uint32_t)*next;
-            *next += more;
-        }
+    if (launches->shares.count > 1)
+        qsort(launches->shares.items, launches->shares.count, sizeof(*launches->shares.items), by_part);
+    for (size_t i = 0; launches->several && i < GROUPS * LAUNCHES_GROUP; i++) {
+        struct launch **group = launches->groups[i / LAUNCHES_GROUP];
+        if (!group)
+            i += LAUNCHES_GROUP - 1;
+        else if (group[i % LAUNCHES_GROUP])
+            number_page(group[i % LAUNCHES_GROUP], next);
     }
+    launches_rest(launches);
 }

@@ -1,5 +1,6 @@
 /*
- * Which call started which GPU work: one small entry for each correlation id of a process, in pages.
+ * Which call started which GPU work: one small entry for each correlation id of a process, in pages, which may be more
+ * than memory holds: launches_rest().
  *
  * A runtime call and the driver calls within it have one correlation id; the runtime's counts. Of driver calls alone
  * the last to start counts, since loading comes before launching. Several works of one id (the nodes of a graph, the
@@ -7,6 +8,8 @@
  *
  * Arrows: the first work of correlation id C has the arrow id C + offset, the further ones get ids beyond all of these.
  * OFFSET keeps the ids of several processes apart.
+ *
+ * Once they are numbered the entries change no more, and several threads may read them.
  */
 #ifndef GPUTRACE_TOOL_MODEL_LAUNCHES_H
 #define GPUTRACE_TOOL_MODEL_LAUNCHES_H
@@ -15,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "base/map.h"
+#include "base/spill.h"
 #include "tool/model/event.h"
 
 enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };
@@ -34,36 +37,51 @@ struct launch {
     uint64_t start;    /* of the call, ns */
     uint32_t duration; /* ns, UINT32_MAX when longer */
     uint32_t thread;
-    uint32_t works;   /* GPU works that an arrow can go to */
-    uint32_t arrived; /* arrow heads given out so far */
-    uint32_t extra;   /* arrow id of the second work; 0: there are no ids left */
-    uint8_t from;     /* enum launch_from */
-    uint8_t sorts;    /* enum launch_sorts: what its calls start; known of those with ASIDE alone */
-    bool departed;    /* its arrows' tails were given out */
-    bool aside;       /* a plugin's call, which is not shown, had the same id */
+    uint32_t works; /* GPU works that an arrow can go to */
+    uint32_t met;   /* of them, by launches_meet() so far */
+    uint32_t extra; /* arrow id of the second work, 0: there are no ids left; before: where it was met last, + 1 */
+    uint8_t from;   /* enum launch_from */
+    uint8_t sorts;  /* enum launch_sorts: what its calls start; known of those with ASIDE alone */
+    bool aside;     /* a plugin's call, which is not shown, had the same id */
+};
+
+/* Of a launch whose works are in several parts of the spool: how many come before those of PART. */
+struct launch_share {
+    uint32_t part, correlation, before;
 };
 
 #define LAUNCHES_PAGE 1024
+#define LAUNCHES_GROUP 2048 /* pages */
 
 struct launches {
-    struct map pages_by_number; /* correlation / LAUNCHES_PAGE -> index + 1 */
-    ARRAY(struct launches_page {
-        uint32_t number;
-        struct launch *launches;
-    })
-    pages;
-    struct launches_page recent;
-    uint32_t highest; /* the highest correlation id that was put */
-    uint32_t offset;  /* what the trace adds to this process's correlation ids */
+    struct launch **groups[(UINT64_C(1) << 32) / LAUNCHES_PAGE / LAUNCHES_GROUP]; /* of pages; NULL: none is there */
+    struct spill spill;
+    ARRAY(struct launch_share) shares; /* in order, once they are numbered */
+    bool several;                      /* some launch has more than one work */
+    uint32_t highest;                  /* the highest correlation id that was put */
+    uint32_t offset;                   /* what the trace adds to this process's correlation ids */
 };
 
+/* DIRECTORY is for what memory cannot hold, as spill_init() tells. One that is all zero, too, can be used. */
+void launches_init(struct launches *launches, const char *directory);
 void launches_release(struct launches *launches);
+
+/* What was put need not stay in memory for now. */
+void launches_rest(const struct launches *launches);
 
 /* The entry of CORRELATION, which is not 0, made when there is none; NULL after error(). Stays where it is. */
 struct launch *launches_put(struct launches *launches, uint32_t correlation);
 
 /* NULL: there is none. */
-struct launch *launches_get(struct launches *launches, uint32_t correlation);
+static inline struct launch *launches_get(const struct launches *launches, uint32_t correlation)
+{
+    struct launch **group = launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
+    struct launch *page = group ? group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP] : NULL;
+    return page ? &page[correlation % LAUNCHES_PAGE] : NULL;
+}
+
+/* Tells of GPU work. Gives 0, or -1 after error(). */
+int launches_work(struct launches *launches, uint32_t correlation);
 
 /* Tells of an API call. Gives 0, or -1 after error(). */
 int launches_call(struct launches *launches, const struct event *api);
@@ -80,6 +98,12 @@ bool launch_is_aside(const struct launch *launch, enum event_type type);
 
 /* Whether this call is the one that its GPU works belong to. */
 bool launch_is_call(const struct launch *launch, const struct event *api);
+
+/* Once all calls and works were told: one of the works that an arrow goes to, in their order, in this part of the
+ * spool. Gives 0, or -1 after error(). */
+int launches_meet(struct launches *launches, struct launch *launch, uint32_t correlation, uint32_t part);
+/* How many works of the launch were met in earlier parts. After launches_number(). */
+uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part);
 
 /* Gives the second and further works of each launch their arrow ids, from *next on, which is moved. */
 void launches_number(struct launches *launches, uint64_t *next);

@@ -7,16 +7,43 @@
 
 void memory_release(struct memory *memory)
 {
-    array_release(&memory->steps);
+    big_array_release(&memory->steps);
+    map_release(&memory->failed);
     map_release(&memory->live);
     map_release(&memory->gone);
     array_release(&memory->allocations);
     array_release(&memory->levels);
 }
 
+enum { ATTEMPT_FAILED = 1, ATTEMPT_MADE_UP_FOR = 2 };
+
+static bool is_allocation(const struct event *event)
+{
+    return event->type == EVENT_MEMORY && event->memory.operation == SPOOL_MEMORY_ALLOCATE && event->correlation != 0;
+}
+
+static int note_attempt(struct memory *memory, const struct event *event)
+{
+    bool failed = event->memory.result != 0;
+    uint64_t *attempt =
+        failed ? map_put(&memory->failed, event->correlation, NULL) : map_get(&memory->failed, event->correlation);
+    if (attempt)
+        *attempt = failed ? ATTEMPT_FAILED : ATTEMPT_MADE_UP_FOR;
+    return failed && !attempt ? -1 : 0;
+}
+
+bool memory_was_tried_again(const struct memory *memory, const struct event *event)
+{
+    if (!is_allocation(event) || event->memory.result == 0)
+        return false;
+    const uint64_t *attempt = map_get(&memory->failed, event->correlation);
+    return attempt && *attempt == ATTEMPT_MADE_UP_FOR;
+}
+
 int memory_collect(struct memory *memory, const struct event *event)
 {
-    struct memory_step *step = array_push(&memory->steps);
+    bool noted = !is_allocation(event) || note_attempt(memory, event) == 0;
+    struct memory_step *step = noted ? big_array_push(&memory->steps) : NULL;
     if (!step)
         return error_no_memory("allocations");
     *step = (struct memory_step){
@@ -32,10 +59,9 @@ static int by_time(const void *a, const void *b)
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-void memory_sort(struct memory *memory)
+int memory_sort(struct memory *memory)
 {
-    if (memory->steps.count > 1)
-        qsort(memory->steps.items, memory->steps.count, sizeof(*memory->steps.items), by_time);
+    return big_array_sort(&memory->steps, by_time) == 0 ? 0 : error_no_memory("allocations");
 }
 
 static struct memory_level *level_of(struct memory *memory, uint32_t device, uint16_t kind)

@@ -4,6 +4,10 @@
  * Threads write their records in chunks of their own, so the steps are collected, sorted by time, and then applied. An
  * address can be given out again before its release was recorded, as calls return in another order than they act: of
  * several live allocations of one address the oldest is released first.
+ *
+ * CUDA's runtime asks the driver for memory that is in a stream's order before it has a context, makes one when that
+ * fails, and asks again: all in one call of the program, which has not failed. So of a correlation id with an
+ * allocation the failures are left out.
  */
 #ifndef GPUTRACE_TOOL_MODEL_MEMORY_H
 #define GPUTRACE_TOOL_MODEL_MEMORY_H
@@ -12,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 
@@ -54,9 +59,10 @@ struct memory_level {
 };
 
 struct memory {
-    ARRAY(struct memory_step) steps;
-    struct map live; /* address -> index + 1 of the oldest */
-    struct map gone; /* addresses that were released -> kind and device of the last allocation there */
+    BIG_ARRAY(struct memory_step) steps;
+    struct map failed; /* correlation id of an allocation that failed -> ATTEMPT_* in memory.c; few */
+    struct map live;   /* address -> index + 1 of the oldest */
+    struct map gone;   /* addresses that were released -> kind and device of the last allocation there */
     ARRAY(struct allocation) allocations;
     uint32_t free;                     /* index + 1 of the first free entry */
     ARRAY(struct memory_level) levels; /* few */
@@ -64,9 +70,12 @@ struct memory {
 
 void memory_release(struct memory *memory);
 
-/* Remembers a step. Gives 0, or -1 after error(). */
+/* Remembers a step; those of a thread come in their order. Gives 0, or -1 after error(). */
 int memory_collect(struct memory *memory, const struct event *event);
-void memory_sort(struct memory *memory);
+/* Whether EVENT is an attempt in vain that the call made up for, once all steps were collected. */
+bool memory_was_tried_again(const struct memory *memory, const struct event *event);
+/* Gives 0, or -1 after error(). */
+int memory_sort(struct memory *memory);
 
 /*
  * Applies an EVENT_MEMORY. What it was about is told in ABOUT: of a release, size, kind and device are the

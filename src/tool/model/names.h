@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/map.h"
@@ -44,6 +45,16 @@ static inline const struct name *names_get(const struct names *names, uint32_t n
 static inline struct name name_passing(const char *text, size_t length)
 {
     return (struct name){.text = text, .length = length};
+}
+
+/* A name of our own making, in which JSON escapes nothing; it lives as long as TEXT. */
+static inline struct name name_plain_n(const char *text, size_t length)
+{
+    return (struct name){.text = text, .length = length, .json = text, .json_length = length};
+}
+static inline struct name name_plain(const char *text)
+{
+    return name_plain_n(text, strlen(text));
 }
 
 /*

@@ -3,13 +3,29 @@
 #include "base/log.h"
 #include "wire/spool.h"
 
+#define REST_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
+
+void nvtx_init(struct nvtx *nvtx, const char *directory)
+{
+    *nvtx = (struct nvtx){.directory = directory};
+    nvtx->ranges.memory.directory = nvtx->started.memory.directory = directory;
+}
+
+void nvtx_rest(const struct nvtx *nvtx)
+{
+    for (size_t i = 0; i < nvtx->tracks.count; i++)
+        big_array_rest(&nvtx->tracks.items[i].ranges);
+    big_array_rest(&nvtx->ranges);
+    big_array_rest(&nvtx->started);
+}
+
 void nvtx_release(struct nvtx *nvtx)
 {
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        array_release(&nvtx->tracks.items[i].ranges);
+        big_array_release(&nvtx->tracks.items[i].ranges);
     array_release(&nvtx->tracks);
-    array_release(&nvtx->ranges);
-    array_release(&nvtx->started);
+    big_array_release(&nvtx->ranges);
+    big_array_release(&nvtx->started);
     array_release(&nvtx->texts);
     array_release(&nvtx->ends);
     map_release(&nvtx->open_started);
@@ -56,6 +72,7 @@ static struct nvtx_track *add_track(struct nvtx *nvtx, uint64_t *index, uint32_t
         return NULL;
     }
     track->thread = thread;
+    track->ranges.memory.directory = nvtx->directory;
     track->next = (uint32_t)*first;
     *first = *index = nvtx->tracks.count;
     return track;
@@ -91,8 +108,8 @@ static int push(struct nvtx *nvtx, const struct windows *windows, const struct e
     if (!track)
         return -1;
     end_with_window(nvtx, track, windows, event->start);
-    struct nvtx_range *range = array_push(&nvtx->ranges);
-    uint32_t *listed = array_push(&track->ranges);
+    struct nvtx_range *range = big_array_push(&nvtx->ranges);
+    uint32_t *listed = big_array_push(&track->ranges);
     if (!range || !listed)
         return error_no_memory("NVTX ranges");
     *range = (struct nvtx_range){.record = event->record,
@@ -135,7 +152,7 @@ static int pop(struct nvtx *nvtx, const struct windows *windows, const struct ev
 /* An end may be read before its start: threads write in chunks of their own. */
 static int start(struct nvtx *nvtx, const struct event *event)
 {
-    struct nvtx_range *range = array_push(&nvtx->started);
+    struct nvtx_range *range = big_array_push(&nvtx->started);
     if (!range)
         return error_no_memory("NVTX ranges");
     *range = (struct nvtx_range){.record = event->record, .start = event->start, .thread = event->thread};
@@ -238,10 +255,11 @@ static void close_range(struct nvtx_range *range, const struct windows *windows,
 int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
 {
     nvtx->unmatched += windows->limited ? 0 : nvtx->early_ends.count;
-    for (size_t i = 0; i < nvtx->ranges.count; i++)
-        close_range(&nvtx->ranges.items[i], windows, time);
-    for (size_t i = 0; i < nvtx->started.count; i++)
-        close_range(&nvtx->started.items[i], windows, time);
+    for (size_t i = 0; i < nvtx_range_count(nvtx); i++) {
+        close_range((struct nvtx_range *)nvtx_range(nvtx, i), windows, time);
+        if (i % REST_RANGES == 0)
+            nvtx_rest(nvtx);
+    }
     if (nvtx_syncs_match(&nvtx->syncs, windows, time) != 0)
         return -1;
     nvtx->unmatched += nvtx->syncs.unmatched;
@@ -271,24 +289,8 @@ struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
     return handle ? get_text(nvtx, &nvtx->event_names, *handle) : (struct nvtx_text){NULL, 0};
 }
 
-const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
+struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
 {
     const uint64_t *index = map_get(&nvtx->tracks_by_thread, thread);
     return index && *index ? &nvtx->tracks.items[*index - 1] : NULL;
-}
-
-uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time)
-{
-    size_t low = 0, high = track->ranges.count; /* the first that starts after TIME */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (nvtx->ranges.items[track->ranges.items[middle]].start <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint32_t index = low > 0 ? track->ranges.items[low - 1] + 1 : 0;
-    while (index != 0 && nvtx->ranges.items[index - 1].end < time)
-        index = nvtx->ranges.items[index - 1].parent;
-    return index;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "tool/model/nvtx_resources.h"
@@ -29,9 +30,10 @@ struct nvtx_range {
 /* The ranges of one thread and domain. */
 struct nvtx_track {
     uint32_t thread;
-    uint32_t innermost;     /* index + 1 of the open range */
-    uint32_t next;          /* index + 1 of the next track of this thread */
-    ARRAY(uint32_t) ranges; /* in order of their start */
+    uint32_t innermost;         /* index + 1 of the open range */
+    uint32_t next;              /* index + 1 of the next track of this thread */
+    size_t recent;              /* of ranges: where the last search ended */
+    BIG_ARRAY(uint32_t) ranges; /* in order of their start */
 };
 
 struct nvtx_text {
@@ -40,10 +42,11 @@ struct nvtx_text {
 };
 
 struct nvtx {
-    ARRAY(struct nvtx_range) ranges;  /* push and pop */
-    ARRAY(struct nvtx_range) started; /* start and end */
-    struct map open_started;          /* id -> index + 1 */
-    struct map early_ends;            /* id -> index + 1 in ends, whose start was not read yet */
+    const char *directory;                /* for what memory cannot hold; NULL: none */
+    BIG_ARRAY(struct nvtx_range) ranges;  /* push and pop */
+    BIG_ARRAY(struct nvtx_range) started; /* start and end */
+    struct map open_started;              /* id -> index + 1 */
+    struct map early_ends;                /* id -> index + 1 in ends, whose start was not read yet */
     ARRAY(struct nvtx_end {
         uint64_t time;
         uint32_t thread;
@@ -65,7 +68,12 @@ struct nvtx {
     uint64_t marks;
 };
 
+/* DIRECTORY is for what memory cannot hold. One that is all zero, too, can be used. */
+void nvtx_init(struct nvtx *nvtx, const char *directory);
 void nvtx_release(struct nvtx *nvtx);
+
+/* What is known of ranges need not stay in memory for now. */
+void nvtx_rest(const struct nvtx *nvtx);
 
 /* An EVENT_NVTX or one of the names. Gives 0, or -1 after error(). */
 int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event);
@@ -93,13 +101,21 @@ struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, ui
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation);
 
 /* The first track of a thread, or of no thread at all: NULL. */
-const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread);
-static inline const struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, const struct nvtx_track *track)
+struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread);
+static inline struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, const struct nvtx_track *track)
 {
     return track->next ? &nvtx->tracks.items[track->next - 1] : NULL;
 }
 
 /* Index + 1 of the innermost range of a track that is open at TIME, 0: none. After nvtx_close(). */
-uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time);
+uint32_t nvtx_innermost(const struct nvtx *nvtx, struct nvtx_track *track, uint64_t time);
+
+/* Whether a slice of THREAD can stand on one row with its ranges of push and pop: none of them begins or ends within
+ * it. Before nvtx_close(), when all were read. */
+bool nvtx_fits(const struct nvtx *nvtx, uint32_t thread, uint64_t start, uint64_t end);
+
+/* Whether all ranges of push and pop of a thread nest: calls UNFIT for a thread of which they do not, at least once.
+ * After nvtx_close(). Gives 0, or -1 after error(). */
+int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uint32_t thread), void *context);
 
 #endif

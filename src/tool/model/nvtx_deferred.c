@@ -57,3 +57,11 @@ void nvtx_deferred_sort(struct nvtx_deferred *deferred)
     if (deferred->events.count > 1)
         qsort(deferred->events.items, deferred->events.count, sizeof(*deferred->events.items), outer_first);
 }
+
+size_t nvtx_deferred_started(const struct nvtx_deferred *deferred)
+{
+    size_t started = 0;
+    for (size_t i = 0; i < deferred->events.count; i++)
+        started += deferred->events.items[i].kind == NVTX_DEFERRED_STARTED;
+    return started;
+}

@@ -46,6 +46,9 @@ int nvtx_deferred_see(struct nvtx_deferred *deferred, const struct event *event)
 /* Index + 1 of the row of a scope, made when it is new; 0 after error(). */
 uint32_t nvtx_deferred_row(struct nvtx_deferred *deferred, uint32_t domain, uint64_t scope);
 
+/* How many of the events are started ranges. */
+size_t nvtx_deferred_started(const struct nvtx_deferred *deferred);
+
 /* What encloses comes first. */
 void nvtx_deferred_sort(struct nvtx_deferred *deferred);
 

@@ -9,14 +9,28 @@ static int no_memory(void)
     return error_no_memory("NVTX ranges on the GPU");
 }
 
+#define REST_ITEMS ((size_t)1 << 18) /* are walked over before they are given back */
+
+void projections_init(struct projections *projections, const char *directory)
+{
+    *projections = (struct projections){0};
+    projections->items.memory.directory = projections->of_range.memory.directory = directory;
+}
+
+void projections_rest(const struct projections *projections)
+{
+    big_array_rest(&projections->items);
+    big_array_rest(&projections->of_range);
+}
+
 void projections_release(struct projections *projections)
 {
     for (size_t i = 0; i < projections->started.count; i++)
         intervals_release(&projections->started.items[i]);
     array_release(&projections->started);
     map_release(&projections->started_by_thread);
-    map_release(&projections->by_key);
-    array_release(&projections->items);
+    big_array_release(&projections->of_range);
+    big_array_release(&projections->items);
 }
 
 static int add_started(struct projections *projections, uint32_t thread, const struct nvtx_range *range,
@@ -46,22 +60,33 @@ int projections_begin(struct projections *projections, const struct nvtx *nvtx)
     return 0;
 }
 
+/* Where the number of a range's first projection stands. */
+static uint32_t *first_of(struct projections *projections, uint32_t range)
+{
+    while (projections->of_range.count <= range)
+        if (!big_array_push(&projections->of_range))
+            return NULL;
+    return &projections->of_range.items[range];
+}
+
 static int widen(struct projections *projections, uint32_t range, uint32_t track, uint64_t start, uint64_t end)
 {
-    uint64_t *index = map_put(&projections->by_key, (uint64_t)range << 32 | track, NULL);
-    if (!index)
+    uint32_t *first = first_of(projections, range);
+    if (!first)
         return no_memory();
-    if (*index != 0) {
-        struct projection *known = &projections->items.items[*index - 1];
+    for (uint32_t index = *first; index != 0; index = projections->items.items[index - 1].next) {
+        struct projection *known = &projections->items.items[index - 1];
+        if (known->track != track)
+            continue;
         known->start = start < known->start ? start : known->start;
         known->end = end > known->end ? end : known->end;
         return 0;
     }
-    struct projection *projection = array_push(&projections->items);
+    struct projection *projection = big_array_push(&projections->items);
     if (!projection)
         return no_memory();
-    *projection = (struct projection){.range = range, .track = track, .start = start, .end = end};
-    *index = projections->items.count;
+    *projection = (struct projection){.range = range, .track = track, .start = start, .end = end, .next = *first};
+    *first = (uint32_t)projections->items.count;
     return 0;
 }
 
@@ -80,7 +105,7 @@ static int widen_started(void *context, uint32_t range)
 int projections_see(struct projections *projections, const struct nvtx *nvtx, uint32_t thread, uint64_t called,
                     uint32_t track, uint64_t start, uint64_t end)
 {
-    const struct nvtx_track *ranges = nvtx_first_track(nvtx, thread);
+    struct nvtx_track *ranges = nvtx_first_track(nvtx, thread);
     for (; ranges; ranges = nvtx_next_track(nvtx, ranges)) {
         uint32_t innermost = nvtx_innermost(nvtx, ranges, called);
         if (innermost != 0 && widen(projections, innermost - 1, track, start, end) != 0)
@@ -113,9 +138,11 @@ int projections_finish(struct projections *projections, const struct nvtx *nvtx)
         for (; outer != 0; outer = nvtx->ranges.items[outer - 1].parent)
             if (widen(projections, outer - 1, inner.track, inner.start, inner.end) != 0)
                 return -1;
+        if (i % REST_ITEMS == 0) {
+            projections_rest(projections);
+            nvtx_rest(nvtx);
+        }
     }
-    map_release(&projections->by_key);
-    if (projections->items.count > 1)
-        qsort(projections->items.items, projections->items.count, sizeof(*projections->items.items), outer_first);
-    return 0;
+    big_array_release(&projections->of_range);
+    return big_array_sort(&projections->items, outer_first) == 0 ? 0 : no_memory();
 }

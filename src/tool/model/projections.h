@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/intervals.h"
 #include "base/map.h"
 #include "tool/model/nvtx.h"
@@ -19,16 +20,20 @@ struct projection {
     uint32_t range;      /* number: nvtx_range() */
     uint32_t track;      /* index of the stream's track */
     uint64_t start, end; /* ns */
+    uint32_t next;       /* index + 1 of the same range's on another track; before they are sorted */
 };
 
 struct projections {
-    struct map by_key; /* range, track -> index + 1 */
-    ARRAY(struct projection) items;
+    BIG_ARRAY(struct projection) items;
+    BIG_ARRAY(uint32_t) of_range;    /* by number: index + 1 of its first projection; not all are there */
     struct map started_by_thread;    /* -> index + 1 in started */
     ARRAY(struct intervals) started; /* ranges of start and end */
 };
 
+/* DIRECTORY is for what memory cannot hold, as nvtx_init() has it. */
+void projections_init(struct projections *projections, const char *directory);
 void projections_release(struct projections *projections);
+void projections_rest(const struct projections *projections);
 
 /* Before the first work, when all ranges are known. Gives 0, or -1 after error(). */
 int projections_begin(struct projections *projections, const struct nvtx *nvtx);

@@ -129,8 +129,9 @@ enum arg_type {
     ARG_TYPE_TEXT,  /* to be escaped */
     ARG_TYPE_TRUE,
     ARG_TYPE_FALSE,
-    ARG_TYPE_SIZE3, /* [x,y,z] */
-    ARG_TYPE_JSON,  /* a value that is put together when it is written */
+    ARG_TYPE_SIZE3,   /* [x,y,z] */
+    ARG_TYPE_JSON,    /* a value that is put together when it is written */
+    ARG_TYPE_MEMBERS, /* text: the inside of an object of JSON, as it is; the argument's own key is not told */
 };
 
 struct sink;
@@ -198,6 +199,7 @@ static inline void args_text(struct args *args, enum arg_key key, const char *te
 
 struct slice {
     enum category category;
+    const char *other_category; /* none of ours: its name, in JSON's escapes. NULL: `category` */
     struct name name;
     struct row row;
     uint64_t start, end; /* of an instant: start alone */
@@ -207,6 +209,7 @@ struct slice {
 /* A range that may begin and end on different threads. */
 struct async_slice {
     enum category category;
+    const char *other_category; /* as of a slice */
     struct name name;
     struct row begin, end_row;
     uint64_t start, end;
@@ -246,10 +249,14 @@ struct arrow {
     uint64_t time;
 };
 
+/* Of a GPU's rows: it is not known whose work they show. */
+#define ROW_OWNER_UNKNOWN UINT32_MAX
+
 struct row_name {
     struct row row;
     const char *name;  /* escaped when it is written */
     const char *label; /* of a process; NULL: none */
+    uint32_t owner;    /* of a GPU's rows: the pid of the process whose work they show; 0: these are no such rows */
     int64_t sort_index;
 };
 

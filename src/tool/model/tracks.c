@@ -13,7 +13,12 @@ void tracks_release(struct tracks *tracks)
     }
     array_release(&tracks->items);
     map_release(&tracks->by_key);
-    tracks->recent = NULL;
+}
+
+void tracks_rest(const struct tracks *tracks)
+{
+    for (size_t i = 0; i < tracks->items.count; i++)
+        big_array_rest(&tracks->items.items[i]->lanes.spans);
 }
 
 void rows_release(struct rows *rows)
@@ -35,13 +40,22 @@ static bool is_track(const struct track *track, enum track_kind kind, uint32_t d
            track->context == context;
 }
 
-struct track *tracks_get(struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
+struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
                          uint32_t number)
 {
-    if (is_track(tracks->recent, kind, device, context, number))
-        return tracks->recent;
     const uint64_t *index = map_get(&tracks->by_key, key_of(kind, device, context, number));
-    return index && *index ? (tracks->recent = tracks->items.items[*index - 1]) : NULL;
+    return index && *index ? tracks->items.items[*index - 1] : NULL;
+}
+
+struct track *tracks_look(struct tracks *tracks, struct tracks_recent *recent, enum track_kind kind, uint32_t device,
+                          uint32_t context, uint32_t number)
+{
+    struct track **kept = &recent->of_kind[kind];
+    if (recent->tracks == tracks && is_track(*kept, kind, device, context, number))
+        return *kept;
+    if (recent->tracks != tracks)
+        *recent = (struct tracks_recent){.tracks = tracks};
+    return *kept = tracks_get(tracks, kind, device, context, number);
 }
 
 static enum lanes_rule rule_of(enum track_kind kind)
@@ -66,6 +80,7 @@ static struct track *add_track(struct tracks *tracks, const struct track *made)
     *track = *made;
     track->index = (uint32_t)tracks->items.count - 1;
     lanes_init(&track->lanes, rule_of(track->kind));
+    track->lanes.spans.memory.directory = tracks->directory;
     if (track->kind != TRACK_STREAM && track->kind != TRACK_THREAD)
         lanes_must_collect(&track->lanes);
     return *item = track;
@@ -74,7 +89,7 @@ static struct track *add_track(struct tracks *tracks, const struct track *made)
 struct track *tracks_put(struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
                          uint32_t number, bool *is_new)
 {
-    struct track *known = tracks_get(tracks, kind, device, context, number);
+    struct track *known = tracks_look(tracks, &tracks->recent, kind, device, context, number);
     if (is_new)
         *is_new = !known;
     if (known)

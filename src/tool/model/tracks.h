@@ -38,6 +38,7 @@ enum track_kind {
     TRACK_COMPILATION, /* of the process; number: 0 */
     TRACK_PLUGIN,      /* what one added; number: the plugin's */
     TRACK_DEFERRED,    /* NVTX's deferred events of one scope; number: of nvtx_deferred's rows */
+    TRACK_KIND_COUNT
 };
 
 struct track {
@@ -56,11 +57,18 @@ struct row {
     uint32_t pid, tid;
 };
 
+/* What one thread found last, of each kind. Starts as zeros. */
+struct tracks_recent {
+    const struct tracks *tracks;
+    struct track *of_kind[TRACK_KIND_COUNT];
+};
+
 /* The tracks of one process. */
 struct tracks {
+    const char *directory; /* for what memory cannot hold; NULL: none */
     struct map by_key;
     ARRAY(struct track *) items;
-    struct track *recent;
+    struct tracks_recent recent; /* of who puts */
 };
 
 /* The numbers in use in the whole trace. */
@@ -71,14 +79,18 @@ struct rows {
 };
 
 void tracks_release(struct tracks *tracks);
+/* What is known of slices need not stay in memory for now. */
+void tracks_rest(const struct tracks *tracks);
 void rows_release(struct rows *rows);
 
 /* The track, made when it is new (*is_new, which may be NULL, tells); stays where it is. NULL after error(). */
 struct track *tracks_put(struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
                          uint32_t number, bool *is_new);
-/* NULL: there is none. */
-struct track *tracks_get(struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
+/* NULL: there is none. The second remembers it for the next time. */
+struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
                          uint32_t number);
+struct track *tracks_look(struct tracks *tracks, struct tracks_recent *recent, enum track_kind kind, uint32_t device,
+                          uint32_t context, uint32_t number);
 
 /* The pids of all traced processes come first. Gives 0, or -1 after error(). */
 int rows_take_pid(struct rows *rows, uint32_t pid);

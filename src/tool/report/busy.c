@@ -17,14 +17,6 @@ int busy_add(struct busy *busy, int64_t start, int64_t end)
     return 0;
 }
 
-int busy_add_all(struct busy *busy, const struct busy *other)
-{
-    for (size_t i = 0; i < other->intervals.count; i++)
-        if (busy_add(busy, other->intervals.items[i].start, other->intervals.items[i].end) < 0)
-            return -1;
-    return 0;
-}
-
 static int compare_starts(const void *left, const void *right)
 {
     const struct busy_interval *a = left, *b = right;

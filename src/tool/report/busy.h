@@ -20,7 +20,6 @@ struct busy_interval {
 
 /* Gives 0, or -1: no memory. Intervals that come by their start, and touch, are joined at once. */
 int busy_add(struct busy *busy, int64_t start, int64_t end);
-int busy_add_all(struct busy *busy, const struct busy *other);
 
 /* The length of the union, ns. */
 int64_t busy_total(struct busy *busy);

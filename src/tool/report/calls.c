@@ -2,11 +2,6 @@
 
 #include <stdlib.h>
 
-void calls_release(struct calls *calls)
-{
-    array_release(&calls->items);
-}
-
 static int compare(const void *left, const void *right)
 {
     const struct call *a = left, *b = right;
@@ -16,57 +11,99 @@ static int compare(const void *left, const void *right)
         return a->process < b->process ? -1 : 1;
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
-    return (a->end < b->end) - (a->end > b->end);
+    if (a->end != b->end)
+        return a->end > b->end ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+void calls_init(struct calls *calls, struct sorter_room *room)
+{
+    calls->wanted = false;
+    sorter_init(&calls->sorter, room, sizeof(struct call), compare);
+}
+
+void calls_release(struct calls *calls)
+{
+    sorter_release(&calls->sorter);
 }
 
 int calls_add(struct calls *calls, const struct call *call)
 {
-    struct call *added = array_push(&calls->items);
-    if (!added)
-        return -1;
-    *added = *call;
-    return 0;
+    return sorter_add(&calls->sorter, call);
 }
 
-void calls_sort(struct calls *calls)
+int calls_ready(struct calls *calls)
 {
-    size_t in_order = 1;
-    while (in_order < calls->items.count &&
-           compare(&calls->items.items[in_order - 1], &calls->items.items[in_order]) <= 0)
-        in_order++;
-    if (in_order < calls->items.count)
-        qsort(calls->items.items, calls->items.count, sizeof(struct call), compare);
+    return sorter_ready(&calls->sorter);
 }
 
-bool calls_is_outermost(const struct calls *calls, size_t index)
+/* --- */
+
+void calls_walk_begin(struct calls_walk *walk, const struct calls *calls)
 {
-    const struct call *call = &calls->items.items[index], *before = call - 1;
-    return index == 0 || before->correlation != call->correlation || before->process != call->process;
+    walk->any = false;
+    sorter_walk_begin(&walk->walk, &calls->sorter);
 }
 
-static size_t lower_bound(const struct calls *calls, int64_t correlation)
+const struct call *calls_next(struct calls_walk *walk)
 {
-    size_t low = 0, high = calls->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->items.items[middle].correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
+    const struct call *call;
+    while ((call = sorter_next(&walk->walk))) {
+        if (walk->any && call->correlation == walk->last.correlation && call->process == walk->last.process)
+            continue;
+        walk->any = true;
+        walk->last = *call;
+        return &walk->last;
     }
-    return low;
+    return NULL;
 }
 
-const struct call *calls_find(const struct calls *calls, int64_t correlation, int64_t time)
+int calls_walk_end(struct calls_walk *walk)
 {
-    const struct call *found = NULL;
-    for (size_t i = lower_bound(calls, correlation); i < calls->items.count; i++) {
-        const struct call *call = &calls->items.items[i];
-        if (call->correlation != correlation)
-            break;
-        if (!found || (calls_is_outermost(calls, i) && call->start <= time &&
-                       (call->start > found->start || found->start > time)))
+    return sorter_walk_end(&walk->walk);
+}
+
+/* --- */
+
+void calls_join_begin(struct calls_join *join, const struct calls *calls)
+{
+    *join = (struct calls_join){.correlation = -1};
+    calls_walk_begin(&join->walk, calls);
+    join->next = calls_next(&join->walk);
+}
+
+static void gather(struct calls_join *join, int64_t correlation)
+{
+    join->correlation = correlation;
+    join->same.count = 0;
+    while (join->next && join->next->correlation < correlation)
+        join->next = calls_next(&join->walk);
+    for (; join->next && join->next->correlation == correlation; join->next = calls_next(&join->walk)) {
+        struct call *added = array_push(&join->same);
+        join->no_memory |= !added;
+        if (added)
+            *added = *join->next;
+    }
+}
+
+const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time)
+{
+    if (correlation < 0)
+        return NULL;
+    if (correlation != join->correlation)
+        gather(join, correlation);
+    const struct call *found = join->same.count > 0 ? &join->same.items[0] : NULL;
+    for (size_t i = 1; i < join->same.count; i++) {
+        const struct call *call = &join->same.items[i];
+        if (call->start <= time && (call->start > found->start || found->start > time))
             found = call;
     }
     return found;
+}
+
+int calls_join_end(struct calls_join *join)
+{
+    int status = calls_walk_end(&join->walk);
+    array_release(&join->same);
+    return join->no_memory ? -1 : status;
 }

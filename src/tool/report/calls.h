@@ -1,5 +1,8 @@
 /*
  * The API calls of a trace by correlation id, to find which call started some GPU work, or waited for it.
+ *
+ * Of calls of one correlation id and process the outermost counts, as the driver's call is within the runtime's: it is
+ * the first to start, and the last of those to end.
  */
 #ifndef GPUTRACE_TOOL_REPORT_CALLS_H
 #define GPUTRACE_TOOL_REPORT_CALLS_H
@@ -8,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "tool/report/sorter.h"
 
 struct call {
     uint32_t correlation;
@@ -18,22 +22,45 @@ struct call {
 };
 
 struct calls {
-    ARRAY(struct call) items;
+    bool wanted; /* a section looks at them */
+    struct sorter sorter;
 };
 
+void calls_init(struct calls *calls, struct sorter_room *room);
 void calls_release(struct calls *calls);
 
 /* Gives 0, or -1: no memory. */
 int calls_add(struct calls *calls, const struct call *call);
 
-/* After the last calls_add(): by correlation, process and start, an outer call before those within it. */
-void calls_sort(struct calls *calls);
+/* After the last calls_add(): 0, or -1: no memory. */
+int calls_ready(struct calls *calls);
 
-/* Whether the call at INDEX is not within another one of its correlation id, as the driver's call is within the
- * runtime's. */
-bool calls_is_outermost(const struct calls *calls, size_t index);
+/* A walk over the outermost calls, by correlation id, then process. Several may go on at a time. */
+struct calls_walk {
+    struct sorter_walk walk;
+    struct call last;
+    bool any; /* there was one */
+};
 
-/* The outermost call of CORRELATION; when several processes use that id, the last that started by TIME. NULL: none. */
-const struct call *calls_find(const struct calls *calls, int64_t correlation, int64_t time);
+void calls_walk_begin(struct calls_walk *walk, const struct calls *calls);
+/* NULL: there is no other. Valid until the next call. */
+const struct call *calls_next(struct calls_walk *walk);
+/* Gives 0, or -1: no memory, or after error(). */
+int calls_walk_end(struct calls_walk *walk);
+
+/* Calls for correlation ids that come in rising order. */
+struct calls_join {
+    struct calls_walk walk;
+    const struct call *next; /* the walk's, of a later id */
+    ARRAY(struct call) same; /* of the id asked about last, one for each process */
+    int64_t correlation;
+    bool no_memory;
+};
+
+void calls_join_begin(struct calls_join *join, const struct calls *calls);
+/* The call of CORRELATION; when several processes use that id, the last that started by TIME, else the first. NULL:
+ * there is none. Valid until the next call. */
+const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
+int calls_join_end(struct calls_join *join);
 
 #endif

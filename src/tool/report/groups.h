@@ -6,15 +6,15 @@
 
 #include "base/map.h"
 
+#define GROUPS_RECENT 256
+
 struct groups {
-    struct interner keys; /* the keys' bytes */
+    struct interner keys;           /* the keys' bytes */
+    uint32_t recent[GROUPS_RECENT]; /* numbers + 1 of keys that were asked for, by a quick hash; 0: none */
 };
 
 /* The number of KEY, counted from 0 as they come; INTERN_NO_MEMORY. */
-static inline uint32_t groups_number(struct groups *groups, const void *key, size_t size)
-{
-    return intern(&groups->keys, key, size);
-}
+uint32_t groups_number(struct groups *groups, const void *key, size_t size);
 
 /* The item of ARRAY for the group of KEY, made (zeroed) when it is new. NULL: no memory. */
 #define groups_item(groups, key, array)                                                                   \

@@ -1,120 +1,149 @@
 #include "tool/report/input.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <zlib.h>
 
 #include "base/log.h"
+#include "tool/report/blocks.h"
+#include "tool/report/quick.h"
+#include "tool/report/scan.h"
 
-#define WINDOW_BYTES ((size_t)1024 * 1024)
-#define GZIP_BUFFER_BYTES (256 * 1024)
-
-static int open_file(const char *path)
+int input_open(struct input *input, const char *path, unsigned workers)
 {
-    struct stat facts;
-    if (strcmp(path, "-") == 0) {
-        int copy = dup(STDIN_FILENO);
-        return copy < 0 ? error("cannot read standard input: %s", strerror(errno)) : copy;
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return error("cannot open '%s': %s", path, strerror(errno));
-    if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
-        close(fd);
-        return error("'%s' is a directory: expected a trace file (.json or .json.gz)", path);
-    }
-    return fd;
-}
-
-int input_open(struct input *input, const char *path)
-{
-    *input = (struct input){.path = strcmp(path, "-") == 0 ? "standard input" : path};
-    int fd = open_file(path);
-    if (fd < 0)
+    *input = (struct input){.data = "", .blocks = blocks_open(path, workers)};
+    if (!input->blocks)
         return -1;
-    input->file = gzdopen(fd, "rb");
-    if (!input->file) {
-        close(fd);
-        return error_no_memory("reading a trace");
-    }
-    gzbuffer(input->file, GZIP_BUFFER_BYTES);
+    input->path = blocks_path(input->blocks);
     return 0;
 }
 
 void input_close(struct input *input)
 {
-    if (input->file)
-        gzclose_r(input->file);
-    free(input->data);
+    if (input->blocks)
+        blocks_close(input->blocks);
+    free(input->joined);
     *input = (struct input){0};
 }
 
-/* Room for at least as much again as is left in the window. */
-static int make_room(struct input *input)
+/* Takes the next block. A failure is told when the text before it is used up. */
+static bool take_block(struct input *input, int *status)
+{
+    bool fails = input->block && input->block->failure.failed;
+    if (fails)
+        *status = blocks_error(input->blocks, input->block);
+    input->ended = input->block && input->block->last;
+    if (fails || input->ended)
+        return false;
+    input->block = blocks_next(input->blocks);
+    return true;
+}
+
+static bool make_room(struct input *input, size_t size)
+{
+    if (size <= input->capacity)
+        return true;
+    size_t capacity = input->capacity * 2 > size ? input->capacity * 2 : size;
+    char *joined = realloc(input->joined, capacity);
+    if (!joined)
+        return false;
+    input->joined = joined;
+    input->capacity = capacity;
+    return true;
+}
+
+/* What is left moves to the start of `joined`, from where it lies before the block it is in is given back. */
+static int keep_rest(struct input *input)
 {
     size_t left = input_left(input);
-    if (left > 0)
-        memmove(input->data, input_text(input), left);
+    bool is_joined = input->data == input->joined;
+    if (is_joined)
+        memmove(input->joined, input_text(input), left);
+    if (!make_room(input, left + QUICK_PADDING))
+        return error_no_memory("a window of the trace");
+    if (!is_joined)
+        memcpy(input->joined, input_text(input), left);
+    input->data = input->joined;
     input->start = 0;
     input->length = left;
-    if (input->capacity - left >= left && input->capacity - left >= WINDOW_BYTES / 2)
-        return 0;
-    if (left >= INPUT_WINDOW_LIMIT)
-        return input_error(input, 0, "a value of more than %zu MiB: expected events, each far smaller",
-                           INPUT_WINDOW_LIMIT >> 20);
-    size_t capacity = input->capacity ? input->capacity * 2 : WINDOW_BYTES;
-    char *data = realloc(input->data, capacity);
-    if (!data)
-        return error_no_memory("a window of the trace");
-    input->data = data;
-    input->capacity = capacity;
     return 0;
+}
+
+static int append_block(struct input *input)
+{
+    size_t length = input->block->length;
+    if (!make_room(input, input->length + length + QUICK_PADDING))
+        return error_no_memory("a window of the trace");
+    memcpy(input->joined + input->length, input->block->text, length + QUICK_PADDING);
+    input->data = input->joined;
+    input->length += length;
+    return 0;
+}
+
+/* Twice the rest at least, as whoever asks for more begins again with what it has. */
+static bool join(struct input *input, int *status)
+{
+    size_t left = input_left(input);
+    if (left >= INPUT_WINDOW_LIMIT) {
+        *status = input_error(input, 0, "a value of more than %zu MiB: expected events, each far smaller",
+                              INPUT_WINDOW_LIMIT >> 20);
+        return false;
+    }
+    if ((*status = keep_rest(input)) < 0)
+        return false;
+    size_t wanted = 2 * left < INPUT_WINDOW_LIMIT ? 2 * left : INPUT_WINDOW_LIMIT;
+    while (input->length < wanted && take_block(input, status))
+        if ((*status = append_block(input)) < 0)
+            return false;
+    return *status == 0 && input->length > left;
 }
 
 bool input_more(struct input *input, int *status)
 {
     if (input->ended || *status < 0)
         return false;
-    if ((*status = make_room(input)) < 0)
-        return false;
-    int got = gzread(input->file, input->data + input->length, (unsigned)(input->capacity - input->length));
-    int code = Z_OK;
-    const char *message = gzerror(input->file, &code);
-    if (got < 0 || (got == 0 && code == Z_BUF_ERROR)) {
-        if (code == Z_ERRNO)
-            *status = error("cannot read '%s': %s", input->path, strerror(errno));
-        else
-            *status =
-                error("'%s' is damaged or cut off: gzip says '%s'; expected a whole .json.gz", input->path, message);
-        return false;
-    }
-    input->ended = got == 0;
-    input->length += (size_t)got;
-    return got > 0;
+    if (input_left(input) > 0)
+        return join(input, status);
+    do {
+        if (!take_block(input, status))
+            return false;
+    } while (input->block->length == 0 && !input->block->last);
+    input->data = input->block->text;
+    input->start = 0;
+    input->length = input->block->length;
+    return input->length > 0 || input_more(input, status);
 }
 
-static uint64_t count_lines(const char *text, size_t size)
+const struct batch *input_batch(const struct input *input)
 {
-    uint64_t count = 0;
-    const char *end = text + size;
-    for (const char *line = text; size > 0 && (line = memchr(line, '\n', (size_t)(end - line))); line++)
-        count++;
-    return count;
+    bool at_start = input->block && input->data == input->block->text && input->start == 0;
+    return at_start && input->block->has_batch ? &input->block->batch : NULL;
 }
 
 void input_advance(struct input *input, size_t size)
 {
-    input->lines += count_lines(input_text(input), size);
+    input->lines += scan_lines(input_text(input), size);
     input->offset += size;
     input->start += size;
+}
+
+void input_advance_batch(struct input *input)
+{
+    const struct block *block = input->block;
+    if (block->batch.length < block->length) {
+        input_advance(input, block->batch.length);
+        return;
+    }
+    input->lines += block->lines;
+    input->offset += block->length;
+    input->start += block->length;
+}
+
+uint64_t input_line(const struct input *input, size_t ahead)
+{
+    return input->lines + scan_lines(input_text(input), ahead) + 1;
 }
 
 int input_error(const struct input *input, size_t ahead, const char *format, ...)
@@ -124,6 +153,6 @@ int input_error(const struct input *input, size_t ahead, const char *format, ...
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    return error("'%s', line %" PRIu64 " (byte %" PRIu64 "): %s", input->path,
-                 input->lines + count_lines(input_text(input), ahead) + 1, input->offset + ahead, message);
+    return error("'%s', line %" PRIu64 " (byte %" PRIu64 "): %s", input->path, input_line(input, ahead),
+                 input->offset + ahead, message);
 }

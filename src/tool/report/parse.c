@@ -2,88 +2,23 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "tool/report/event_fields.h"
 #include "tool/report/scan.h"
-
-enum field_type { FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE };
-
-/* The arguments that are wanted, and where they go. */
-static const struct field {
-    const char *key;
-    enum field_type type;
-    size_t offset;
-} fields[] = {
-#define FIELD(key, type, member)                                \
-    {                                                           \
-        key, FIELD_##type, offsetof(struct trace_event, member) \
-    }
-    FIELD("correlation", NUMBER, correlation),
-    FIELD("device", NUMBER, device),
-    FIELD("context", NUMBER, context),
-    FIELD("stream", NUMBER, stream),
-    FIELD("bytes", NUMBER, bytes),
-    FIELD("return value", NUMBER, return_value),
-    FIELD("result", NUMBER, return_value),
-    FIELD("grid", TRIPLE, grid),
-    FIELD("block", TRIPLE, block),
-    FIELD("wait_on_stream", NUMBER, wait_on_stream),
-    FIELD("wait_on_cuda_event_id", NUMBER, wait_on_event),
-    FIELD("mangled name", TEXT, mangled_name),
-    FIELD("domain", TEXT, domain),
-    FIELD("kind", TEXT, memory_kind),
-    FIELD("name", TEXT, label),
-    FIELD("labels", TEXT, label),
-    FIELD("open at end", NUMBER, open_at_end),
-    FIELD("cache hit", NUMBER, cache_hit),
-    FIELD("thread", NUMBER, of_thread),
-    FIELD("function", TEXT, function),
-    FIELD("ending", TEXT, ending),
-    FIELD("address", NUMBER, address),
-    FIELD("held", NUMBER, held),
-    FIELD("held by kind", TEXT, held_by_kind),
-    FIELD("fault", TEXT, fault),
-    FIELD("stack", NUMBER, stack),
-    /* PyTorch's allocator */
-    FIELD("Addr", NUMBER, address),
-    FIELD("Total Reserved", NUMBER, total_reserved),
-    FIELD("Bytes", NUMBER, bytes),
-    FIELD("Total Allocated", NUMBER, total_allocated),
-    FIELD("Device Id", NUMBER, device),
-    FIELD("Device Type", NUMBER, device_type),
-#undef FIELD
-};
-#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
-
-static const struct {
-    const char *word;
-    enum event_category category;
-} categories[] = {
-#define CATEGORY(name, word) {word, EVENT_##name},
-    EVENT_CATEGORIES(CATEGORY)
-#undef CATEGORY
-};
 
 void parser_init(struct parser *parser, struct interner *strings)
 {
     *parser = (struct parser){.strings = strings};
+    event_fields_init();
 }
 
 void parser_release(struct parser *parser)
 {
     arena_release(&parser->arena);
-}
-
-static enum event_category find_category(const char *word)
-{
-    for (size_t i = 0; i < sizeof(categories) / sizeof(*categories); i++)
-        if (strcmp(categories[i].word, word) == 0)
-            return categories[i].category;
-    return EVENT_OTHER;
 }
 
 static bool to_integer(double value, int64_t *integer)
@@ -129,20 +64,12 @@ static void take_triple(const cJSON *value, int64_t triple[3])
         take_number(item, &triple[i]);
 }
 
-static const struct field *find_field(const char *key)
-{
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (fields[i].key[0] == key[0] && strcmp(fields[i].key, key) == 0)
-            return &fields[i];
-    return NULL;
-}
-
 static bool take_args(struct parser *parser, const cJSON *args, struct trace_event *event)
 {
     if (!cJSON_IsObject(args))
         return true;
     for (const cJSON *value = args->child; value; value = value->next) {
-        const struct field *field = find_field(value->string);
+        const struct event_field *field = event_field_find(value->string, strlen(value->string));
         if (!field)
             continue;
         void *place = (char *)event + field->offset;
@@ -170,9 +97,6 @@ static bool take_id(struct parser *parser, const cJSON *value, event_id *id)
     return true;
 }
 
-/* Times beyond 146 years are none, so that the difference of two always fits. */
-#define TIME_LIMIT (INT64_MAX / 2)
-
 /* The time VALUE, whose text may have been found by the scan at AT; false: it is no time. */
 static bool take_time(const cJSON *value, const char *text, size_t length, size_t at, int64_t *ns)
 {
@@ -180,7 +104,7 @@ static bool take_time(const cJSON *value, const char *text, size_t length, size_
         return false;
     if (!(at && scan_ns(text + at, length - at, ns)) && !to_integer(value->valuedouble * 1e3, ns))
         return false;
-    return *ns >= -TIME_LIMIT && *ns <= TIME_LIMIT;
+    return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
 }
 
 /* The values of an event's own keys, of which the last of a name counts. */
@@ -222,7 +146,7 @@ static enum parse_result take_times(struct parser *parser, const struct members 
         return PARSE_DONE;
     if (!take_time(members->duration, text, scan->length, scan->dur, &event->duration))
         return not_an_event(parser, "a number of microseconds in \"dur\"");
-    if (event->duration < 0 || event->start + event->duration > TIME_LIMIT)
+    if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
         return not_an_event(parser, "a \"dur\" that is not negative and ends in this age");
     return PARSE_DONE;
 }
@@ -247,7 +171,7 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
         return not_an_event(parser, "one letter in \"ph\"");
     event->phase = *members.phase->valuestring;
     if (cJSON_IsString(members.category))
-        event->category = find_category(members.category->valuestring);
+        event->category = event_category_find(members.category->valuestring, strlen(members.category->valuestring));
     enum parse_result result = take_times(parser, &members, text, scan, event);
     if (result != PARSE_DONE)
         return result;
@@ -283,36 +207,7 @@ void parser_clear(struct parser *parser)
 enum parse_result parser_event(struct parser *parser, const char *text, const struct scan *scan,
                                struct trace_event *event)
 {
-    static const struct trace_event nothing = {
-        .name = EVENT_NO_TEXT,
-        .correlation = EVENT_NONE,
-        .device = EVENT_NONE,
-        .context = EVENT_NONE,
-        .stream = EVENT_NONE,
-        .bytes = EVENT_NONE,
-        .return_value = EVENT_NONE,
-        .grid = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
-        .block = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
-        .wait_on_stream = EVENT_NONE,
-        .wait_on_event = EVENT_NONE,
-        .address = EVENT_NONE,
-        .held = EVENT_NONE,
-        .stack = EVENT_NONE,
-        .total_allocated = EVENT_NONE,
-        .total_reserved = EVENT_NONE,
-        .device_type = EVENT_NONE,
-        .mangled_name = EVENT_NO_TEXT,
-        .domain = EVENT_NO_TEXT,
-        .cache_hit = EVENT_NONE,
-        .of_thread = EVENT_NONE,
-        .memory_kind = EVENT_NO_TEXT,
-        .fault = EVENT_NO_TEXT,
-        .held_by_kind = EVENT_NO_TEXT,
-        .function = EVENT_NO_TEXT,
-        .ending = EVENT_NO_TEXT,
-        .label = EVENT_NO_TEXT,
-    };
-    *event = nothing;
+    *event = event_nothing;
     enum parse_result result = parser_json(parser, text, scan);
     if (result == PARSE_DONE)
         result = convert(parser, text, scan, event);

@@ -8,7 +8,6 @@ void ranges_release(struct ranges *ranges)
         intervals_release(&ranges->by_thread.items[i]);
     array_release(&ranges->by_thread);
     array_release(&ranges->items);
-    array_release(&ranges->works);
     array_release(&ranges->nodes);
     groups_release(&ranges->node_ids);
     map_release(&ranges->open_by_id);
@@ -61,20 +60,6 @@ int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t 
         return start(ranges, event, thread);
     if (event->phase == 'e' && event->has_id)
         end(ranges, event, thread);
-    return 0;
-}
-
-int ranges_add_work(struct ranges *ranges, const struct trace_event *event, uint32_t stream)
-{
-    struct range_work *work = array_push(&ranges->works);
-    if (!work)
-        return -1;
-    *work = (struct range_work){.start = event->start,
-                                .duration = event->duration,
-                                .correlation = event->correlation,
-                                .name = event->name,
-                                .stream = stream,
-                                .kernel = event->category == EVENT_KERNEL || event->category == EVENT_GRAPH};
     return 0;
 }
 
@@ -198,12 +183,6 @@ static int list_all(struct ranges *ranges)
     return 0;
 }
 
-static int work_by_start(const void *a, const void *b)
-{
-    const struct range_work *left = a, *right = b;
-    return (left->start > right->start) - (left->start < right->start);
-}
-
 int ranges_finish(struct ranges *ranges, int64_t end_of_all)
 {
     for (size_t i = 0; i < ranges->items.count; i++) {
@@ -214,8 +193,6 @@ int ranges_finish(struct ranges *ranges, int64_t end_of_all)
     }
     if (ranges->items.count > 1)
         qsort(ranges->items.items, ranges->items.count, sizeof(struct range), by_thread_and_start);
-    if (ranges->works.count > 1)
-        qsort(ranges->works.items, ranges->works.count, sizeof(struct range_work), work_by_start);
     return grow_forest(ranges) < 0 ? -1 : list_all(ranges);
 }
 

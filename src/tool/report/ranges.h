@@ -37,18 +37,10 @@ struct range_node {
     uint32_t name, domain;
 };
 
-struct range_work {
-    int64_t start, duration, correlation;
-    uint32_t name;
-    uint32_t stream; /* index in trace.streams */
-    bool kernel;     /* or a whole graph; else a copy or set */
-};
-
 struct ranges {
     bool wanted;
     ARRAY(struct range) items;
-    ARRAY(struct range_work) works; /* by start, after ranges_finish() */
-    struct map open_by_id;          /* id -> index + 1 of the last start */
+    struct map open_by_id; /* id -> index + 1 of the last start */
     struct groups node_ids;
     ARRAY(struct range_node) nodes;
     ARRAY(struct intervals) by_thread; /* of each of trace.threads */
@@ -56,10 +48,8 @@ struct ranges {
 
 void ranges_release(struct ranges *ranges);
 
-/* Each gives 0, or -1: no memory. THREAD and STREAM are indices of the trace. Of an 'X', a 'b', an 'e' of ranges: */
+/* Each gives 0, or -1: no memory. THREAD is an index of the trace. Of an 'X', a 'b', an 'e' of ranges: */
 int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t thread);
-/* Of work of the GPU: */
-int ranges_add_work(struct ranges *ranges, const struct trace_event *event, uint32_t stream);
 /* After the last; what is open ends at END. */
 int ranges_finish(struct ranges *ranges, int64_t end);
 

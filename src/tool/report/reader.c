@@ -5,9 +5,12 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/array.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "tool/report/input.h"
 #include "tool/report/parse.h"
+#include "tool/report/quick.h"
 #include "tool/report/scan.h"
 
 #define UTF8_BOM "\xef\xbb\xbf"
@@ -16,8 +19,9 @@ struct reader {
     struct input input;
     struct parser parser;
     const struct reader_sink *sink;
-    int status;        /* -1 once an error was told */
-    uint64_t left_out; /* elements that are no events */
+    ARRAY(uint32_t) numbers; /* of a batch's texts */
+    int status;              /* -1 once an error was told */
+    uint64_t left_out;       /* elements that are no events */
     uint64_t left_out_line, left_out_offset;
     const char *left_out_expected; /* of the first of them */
 };
@@ -89,38 +93,77 @@ static int value_error(struct reader *reader, enum parse_result result, const st
     return reader->status = input_error(input, at, "this is not JSON: expected %s", what);
 }
 
-static void leave_out(struct reader *reader)
+/* COUNT elements are no events, the first of them AHEAD bytes after the start of the window. */
+static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const char *what)
 {
-    if (reader->left_out++ > 0)
-        return;
-    reader->left_out_line = reader->input.lines + 1;
-    reader->left_out_offset = reader->input.offset;
-    reader->left_out_expected = reader->parser.expected;
+    if (reader->left_out == 0) {
+        reader->left_out_line = input_line(&reader->input, ahead);
+        reader->left_out_offset = reader->input.offset + ahead;
+        reader->left_out_expected = what;
+    }
+    reader->left_out += count;
 }
 
-/* Arrows tell a report nothing that the events at their ends do not, and are half of a trace's events. */
-static bool is_arrow(const char *text, const struct scan *scan)
+/* The event that starts the window, when it is written as most are; else QUICK_NOT. */
+static enum quick_result read_quickly(struct reader *reader)
 {
-    const char *phase = text + scan->ph;
-    return scan->ph && scan->length - scan->ph > 3 && phase[0] == '"' && phase[2] == '"' && strchr("stf", phase[1]) &&
-           phase[1];
+    struct trace_event event;
+    size_t length;
+    enum quick_result result = quick_event(input_text(&reader->input), reader->parser.strings, &event, &length);
+    if (result == QUICK_EVENT && reader->sink->event(reader->sink->context, &event) < 0)
+        reader->status = -1;
+    if (result != QUICK_NOT)
+        input_advance(&reader->input, length);
+    return result;
 }
 
 static int read_event(struct reader *reader, const struct scan *scan)
 {
     struct trace_event event;
-    if (is_arrow(input_text(&reader->input), scan)) {
+    if (scan_is_arrow(input_text(&reader->input), scan)) {
         input_advance(&reader->input, scan->length);
         return 0;
     }
     enum parse_result result = parser_event(&reader->parser, input_text(&reader->input), scan, &event);
     if (result == PARSE_NOT_AN_EVENT)
-        leave_out(reader);
+        leave_out(reader, 1, 0, reader->parser.expected);
     else if (result != PARSE_DONE)
         return value_error(reader, result, scan, "an event, {\"ph\": …}");
     else if (reader->sink->event(reader->sink->context, &event) < 0)
         return reader->status = -1;
     input_advance(&reader->input, scan->length);
+    return 0;
+}
+
+/* Numbers of the batch's texts among the reader's strings. */
+static int number_texts(struct reader *reader, const struct interner *strings)
+{
+    reader->numbers.count = 0;
+    for (size_t i = 0; i < strings->count; i++) {
+        uint32_t *number = array_push(&reader->numbers);
+        if (!number)
+            return error_no_memory("the trace's names");
+        *number = intern(reader->parser.strings, strings->strings[i].text, strings->strings[i].length);
+        if (*number == INTERN_NO_MEMORY)
+            return error_no_memory("the trace's names");
+    }
+    return 0;
+}
+
+/* Takes the events that were read ahead, where the window starts with an element. */
+static int take_batch(struct reader *reader, const struct batch *batch)
+{
+    if (number_texts(reader, &batch->strings) < 0)
+        return reader->status = -1;
+    for (size_t i = 0; i < batch->events.count; i++) {
+        struct trace_event event = batch->events.items[i];
+        batch_translate(reader->numbers.items, &event);
+        if (reader->sink->event(reader->sink->context, &event) < 0)
+            return reader->status = -1;
+    }
+    if (batch->left_out > 0)
+        leave_out(reader, batch->left_out, batch->left_out_at, batch->expected);
+    input_advance_batch(&reader->input);
     return 0;
 }
 
@@ -137,10 +180,24 @@ static int cut_off(struct reader *reader, bool bare)
     return 0;
 }
 
+/* Passes the element that starts the window, or as many as were read ahead. Gives 1 when what comes next may be an
+ * element again, 0 when its ',' or ']' does, -1 after error(), and 2 at the end of the file within it. */
+static int read_element(struct reader *reader)
+{
+    struct scan scan;
+    const struct batch *batch = input_batch(&reader->input);
+    if (batch && batch->length > 0)
+        return take_batch(reader, batch) < 0 ? -1 : !batch->after_event;
+    if (read_quickly(reader) != QUICK_NOT)
+        return reader->status;
+    if (!whole_value(reader, &scan))
+        return reader->status < 0 ? -1 : 2;
+    return read_event(reader, &scan);
+}
+
 /* The elements of the array, whose '[' is taken, up to its ']'. */
 static int read_events(struct reader *reader, bool bare)
 {
-    struct scan scan;
     for (;;) {
         char c = next_byte(reader);
         if (c == '\0' && (reader->status < 0 || input_left(&reader->input) == 0))
@@ -151,10 +208,13 @@ static int read_events(struct reader *reader, bool bare)
         }
         if (strchr(",:}", c)) /* strchr finds '\0' too */
             return expected(reader, "an event or ']'");
-        if (!whole_value(reader, &scan))
-            return cut_off(reader, bare);
-        if (read_event(reader, &scan) < 0)
+        int next = read_element(reader);
+        if (next < 0)
             return -1;
+        if (next == 2)
+            return cut_off(reader, bare);
+        if (next == 1)
+            continue;
         c = next_byte(reader);
         if (c == ',')
             input_advance(&reader->input, 1);
@@ -251,13 +311,14 @@ int reader_read(const char *path, struct interner *strings, const struct reader_
 {
     struct reader reader = {.sink = sink};
     parser_init(&reader.parser, strings);
-    int status = input_open(&reader.input, path);
+    int status = input_open(&reader.input, path, sink->workers);
     if (status == 0)
         status = read_file(&reader);
     if (status == 0 && reader.left_out > 0)
         warning("'%s': %" PRIu64 " events are left out, the first at line %" PRIu64 " (byte %" PRIu64 "): expected %s",
                 reader.input.path, reader.left_out, reader.left_out_line, reader.left_out_offset,
                 reader.left_out_expected);
+    array_release(&reader.numbers);
     parser_release(&reader.parser);
     input_close(&reader.input);
     return status;

@@ -1,6 +1,7 @@
 /*
- * Reads a trace file from end to end: finds the borders of each event, has it parsed, and hands it on. Memory does not
- * grow with the file: at no time more than one window of it is held.
+ * Reads a trace file from end to end: finds the borders of each event, has it parsed, and hands it on. Most events are
+ * read ahead by several threads (blocks.h); all are handed on by the calling one, in the file's order. Memory does not
+ * grow with the file: at no time more than some blocks of it, or the window of one large value, are held.
  *
  * Arrows are passed over unread.
  *
@@ -16,6 +17,7 @@ struct trace_event;
 
 struct reader_sink {
     void *context;
+    unsigned workers; /* threads that read ahead, whatever else there is; 0: as many as there are processors */
     /* Each event in the file's order; it may be changed, and is valid during the call. Gives 0, or -1 to stop. */
     int (*event)(void *context, struct trace_event *event);
     /* Each other key of the object, and its value, which is valid during the call. Gives 0, or -1 to stop. */

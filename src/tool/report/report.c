@@ -112,14 +112,19 @@ static int report_init(struct report *report, const struct report_options *optio
     heap_init(&report->heap, &report->trace.strings);
     report->trace.heap = wants_heap(options) ? &report->heap : NULL;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
-        size_t size = section_of(options, i)->state_size;
-        report->trace.ranges.wanted |= is_wanted(options, i) && section_of(options, i)->ranges;
-        if (!is_wanted(options, i) || size == 0)
+        const struct section *section = section_of(options, i);
+        if (!is_wanted(options, i))
             continue;
-        report->states[i] = calloc(1, size);
+        report->trace.ranges.wanted |= section->ranges;
+        report->trace.works.wanted |= section->work != NULL;
+        report->trace.calls.wanted |= section->calls || section->work;
+        if (section->state_size == 0)
+            continue;
+        report->states[i] = calloc(1, section->state_size);
         if (!report->states[i])
             return error_no_memory("a report");
-        watch(report, i);
+        if (section->event)
+            watch(report, i);
     }
     return 0;
 }
@@ -142,6 +147,25 @@ static int take_event(void *context, struct trace_event *event)
             return error_no_memory(names[section].word);
     }
     return 0;
+}
+
+/* Hands a work to the sections that look at works. */
+static int take_work(void *context, const struct work *work, const struct call *call)
+{
+    struct report *report = context;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        const struct section *section = section_of(report->options, i);
+        if (section->work && report->states[i] && section->work(report->states[i], &report->trace, work, call) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_works(struct report *report)
+{
+    struct trace *trace = &report->trace;
+    bool in_time = trace->ranges.wanted && trace->ranges.items.count > 0;
+    return trace->works.wanted ? works_each(&trace->works, &trace->calls, in_time, take_work, report) : 0;
 }
 
 static int take_metadata(void *context, const char *key, const struct cJSON *value)
@@ -196,16 +220,26 @@ static int write_report(struct report *report, const char *path, struct render *
     return status;
 }
 
+int report_read(const struct report_options *options, const char *path, struct interner *strings,
+                const struct reader_sink *sink)
+{
+    for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
+        if (reader->reads(path))
+            return reader->read(path, strings, sink);
+    return reader_read(path, strings, sink);
+}
+
 static int report_file(const struct report_options *options, const char *path, struct render *render)
 {
     struct report report;
     int status = report_init(&report, options);
     if (status == 0 && report.trace.heap && options->has_snapshot)
         status = snapshot_find(&report.heap.asked_at, options, path);
-    struct reader_sink sink = {.context = &report, .event = take_event, .metadata = take_metadata};
+    struct reader_sink sink = {
+        .context = &report, .workers = options->workers, .event = take_event, .metadata = take_metadata};
     if (status == 0)
-        status = reader_read(path, &report.trace.strings, &sink);
-    if (status == 0 && trace_finish(&report.trace) < 0)
+        status = report_read(options, path, &report.trace.strings, &sink);
+    if (status == 0 && (trace_finish(&report.trace) < 0 || take_works(&report) < 0))
         status = error_no_memory("a report");
     if (status == 0)
         status = write_report(&report, path, render);

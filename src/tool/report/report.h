@@ -49,8 +49,19 @@ enum report_section {
 /* Rows of a section in tables that are read, not processed, unless the user chose. */
 #define REPORT_TOP_FOR_PEOPLE 20
 
+struct interner;
+struct reader_sink;
+
+/* How files are read that are no JSON: reader.h has the interface of the events. */
+struct report_reader {
+    bool (*reads)(const char *path);
+    /* As reader_read(). */
+    int (*read)(const char *path, struct interner *strings, const struct reader_sink *sink);
+};
+
 struct report_options {
-    unsigned sections; /* bit 1 << enum report_section each; 0: all */
+    const struct report_reader *readers; /* tried before JSON; the last has no functions. NULL: there are none */
+    unsigned sections;                   /* bit 1 << enum report_section each; 0: all */
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
@@ -59,8 +70,13 @@ struct report_options {
     bool by_grid;      /* kernels: a row per name, grid and block */
     size_t top;        /* rows of each section at most; 0: all */
     const char *sort;  /* name of the column to sort by; NULL: the section's own */
+    unsigned workers;  /* threads that read ahead; 0: as many as there are processors */
     size_t width;      /* of a terminal: tables shorten names to fit; 0: whole names */
 };
+
+/* Reads PATH with the reader for it. */
+int report_read(const struct report_options *options, const char *path, struct interner *strings,
+                const struct reader_sink *sink);
 
 /*
  * Reads the trace files (".json", ".json.gz" by content; "-" is stdin, but not with a snapshot, for which a file is

@@ -21,6 +21,15 @@ size_t scan_blank(const char *text, size_t length)
     return at;
 }
 
+uint64_t scan_lines(const char *text, size_t length)
+{
+    uint64_t count = 0;
+    const char *end = text + length;
+    for (const char *line = text; length > 0 && (line = memchr(line, '\n', (size_t)(end - line))); line++)
+        count++;
+    return count;
+}
+
 /* The place behind the string that starts at AT; 0: it does not end. */
 static size_t end_of_string(const char *text, size_t length, size_t at)
 {
@@ -101,6 +110,13 @@ bool scan_value(const char *text, size_t length, struct scan *scan)
         at++;
     scan->length = at;
     return at < length;
+}
+
+bool scan_is_arrow(const char *text, const struct scan *scan)
+{
+    const char *phase = text + scan->ph;
+    return scan->ph && scan->length - scan->ph > 3 && phase[0] == '"' && phase[2] == '"' && phase[1] &&
+           strchr("stf", phase[1]);
 }
 
 /* Appends the digits at TEXT to VALUE; gives how many, or -1 when the value becomes too large. */

@@ -20,6 +20,13 @@ struct scan {
  * or word ends only where something else follows. */
 bool scan_value(const char *text, size_t length, struct scan *scan);
 
+/* Whether the event at TEXT is one end of an arrow. Arrows tell a report nothing that the events at their ends do not,
+ * and are half of a trace's events. */
+bool scan_is_arrow(const char *text, const struct scan *scan);
+
+/* Line ends in TEXT. */
+uint64_t scan_lines(const char *text, size_t length);
+
 /* Bytes of white space at TEXT. */
 size_t scan_blank(const char *text, size_t length);
 

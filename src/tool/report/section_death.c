@@ -1,11 +1,13 @@
 /*
  * The end of processes that did not end by exit: the signal, the last calls of each thread and those that had not
- * returned, what each stream finished last and what was in flight, and the memory that was held. Of a trace whose
- * processes all ran their exit handlers it tells nothing.
+ * returned, what each stream finished last and what was in flight, and the memory that was held. Also, of processes
+ * that CUDA had died in, the call that first heard of it. Of a trace whose processes all ran their exit handlers, and
+ * had no such error, it tells nothing.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "tool/report/first_errors.h"
 #include "tool/report/section.h"
 
 #define COLUMNS(X)                                                          \
@@ -29,7 +31,7 @@ struct work_key {
     event_id row;
     int64_t device, stream;
 };
-struct work {
+struct last_work {
     bool finished;
     uint32_t name; /* of the last that finished */
     int64_t start, duration;
@@ -49,14 +51,15 @@ struct held {
 
 struct death {
     struct groups work_ids, held_ids;
-    ARRAY(struct work) works;
+    ARRAY(struct last_work) works;
     ARRAY(struct held) helds;
+    struct first_errors errors;
 };
 
 static int see_work(struct death *death, const struct trace_event *event)
 {
     struct work_key key = {event->process, trace_event_device(event), event->stream};
-    struct work *work = groups_item(&death->work_ids, &key, &death->works);
+    struct last_work *work = groups_item(&death->work_ids, &key, &death->works);
     if (!work)
         return -1;
     if (event->category == EVENT_IN_FLIGHT) {
@@ -91,6 +94,8 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 {
     if (event->phase == 'C')
         return see_counter(state, trace, event);
+    if (event_category_in(event->category, EVENT_API))
+        return first_errors_see(&((struct death *)state)->errors, event);
     bool work = event->category == EVENT_IN_FLIGHT || event_category_in(event->category, EVENT_GPU_WORK);
     return work ? see_work(state, event) : 0;
 }
@@ -100,7 +105,8 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 struct telling {
     const struct trace *trace;
     struct table *table;
-    const struct trace_death *death;
+    const struct trace_death *death; /* NULL: the process did not die */
+    bool processes;                  /* there is more than one */
 };
 
 static struct cell *put(const struct telling *telling, const char *what)
@@ -108,7 +114,7 @@ static struct cell *put(const struct telling *telling, const char *what)
     struct cell *row = table_row(telling->table);
     if (!row)
         return NULL;
-    if (telling->trace->deaths.count > 1 || telling->trace->host_processes > 1)
+    if (telling->death && telling->processes)
         row[COLUMN_PROCESS] = trace_process_cell(telling->trace, telling->table, event_id_number(telling->death->pid));
     row[COLUMN_WHAT] = table_text(telling->table, what);
     return row;
@@ -158,24 +164,30 @@ static int put_ending(const struct telling *telling)
     return 0;
 }
 
-/* The last calls of THREAD, by their start; what is left of the room is NULL. */
-static void find_last(const struct trace *trace, uint32_t thread, const struct call *last[LAST_CALLS])
+/* Puts CALL among the last, by their start. */
+static void take_last(struct call last[LAST_CALLS], unsigned *count, const struct call *call)
 {
-    memset(last, 0, LAST_CALLS * sizeof(*last));
-    for (size_t i = 0; i < trace->calls.items.count; i++) {
-        const struct call *call = &trace->calls.items.items[i];
-        if (call->thread != thread || !calls_is_outermost(&trace->calls, i))
-            continue;
-        for (unsigned place = 0; place < LAST_CALLS; place++) {
-            const struct call *other = last[place];
-            if (other && other->start >= call->start)
-                continue;
-            last[place] = call;
-            call = other;
-            if (!call)
-                break;
-        }
-    }
+    unsigned place = *count;
+    while (place > 0 && last[place - 1].start < call->start)
+        place--;
+    if (place == LAST_CALLS)
+        return;
+    *count += *count < LAST_CALLS;
+    memmove(&last[place + 1], &last[place], (*count - place - 1) * sizeof(*last));
+    last[place] = *call;
+}
+
+/* The last calls of THREAD, the latest first, COUNT of them. */
+static int find_last(const struct trace *trace, uint32_t thread, struct call last[LAST_CALLS], unsigned *count)
+{
+    struct calls_walk walk;
+    const struct call *call;
+    *count = 0;
+    calls_walk_begin(&walk, &trace->calls);
+    while ((call = calls_next(&walk)))
+        if (call->thread == thread)
+            take_last(last, count, call);
+    return calls_walk_end(&walk);
 }
 
 static int put_calls(const struct telling *telling)
@@ -183,20 +195,20 @@ static int put_calls(const struct telling *telling)
     const struct trace *trace = telling->trace;
     for (uint32_t i = 0; i < trace->threads.count; i++) {
         const struct trace_thread_id *id = groups_key(&trace->thread_ids, i);
-        const struct call *last[LAST_CALLS];
+        struct call last[LAST_CALLS];
+        unsigned count;
         if (!trace->threads.items[i].host || id->process != event_id_number(telling->death->pid))
             continue;
-        find_last(trace, i, last);
-        for (unsigned place = LAST_CALLS; place-- > 0;) {
-            struct cell *row = last[place] ? put(telling, "Call") : NULL;
-            if (!row && last[place])
-                return -1;
+        if (find_last(trace, i, last, &count) < 0)
+            return -1;
+        for (unsigned place = count; place-- > 0;) {
+            struct cell *row = put(telling, "Call");
             if (!row)
-                continue;
+                return -1;
             row[COLUMN_WHERE] = trace_thread_cell(trace, telling->table, i);
-            row[COLUMN_NAME] = trace_text_cell(trace, telling->table, last[place]->name);
-            row[COLUMN_AT] = time_cell(telling, last[place]->start);
-            row[COLUMN_DURATION] = cell_integer(last[place]->end - last[place]->start);
+            row[COLUMN_NAME] = trace_text_cell(trace, telling->table, last[place].name);
+            row[COLUMN_AT] = time_cell(telling, last[place].start);
+            row[COLUMN_DURATION] = cell_integer(last[place].end - last[place].start);
             row[COLUMN_DETAIL] = table_text(telling->table, "returned");
         }
     }
@@ -245,7 +257,7 @@ static int put_works(const struct telling *telling, const struct death *death)
 {
     for (size_t i = 0; i < death->works.count; i++) {
         const struct work_key *key = groups_key(&death->work_ids, i);
-        const struct work *work = &death->works.items[i];
+        const struct last_work *work = &death->works.items[i];
         if (!is_of(telling, key->row))
             continue;
         struct cell stream = table_format(telling->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
@@ -287,10 +299,35 @@ static int put_memory(const struct telling *telling, const struct death *death)
     return 0;
 }
 
+static int put_first_errors(const struct telling *telling, const struct death *death)
+{
+    for (size_t i = 0; i < death->errors.items.count; i++) {
+        const struct first_error *error = &death->errors.items.items[i];
+        int64_t thread = trace_find_thread(telling->trace, error->process, (int64_t)(error->thread / 2));
+        struct cell *row = put(telling, "First error");
+        if (!row)
+            return -1;
+        if (telling->processes)
+            row[COLUMN_PROCESS] = trace_process_cell(telling->trace, telling->table, error->process);
+        if (thread != EVENT_NONE)
+            row[COLUMN_WHERE] = trace_thread_cell(telling->trace, telling->table, (uint32_t)thread);
+        row[COLUMN_NAME] = trace_text_cell(telling->trace, telling->table, error->name);
+        row[COLUMN_AT] = time_cell(telling, error->start);
+        row[COLUMN_DURATION] = cell_integer(error->duration);
+        row[COLUMN_DETAIL] =
+            table_format(telling->table, "%s (error %" PRId64 ")", first_error_words(error->code), error->code);
+    }
+    return telling->table->no_memory ? -1 : 0;
+}
+
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
+    struct telling telling = {
+        .trace = trace, .table = table, .processes = trace->deaths.count > 1 || trace->host_processes > 1};
+    if (put_first_errors(&telling, state) < 0)
+        return -1;
     for (size_t i = 0; i < trace->deaths.count; i++) {
-        struct telling telling = {trace, table, &trace->deaths.items[i]};
+        telling.death = &trace->deaths.items[i];
         if (put_ending(&telling) < 0 || put_calls(&telling) < 0 || put_open_calls(&telling) < 0 ||
             put_works(&telling, state) < 0 || put_memory(&telling, state) < 0)
             return -1;
@@ -305,6 +342,7 @@ static void release(void *state)
     groups_release(&death->held_ids);
     array_release(&death->works);
     array_release(&death->helds);
+    first_errors_release(&death->errors);
 }
 
 const struct section section_death = {
@@ -312,8 +350,9 @@ const struct section section_death = {
     .column_count = COLUMNS_END,
     .listing = true,
     .headed = true,
-    .categories = EVENT_GPU_WORK | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),
+    .categories = EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),
     .state_size = sizeof(struct death),
+    .calls = true,
     .event = event,
     .finish = finish,
     .release = release,

@@ -23,43 +23,33 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
-struct work {
-    int64_t correlation, start, duration;
-    uint32_t group;
-};
-
 struct latency_row {
     struct series api, queue, gpu;
     int64_t unmatched;
 };
 
 struct latency {
-    /* All GPU work, until the calls are known. */
-    ARRAY(struct work) works;
     struct groups groups; /* of names */
     ARRAY(struct latency_row) rows;
 };
 
+/* Rows stand in the order in which their first work came. */
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     (void)trace;
     struct latency *latency = state;
     uint64_t key = event->name;
-    struct latency_row *row = groups_item(&latency->groups, &key, &latency->rows);
-    struct work *work = row ? array_push(&latency->works) : NULL;
-    if (!work)
-        return -1;
-    work->correlation = event->correlation;
-    work->start = event->start;
-    work->duration = event->duration;
-    work->group = (uint32_t)(row - latency->rows.items);
-    return 0;
+    return groups_item(&latency->groups, &key, &latency->rows) ? 0 : -1;
 }
 
-static int join(struct latency *latency, const struct trace *trace, const struct work *work)
+static int join(void *state, const struct trace *trace, const struct work *work, const struct call *call)
 {
-    struct latency_row *row = &latency->rows.items[work->group];
-    const struct call *call = calls_find(&trace->calls, work->correlation, work->start);
+    (void)trace;
+    struct latency *latency = state;
+    uint64_t key = work->name;
+    struct latency_row *row = groups_item(&latency->groups, &key, &latency->rows);
+    if (!row)
+        return -1;
     if (!call) {
         row->unmatched++;
         return 0;
@@ -84,16 +74,13 @@ static void put_three(struct cell *cells, struct series *series)
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct latency *latency = state;
-    for (size_t i = 0; i < latency->works.count; i++)
-        if (join(latency, trace, &latency->works.items[i]) < 0)
-            return -1;
     for (size_t i = 0; i < latency->rows.count; i++) {
         struct latency_row *found = &latency->rows.items[i];
         const uint64_t *name = groups_key(&latency->groups, i);
         struct cell *row = table_row(table);
         if (!row)
             return -1;
-        row[COLUMN_CALLS] = cell_integer((int64_t)found->gpu.values.count);
+        row[COLUMN_CALLS] = cell_integer(found->gpu.count);
         put_three(&row[COLUMN_API_AVG], &found->api);
         put_three(&row[COLUMN_QUEUE_AVG], &found->queue);
         put_three(&row[COLUMN_GPU_AVG], &found->gpu);
@@ -113,7 +100,6 @@ static void release(void *state)
         series_release(&latency->rows.items[i].gpu);
     }
     array_release(&latency->rows);
-    array_release(&latency->works);
     groups_release(&latency->groups);
 }
 
@@ -124,6 +110,7 @@ const struct section section_latency = {
     .categories = EVENT_GPU_WORK,
     .state_size = sizeof(struct latency),
     .event = event,
+    .work = join,
     .finish = finish,
     .release = release,
 };

@@ -127,9 +127,9 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         table_put_summary(&row[COLUMN_AVG], &summary);
     }
-    if (facts->gpu && facts->gpu->values.count) {
+    if (facts->gpu && facts->gpu->count) {
         row[COLUMN_GPU_TOTAL] = cell_integer(facts->gpu->total);
-        row[COLUMN_GPU_COUNT] = cell_integer((int64_t)facts->gpu->values.count);
+        row[COLUMN_GPU_COUNT] = cell_integer((int64_t)facts->gpu->count);
     }
     if (facts->open)
         row[COLUMN_OPEN] = cell_integer(facts->open);
@@ -143,11 +143,11 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
 static int put_rows(const struct trace *trace, struct table *table, const struct range_key *key,
                     struct range_group *range)
 {
-    bool async = range->async.values.count || range->open;
-    bool nested = range->nested.values.count || (range->gpu.values.count && !async);
+    bool async = range->async.count || range->open;
+    bool nested = range->nested.count || (range->gpu.count && !async);
     struct row_facts rows[] = {
-        {"range", &range->nested, &range->gpu, (int64_t)range->nested.values.count, 0},
-        {"start/end", &range->async, nested ? NULL : &range->gpu, (int64_t)range->async.values.count, range->open},
+        {"range", &range->nested, &range->gpu, (int64_t)range->nested.count, 0},
+        {"start/end", &range->async, nested ? NULL : &range->gpu, (int64_t)range->async.count, range->open},
         {"mark", NULL, NULL, range->marks, 0},
     };
     bool wanted[] = {nested, async, range->marks > 0};

@@ -74,13 +74,13 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 
 struct joining {
     struct gpu *gpu;
-    const struct range_work *work;
+    const struct work *work;
 };
 
 static int join(void *context, uint32_t range)
 {
     const struct joining *joining = context;
-    const struct range_work *work = joining->work;
+    const struct work *work = joining->work;
     struct span_id id = {range, work->stream};
     int64_t end = work->start + work->duration;
     size_t before = joining->gpu->spans.count;
@@ -121,19 +121,10 @@ static int add_span(struct gpu *gpu, const struct trace *trace, size_t index)
     return series_add(&group->spans, span->end - span->start);
 }
 
-static int gather(struct gpu *gpu, const struct trace *trace)
+static int work(void *state, const struct trace *trace, const struct work *work, const struct call *call)
 {
-    for (size_t i = 0; i < trace->ranges.works.count; i++) {
-        const struct range_work *work = &trace->ranges.works.items[i];
-        const struct call *call = calls_find(&trace->calls, work->correlation, work->start);
-        struct joining joining = {gpu, work};
-        if (call && ranges_around(&trace->ranges, call, join, &joining) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < gpu->spans.count; i++)
-        if (add_span(gpu, trace, i) < 0)
-            return -1;
-    return 0;
+    struct joining joining = {state, work};
+    return call ? ranges_around(&trace->ranges, call, join, &joining) : 0;
 }
 
 static int put_row(const struct trace *trace, struct table *table, const struct gpu_key *key, struct gpu_group *group)
@@ -162,8 +153,9 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct gpu *gpu = state;
-    if (gather(gpu, trace) < 0)
-        return -1;
+    for (size_t i = 0; i < gpu->spans.count; i++)
+        if (add_span(gpu, trace, i) < 0)
+            return -1;
     for (size_t i = 0; i < gpu->rows.count; i++)
         if (put_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i]) < 0)
             return -1;
@@ -196,6 +188,7 @@ const struct section section_nvtx_gpu = {
     .state_size = sizeof(struct gpu),
     .ranges = true,
     .event = event,
+    .work = work,
     .finish = finish,
     .release = release,
 };

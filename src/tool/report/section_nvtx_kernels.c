@@ -21,26 +21,17 @@ struct kernel_key {
     uint64_t name;
 };
 
-static int gather(struct series_by *durations, const struct trace *trace)
+static int work(void *state, const struct trace *trace, const struct work *work, const struct call *call)
 {
-    const struct ranges *ranges = &trace->ranges;
-    for (size_t i = 0; i < ranges->works.count; i++) {
-        const struct range_work *work = &ranges->works.items[i];
-        if (!work->kernel)
-            continue;
-        const struct call *call = calls_find(&trace->calls, work->correlation, work->start);
-        struct kernel_key key = {call ? ranges_node_of(ranges, call) : 0, work->name};
-        if (series_by_add(durations, &key, sizeof(key), work->duration) < 0)
-            return -1;
-    }
-    return 0;
+    if (!work->kernel)
+        return 0;
+    struct kernel_key key = {call ? ranges_node_of(&trace->ranges, call) : 0, work->name};
+    return series_by_add(state, &key, sizeof(key), work->duration);
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct series_by *durations = state;
-    if (gather(durations, trace) < 0)
-        return -1;
     int64_t all = series_by_total(durations);
     for (size_t i = 0; i < durations->items.count; i++) {
         const struct kernel_key *key = groups_key(&durations->groups, i);
@@ -70,6 +61,7 @@ const struct section section_nvtx_kernels = {
     .sort = "total",
     .state_size = sizeof(struct series_by),
     .ranges = true,
+    .work = work,
     .finish = finish,
     .release = release,
 };

@@ -34,9 +34,20 @@ struct sync_record {
 };
 
 struct sync {
-    ARRAY(struct sync_record) records;
+    struct sorter records;
     struct series_by waits;
+    ARRAY(char) blocking; /* of each name: 'y', 'n', or 0 when it was not asked */
 };
+
+static int by_correlation(const void *left, const void *right)
+{
+    const struct sync_record *a = left, *b = right;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->duration > b->duration) - (a->duration < b->duration);
+}
 
 /* CUPTI's "none" comes as -1, or as that in 32 bits. */
 static int64_t known(int64_t number)
@@ -47,15 +58,13 @@ static int64_t known(int64_t number)
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     struct sync *sync = state;
-    struct sync_record *record = array_push(&sync->records);
-    if (!record)
-        return -1;
+    if (sync->records.record_bytes == 0)
+        sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
     const char *kind = interned(&trace->strings, event->name);
     bool stream_waits = strcmp(kind, "Stream Wait Event") == 0;
     int64_t stream = known(event->wait_on_stream);
-    *record =
-        (struct sync_record){.correlation = event->correlation, .start = event->start, .duration = event->duration};
-    record->key = (struct wait_key){
+    struct sync_record record = {.correlation = event->correlation, .start = event->start, .duration = event->duration};
+    record.key = (struct wait_key){
         .name = event->name,
         .thread = EVENT_NONE,
         .device = trace_event_device(event),
@@ -63,15 +72,28 @@ static int event(void *state, const struct trace *trace, const struct trace_even
         .stream = strcmp(kind, "Stream Sync") == 0 ? known(event->stream) : stream,
         .cuda_event = stream == EVENT_NONE ? known(event->wait_on_event) : EVENT_NONE, /* many: told by its stream */
     };
-    return 0;
+    return sorter_add(&sync->records, &record);
 }
 
-static int add_record(struct sync *sync, const struct trace *trace, struct sync_record *record)
+static int add_records(struct sync *sync, const struct trace *trace)
 {
-    const struct call *call = calls_find(&trace->calls, record->correlation, record->start);
-    if (call && record->key.waiting_stream == EVENT_NONE)
-        record->key.thread = call->thread;
-    return series_by_add(&sync->waits, &record->key, sizeof(record->key), record->duration);
+    struct calls_join join;
+    struct sorter_walk walk;
+    const struct sync_record *record;
+    int status = sorter_ready(&sync->records);
+    if (status < 0)
+        return status;
+    calls_join_begin(&join, &trace->calls);
+    sorter_walk_begin(&walk, &sync->records);
+    while (status == 0 && (record = sorter_next(&walk))) {
+        struct wait_key key = record->key;
+        const struct call *call = calls_join_find(&join, record->correlation, record->start);
+        if (call && key.waiting_stream == EVENT_NONE)
+            key.thread = call->thread;
+        status = series_by_add(&sync->waits, &key, sizeof(key), record->duration);
+    }
+    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
+    return status ? status : walked ? walked : joined;
 }
 
 /* Calls that return only when work of the GPU is done. */
@@ -89,23 +111,41 @@ static bool is_blocking(const char *name)
     return copy && !strstr(name, "Async");
 }
 
+/* Whether calls of this name are; -1: no memory. */
+static int is_blocking_name(struct sync *sync, const struct trace *trace, uint32_t name)
+{
+    while (sync->blocking.count <= name)
+        if (!array_push(&sync->blocking))
+            return -1;
+    char *known = &sync->blocking.items[name];
+    if (!*known)
+        *known = is_blocking(interned(&trace->strings, name)) ? 'y' : 'n';
+    return *known == 'y';
+}
+
+static int add_call(struct sync *sync, const struct call *call)
+{
+    struct wait_key key = {.name = call->name,
+                           .is_call = true,
+                           .thread = call->thread,
+                           .device = EVENT_NONE,
+                           .waiting_stream = EVENT_NONE,
+                           .stream = EVENT_NONE,
+                           .cuda_event = EVENT_NONE};
+    return series_by_add(&sync->waits, &key, sizeof(key), call->end - call->start);
+}
+
 static int add_calls(struct sync *sync, const struct trace *trace)
 {
-    for (size_t i = 0; i < trace->calls.items.count; i++) {
-        const struct call *call = &trace->calls.items.items[i];
-        if (!calls_is_outermost(&trace->calls, i) || !is_blocking(interned(&trace->strings, call->name)))
-            continue;
-        struct wait_key key = {.name = call->name,
-                               .is_call = true,
-                               .thread = call->thread,
-                               .device = EVENT_NONE,
-                               .waiting_stream = EVENT_NONE,
-                               .stream = EVENT_NONE,
-                               .cuda_event = EVENT_NONE};
-        if (series_by_add(&sync->waits, &key, sizeof(key), call->end - call->start) < 0)
-            return -1;
-    }
-    return 0;
+    struct calls_walk walk;
+    const struct call *call;
+    int status = 0;
+    calls_walk_begin(&walk, &trace->calls);
+    while (status == 0 && (call = calls_next(&walk)))
+        if ((status = is_blocking_name(sync, trace, call->name)) > 0)
+            status = add_call(sync, call);
+    int walked = calls_walk_end(&walk);
+    return status ? status : walked;
 }
 
 static struct cell waiter_cell(const struct trace *trace, struct table *table, const struct wait_key *key)
@@ -132,9 +172,8 @@ static struct cell target_cell(struct table *table, const struct wait_key *key, 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct sync *sync = state;
-    for (size_t i = 0; i < sync->records.count; i++)
-        if (add_record(sync, trace, &sync->records.items[i]) < 0)
-            return -1;
+    if (sync->records.count > 0 && add_records(sync, trace) < 0)
+        return -1;
     if (add_calls(sync, trace) < 0)
         return -1;
     for (size_t i = 0; i < sync->waits.items.count; i++) {
@@ -156,8 +195,10 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 static void release(void *state)
 {
     struct sync *sync = state;
-    array_release(&sync->records);
+    if (sync->records.record_bytes > 0)
+        sorter_release(&sync->records);
     series_by_release(&sync->waits);
+    array_release(&sync->blocking);
 }
 
 const struct section section_sync = {
@@ -166,6 +207,7 @@ const struct section section_sync = {
     .sort = "total",
     .categories = EVENT_BIT(EVENT_SYNC),
     .state_size = sizeof(struct sync),
+    .calls = true,
     .event = event,
     .finish = finish,
     .release = release,

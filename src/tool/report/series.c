@@ -1,13 +1,50 @@
 #include "tool/report/series.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-int series_add(struct series *series, int64_t value)
+static int add_to_many(struct series_many *many, int64_t value)
 {
+    double distance = (double)value - many->origin;
+    many->distances += distance;
+    many->squares += distance * distance;
+    return histogram_add(&many->histogram, value);
+}
+
+/* From here on the values are counted instead of kept. */
+static int begin_many(struct series *series)
+{
+    struct series_many *many = series->many = calloc(1, sizeof(*many));
+    if (!many)
+        return -1;
+    many->origin = (double)series->total / (double)series->count;
+    for (size_t i = 0; i < series->values.count; i++)
+        if (add_to_many(many, series->values.items[i]) < 0)
+            return -1;
+    array_release(&series->values);
+    return 0;
+}
+
+static int keep(struct series *series, int64_t value)
+{
+    if (!series->many && series->values.count == SERIES_EXACT && begin_many(series) < 0)
+        return -1;
+    if (series->many)
+        return add_to_many(series->many, value);
     int64_t *place = array_push(&series->values);
     if (!place)
         return -1;
     *place = value;
+    return 0;
+}
+
+int series_add(struct series *series, int64_t value)
+{
+    if (keep(series, value) < 0)
+        return -1;
+    series->min = series->count == 0 || value < series->min ? value : series->min;
+    series->max = series->count == 0 || value > series->max ? value : series->max;
+    series->count++;
     if (__builtin_add_overflow(series->total, value, &series->total))
         series->total = value > 0 ? INT64_MAX : INT64_MIN;
     return 0;
@@ -16,7 +53,10 @@ int series_add(struct series *series, int64_t value)
 void series_release(struct series *series)
 {
     array_release(&series->values);
-    series->total = 0;
+    if (series->many)
+        histogram_release(&series->many->histogram);
+    free(series->many);
+    *series = (struct series){0};
 }
 
 int series_by_add(struct series_by *series, const void *key, size_t size, int64_t value)
@@ -94,23 +134,48 @@ static double median(int64_t *values, size_t count)
     return ((double)lower + (double)upper) / 2;
 }
 
-struct summary series_summary(struct series *series)
+static double deviation(const int64_t *values, size_t count, double average)
 {
-    struct summary summary = {.count = (int64_t)series->values.count, .total = series->total};
-    int64_t *values = series->values.items;
-    size_t count = series->values.count;
-    if (count == 0)
-        return summary;
-    summary.min = summary.max = values[0];
-    summary.average = (double)series->total / (double)count;
     double squares = 0;
     for (size_t i = 0; i < count; i++) {
-        double difference = (double)values[i] - summary.average;
+        double difference = (double)values[i] - average;
         squares += difference * difference;
-        summary.min = values[i] < summary.min ? values[i] : summary.min;
-        summary.max = values[i] > summary.max ? values[i] : summary.max;
     }
-    summary.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-    summary.median = median(values, count);
+    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+/* Around the average, from what is known around the origin. */
+static double deviation_of_many(const struct series_many *many, double count)
+{
+    double squares = many->squares - many->distances * many->distances / count;
+    return squares > 0 ? sqrt(squares / (count - 1)) : 0;
+}
+
+static int64_t within(int64_t value, int64_t min, int64_t max)
+{
+    return value < min ? min : value > max ? max : value;
+}
+
+static double median_of_many(const struct series *series)
+{
+    uint64_t count = (uint64_t)series->count;
+    int64_t lower = histogram_rank(&series->many->histogram, (count - 1) / 2);
+    int64_t upper = histogram_rank(&series->many->histogram, count / 2);
+    return ((double)within(lower, series->min, series->max) + (double)within(upper, series->min, series->max)) / 2;
+}
+
+struct summary series_summary(struct series *series)
+{
+    struct summary summary = {.count = series->count, .total = series->total, .min = series->min, .max = series->max};
+    if (series->count == 0)
+        return summary;
+    summary.average = (double)series->total / (double)series->count;
+    if (series->many) {
+        summary.deviation = deviation_of_many(series->many, (double)series->count);
+        summary.median = median_of_many(series);
+    } else {
+        summary.deviation = deviation(series->values.items, series->values.count, summary.average);
+        summary.median = median(series->values.items, series->values.count);
+    }
     return summary;
 }

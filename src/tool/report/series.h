@@ -1,6 +1,7 @@
 /*
- * Values of one kind (durations, sizes) and what is to be said about them. All values are kept, so that the median is
- * exact; the sums are exact too.
+ * Values of one kind (durations, sizes) and what is to be said about them. Sums and extremes are exact. So are the
+ * median and the deviation of up to SERIES_EXACT values, which are all kept; of more the median is known to 0.5 %, and
+ * memory does not grow any further.
  */
 #ifndef GPUTRACE_TOOL_REPORT_SERIES_H
 #define GPUTRACE_TOOL_REPORT_SERIES_H
@@ -10,10 +11,21 @@
 
 #include "base/array.h"
 #include "tool/report/groups.h"
+#include "tool/report/histogram.h"
+
+#define SERIES_EXACT 2048
 
 struct series {
-    ARRAY(int64_t) values;
-    int64_t total;
+    int64_t count, total, min, max;
+    ARRAY(int64_t) values;    /* up to SERIES_EXACT; then none */
+    struct series_many *many; /* NULL: the values are kept */
+};
+
+/* What is kept of many values. */
+struct series_many {
+    struct histogram histogram;
+    double origin;             /* near them all: the average of the first */
+    double distances, squares; /* sums of each one's distance from there, and of its square */
 };
 
 /* Gives 0, or -1: no memory. */

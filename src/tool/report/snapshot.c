@@ -32,7 +32,7 @@ int snapshot_find(int64_t *moment, const struct report_options *options, const c
         return error("a snapshot needs a file: '%s' cannot be read twice", path);
     trace_init(&trace, options);
     log_set_level(LOG_QUIET); /* warnings come with the second time */
-    int status = reader_read(path, &trace.strings, &sink);
+    int status = report_read(options, path, &trace.strings, &sink);
     log_set_level(level);
     if (__builtin_add_overflow(trace.start, options->snapshot, moment))
         *moment = options->snapshot < 0 ? INT64_MIN : INT64_MAX;

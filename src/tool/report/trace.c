@@ -24,15 +24,16 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .version = EVENT_NO_TEXT,
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
+        .own_room = sorter_room_usual(),
+        .room = &trace->own_room,
     };
+    calls_init(&trace->calls, trace->room);
+    works_init(&trace->works, trace->room);
+    trace_busy_init(trace);
 }
 
 void trace_release(struct trace *trace)
 {
-    for (size_t i = 0; i < trace->streams.count; i++)
-        busy_release(&trace->streams.items[i].busy);
-    for (size_t i = 0; i < trace->devices.count; i++)
-        busy_release(&trace->devices.items[i].busy);
     busy_release(&trace->compiling);
     array_release(&trace->processes);
     array_release(&trace->threads);
@@ -55,6 +56,8 @@ void trace_release(struct trace *trace)
     groups_release(&trace->stream_ids);
     groups_release(&trace->device_ids);
     calls_release(&trace->calls);
+    works_release(&trace->works);
+    sorter_release(&trace->pieces);
     ranges_release(&trace->ranges);
     interner_release(&trace->strings);
 }
@@ -133,7 +136,7 @@ static int api_call(struct trace *trace, const struct trace_event *event)
     int64_t thread = thread_of(trace, event);
     if (thread < 0)
         return -1;
-    if (event->correlation < 0 || event->correlation > UINT32_MAX)
+    if (!trace->calls.wanted || event->correlation < 0 || event->correlation > UINT32_MAX)
         return 0;
     struct call call = {
         .correlation = (uint32_t)event->correlation,
@@ -153,15 +156,16 @@ static int gpu_work(struct trace *trace, const struct trace_event *event)
     size_t before = trace->streams.count;
     struct trace_stream *stream = groups_item(&trace->stream_ids, &id, &trace->streams);
     struct trace_device *device = stream ? trace_device(trace, id.device) : NULL;
-    if (!device || busy_add(&stream->busy, event->start, end) < 0)
+    if (!device || trace_busy_add(trace, stream, event->start, end) < 0)
         return -1;
     bool first = trace->streams.count > before;
+    stream->device = (uint32_t)(device - trace->devices.items);
     stream->works[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
     device->used = true;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
-    return trace->ranges.wanted ? ranges_add_work(&trace->ranges, event, number) : 0;
+    return trace->works.wanted ? works_add(&trace->works, event, number) : 0;
 }
 
 static int name_row(struct trace *trace, const struct trace_event *event)
@@ -283,16 +287,8 @@ int trace_event(struct trace *trace, const struct trace_event *event)
 
 int trace_finish(struct trace *trace)
 {
-    calls_sort(&trace->calls);
-    for (size_t i = 0; i < trace->streams.count; i++) {
-        struct trace_stream *stream = &trace->streams.items[i];
-        struct trace_device *device = trace_device(trace, trace_stream_id(trace, i)->device);
-        if (!device || busy_add_all(&device->busy, &stream->busy) < 0)
-            return -1;
-        stream->busy_total = busy_total(&stream->busy);
-    }
-    for (size_t i = 0; i < trace->devices.count; i++)
-        trace->devices.items[i].busy_total = busy_total(&trace->devices.items[i].busy);
+    if (calls_ready(&trace->calls) < 0 || trace_busy_finish(trace) < 0)
+        return -1;
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
     trace->compiling_total = busy_total(&trace->compiling);

@@ -15,6 +15,8 @@
 #include "tool/report/groups.h"
 #include "tool/report/ranges.h"
 #include "tool/report/report.h"
+#include "tool/report/sorter.h"
+#include "tool/report/works.h"
 
 struct cJSON;
 
@@ -38,7 +40,11 @@ struct trace {
     ARRAY(struct trace_stream) streams;
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
+    struct sorter_room *room; /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
+    struct sorter_room own_room;
     struct calls calls;
+    struct works works;
+    struct sorter pieces; /* of times in which streams were busy: trace_busy.c */
     struct ranges ranges;
     struct busy compiling;       /* phases of compilation, of all threads and processes */
     int64_t compiling_total;     /* after trace_finish() */
@@ -91,15 +97,18 @@ struct trace_stream_id {
 struct trace_stream {
     uint64_t works[EVENT_GRAPH + 1]; /* by category */
     int64_t first, last;             /* start of the first, end of the last work */
-    struct busy busy;
-    int64_t busy_total; /* after trace_finish() */
+    uint32_t device;                 /* index */
+    int64_t busy_total;              /* after trace_finish() */
+    /* The last time in which it was busy without a gap, while events come; then, until when it is counted */
+    bool has_piece;
+    int64_t piece_start, piece_end, until;
 };
 
 struct trace_device {
-    uint32_t name; /* EVENT_NO_TEXT: not told */
-    bool used;     /* something ran on it */
-    struct busy busy;
+    uint32_t name;      /* EVENT_NO_TEXT: not told */
+    bool used;          /* something ran on it */
     int64_t busy_total; /* after trace_finish() */
+    int64_t until;      /* while that is counted */
 };
 
 struct trace_gpu_row {
@@ -156,6 +165,10 @@ void trace_release(struct trace *trace);
 
 /* These give 0, or -1: no memory. */
 int trace_event(struct trace *trace, const struct trace_event *event);
+/* What of it is about how long streams and devices were busy. */
+void trace_busy_init(struct trace *trace);
+int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
+int trace_busy_finish(struct trace *trace);
 /* Gives a kernel the name that the user wants to see. */
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
@@ -167,7 +180,7 @@ int trace_death(struct trace *trace, const struct cJSON *process);
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
 /* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
 int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
-/* After the last event. */
+/* After the last event: 0, or -1: no memory, or after error(). */
 int trace_finish(struct trace *trace);
 
 static inline int64_t trace_span(const struct trace *trace)

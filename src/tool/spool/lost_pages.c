@@ -35,7 +35,7 @@ static void on_bus_error(int signal, siginfo_t *info, void *context)
     struct lost_pages *lost = find(address);
     (void)context;
     if (lost && put_zeros(address))
-        lost->count++;
+        __atomic_fetch_add(&lost->count, 1, __ATOMIC_RELAXED); /* several threads may be reading */
     else
         sigaction(signal, &watched.before, NULL);
 }

@@ -3,10 +3,14 @@
 #include <stddef.h>
 #include <string.h>
 
-void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint16_t *sizes)
+void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint8_t *data,
+                      const uint16_t *sizes)
 {
-    *walk = (struct cupti_walk){
-        .at = part->data, .end = part->data + part->size, .sizes = sizes, .done = part->state == SPOOL_DONE};
+    *walk = (struct cupti_walk){.at = data, .end = data, .sizes = sizes, .done = part->state == SPOOL_DONE};
+    if (data)
+        walk->end += part->size;
+    else
+        walk->damaged = 1;
 }
 
 bool cupti_walk_next(struct cupti_walk *walk)
@@ -56,7 +60,8 @@ static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {
                                         TEXTED(STACK, spool_stack) TEXTED(MAPPING, spool_mapping)
                                             TEXTED(DEVICE_RANGE, spool_device_range) FIXED(DEATH, spool_death)
                                                 FIXED(OPEN_CALL, spool_open_call) FIXED(POOL_LEVEL, spool_pool_level)
-                                                    SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
+                                                    TEXTED(LAUNCH_NAME, spool_launch_name)
+                                                        SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
 
 void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
 {

@@ -2,7 +2,7 @@
  * Walks over the records of one chunk: CUPTI's by kind and size, ours by their heads.
  *
  *     struct cupti_walk walk;
- *     cupti_walk_begin(&walk, part, sizes);
+ *     cupti_walk_begin(&walk, part, spool_part_data(part, &scratch), sizes);
  *     while (cupti_walk_next(&walk)) … walk.kind, walk.record, walk.bytes …
  *     lost += walk.damaged;
  *
@@ -29,7 +29,9 @@ struct cupti_walk {
     uint64_t damaged;
 };
 
-void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint16_t *sizes);
+/* DATA is what spool_part_data() gave; NULL counts as damage. */
+void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint8_t *data,
+                      const uint16_t *sizes);
 bool cupti_walk_next(struct cupti_walk *walk);
 
 struct own_walk {

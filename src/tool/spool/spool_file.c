@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "tool/spool/packed_file.h"
+#include "tool/spool/packing.h"
 
 static int map_file(struct spool_file *file, int fd, const char *path)
 {
@@ -70,7 +72,7 @@ static int read_header(struct spool_file *file, int fd, const char *path)
 /* The bytes of data that may hold records. */
 static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t room)
 {
-    bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE;
+    bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE && chunk->state != SPOOL_DRAINED;
     if (open_ended)
         return room;
     if (chunk->used > room) {
@@ -102,28 +104,17 @@ static int add_chunk(struct spool_file *file, size_t offset, const struct spool_
     return 0;
 }
 
-static int list_chunks(struct spool_file *file, int fd, const char *path)
+/* Gives 0; 1 where the chain is broken; -1 after error(). */
+static int follow_chunks(struct spool_file *file, int fd, size_t offset, size_t end, const char *path)
 {
-    size_t end = file->size;
-    if (file->header.formatted < end)
-        end = (size_t)file->header.formatted;
-    else if (file->header.formatted > end)
-        file->damaged++; /* the file was cut */
-    size_t offset = file->header.header_bytes;
-    if (offset % SPOOL_ALIGN != 0 || offset < sizeof(struct spool_header)) {
-        file->damaged++;
-        return 0;
-    }
     while (offset < end && end - offset >= sizeof(struct spool_chunk)) {
         struct spool_chunk chunk;
         int result = read_at(fd, &chunk, sizeof(chunk), offset, path);
         if (result < 0)
             return -1;
         if (result > 0 || chunk.magic != SPOOL_CHUNK_MAGIC || chunk.bytes < sizeof(chunk) ||
-            chunk.bytes % SPOOL_ALIGN != 0) {
-            file->damaged++;
-            return 0;
-        }
+            chunk.bytes % SPOOL_ALIGN != 0)
+            return 1;
         bool cut = chunk.bytes > end - offset;
         size_t next = cut ? end : offset + (size_t)chunk.bytes;
         if (add_chunk(file, offset, &chunk, next) != 0)
@@ -133,12 +124,60 @@ static int list_chunks(struct spool_file *file, int fd, const char *path)
     return 0;
 }
 
+/* A writer that lives may make several drained chunks one while they are followed: then the next look finds a whole
+ * chain. */
+#define LOOKS 4
+
+static int list_chunks(struct spool_file *file, int fd, const char *path)
+{
+    size_t end = file->size, offset = file->header.header_bytes;
+    if (file->header.formatted < end)
+        end = (size_t)file->header.formatted;
+    else if (file->header.formatted > end)
+        file->damaged++; /* the file was cut */
+    if (offset % SPOOL_ALIGN != 0 || offset < sizeof(struct spool_header)) {
+        file->damaged++;
+        return 0;
+    }
+    uint64_t damaged = file->damaged;
+    int result = 1;
+    for (int look = 0; result > 0 && look < LOOKS; look++) {
+        file->parts.count = 0;
+        file->damaged = damaged;
+        result = follow_chunks(file, fd, offset, end, path);
+    }
+    file->damaged += result > 0;
+    return result < 0 ? -1 : 0;
+}
+
 static int by_sequence(const void *a, const void *b)
 {
     const struct spool_part *left = a, *right = b;
     if (left->sequence != right->sequence)
         return left->sequence < right->sequence ? -1 : 1;
+    if (left->drained != right->drained)
+        return left->drained ? -1 : 1;
     return left->data < right->data ? -1 : left->data > right->data; /* damaged: keep the file's order */
+}
+
+/* A chunk that is packed counts once, wherever else it is. What was drained and is in neither file is lost. */
+static void take_once(struct spool_file *file)
+{
+    uint64_t drained = 0;
+    size_t kept = 0;
+    struct spool_part *parts = file->parts.items;
+    for (size_t i = 0; i < file->parts.count; i++) {
+        const struct spool_part *last = kept > 0 ? &parts[kept - 1] : NULL;
+        bool twice = last && last->drained && last->sequence == parts[i].sequence && parts[i].type == SPOOL_CUPTI;
+        if (twice)
+            continue;
+        drained += parts[i].drained || parts[i].state == SPOOL_DRAINED;
+        parts[kept] = parts[i];
+        parts[kept++].state = parts[i].state == SPOOL_DRAINED ? SPOOL_DONE : parts[i].state;
+    }
+    file->parts.count = kept;
+    if (file->header.drained > drained)
+        file->damaged += file->header.drained - drained < UINT32_MAX ? file->header.drained - drained : 1;
 }
 
 int spool_file_open(struct spool_file *file, const char *path)
@@ -152,6 +191,8 @@ int spool_file_open(struct spool_file *file, const char *path)
         result = read_header(file, fd, path);
     if (result == 0)
         result = list_chunks(file, fd, path);
+    if (result == 0)
+        result = packed_file_add(file, path);
     close(fd);
     if (result != 0) {
         spool_file_close(file);
@@ -159,13 +200,15 @@ int spool_file_open(struct spool_file *file, const char *path)
     }
     if (file->parts.count > 1)
         qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
+    take_once(file);
     return 0;
 }
 
 void spool_file_close(struct spool_file *file)
 {
     lost_pages_leave(&file->lost);
-    if (file->lost.count > 0)
+    packed_file_close(file);
+    if (file->lost.count + file->packed_lost.count > 0)
         warning("the spool of process %u became shorter while it was read: the trace lacks what was there",
                 file->header.pid);
     if (file->map)
@@ -174,11 +217,35 @@ void spool_file_close(struct spool_file *file)
     *file = (struct spool_file){0};
 }
 
+void spool_scratch_release(struct spool_scratch *scratch)
+{
+    free(scratch->bytes);
+    *scratch = (struct spool_scratch){0};
+}
+
+const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scratch *scratch)
+{
+    if (part->packed == 0)
+        return part->data;
+    if (!scratch->bytes)
+        scratch->bytes = aligned_alloc(SPOOL_ALIGN, SPOOL_SEGMENT_BYTES + UNPACKING_ROOM);
+    uint8_t *between = scratch->bytes ? scratch->bytes + SPOOL_SEGMENT_BYTES : NULL;
+    bool whole = between && spool_unpack(part->data, part->packed, part->columned, between, scratch->bytes, part->size);
+    return whole ? scratch->bytes : NULL;
+}
+
 void spool_part_rest(const struct spool_part *part)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = part->packed ? part->packed : part->size;
     uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)part->data + part->size) / page * page;
+    uintptr_t end = ((uintptr_t)part->data + size) / page * page;
     if (first < end)
         madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
+void spool_file_rest(const struct spool_file *file)
+{
+    madvise((void *)(uintptr_t)file->map, file->size, MADV_DONTNEED);
+    if (file->packed)
+        madvise((void *)(uintptr_t)file->packed, file->packed_size, MADV_DONTNEED);
 }

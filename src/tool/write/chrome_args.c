@@ -40,7 +40,9 @@ void chrome_real(struct sink *sink, double value)
 static char *put_long_value(struct writer *writer, char *at, const struct arg *arg)
 {
     claim(writer, at);
-    if (arg->type == ARG_TYPE_TEXT)
+    if (arg->type == ARG_TYPE_MEMBERS)
+        sink_bytes(writer->sink, arg->text, arg->length);
+    else if (arg->type == ARG_TYPE_TEXT)
         chrome_text(writer->sink, arg->text, arg->length);
     else if (arg->type == ARG_TYPE_JSON)
         arg->json.put(writer->sink, &arg->json);
@@ -62,6 +64,7 @@ static inline char *put_value(struct writer *writer, char *at, const struct arg 
     case ARG_TYPE_SIZE3: return put_size3(at, arg->size3);
     case ARG_TYPE_REAL:
     case ARG_TYPE_JSON:
+    case ARG_TYPE_MEMBERS:
     case ARG_TYPE_TEXT: return put_long_value(writer, at, arg);
     }
     return at;
@@ -79,7 +82,8 @@ void chrome_end_event(struct writer *writer, char *at, const struct args *args)
         for (size_t i = 0; i < args->count && at; i++) {
             if (i > 0)
                 *at++ = ',';
-            at = put_literal(at, &keys[args->items[i].key]);
+            if (args->items[i].type != ARG_TYPE_MEMBERS)
+                at = put_literal(at, &keys[args->items[i].key]);
             at = put_value(writer, at, &args->items[i]);
         }
         if (!at)

@@ -48,13 +48,21 @@ static inline char *put_name(struct writer *writer, char *at, const struct name 
 }
 
 /* The beginning of an event up to its name and the quote after it. */
-static char *put_head(struct writer *writer, const char *phase, enum category category, const struct name *name)
+static char *put_head(struct writer *writer, const char *phase, enum category category, const char *other,
+                      const struct name *name)
 {
-    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM + (name->json ? name->json_length : 0));
+    size_t other_length = other ? strlen(other) : 0;
+    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM + other_length + (name->json ? name->json_length : 0));
     if (!at)
         return NULL;
     at = put_bytes(at, phase, 10); /* {"ph":"X", */
-    at = put_literal(at, &heads[category]);
+    if (other) {
+        at = PUT(at, "\"cat\":\"");
+        at = put_bytes(at, other, other_length);
+        at = PUT(at, "\",\"name\":\"");
+    } else {
+        at = put_literal(at, &heads[category]);
+    }
     at = put_name(writer, at, name);
     if (at)
         *at++ = '"';
@@ -117,7 +125,7 @@ static void write_thread(struct writer *writer, const struct row_name *thread)
 static void write_slice(struct writer *writer, const struct slice *slice)
 {
     writer->events++;
-    char *at = put_head(writer, "{\"ph\":\"X\",", slice->category, &slice->name);
+    char *at = put_head(writer, "{\"ph\":\"X\",", slice->category, slice->other_category, &slice->name);
     if (!at)
         return;
     at = put_row(at, slice->row);
@@ -130,7 +138,7 @@ static void write_slice(struct writer *writer, const struct slice *slice)
 static void write_instant(struct writer *writer, const struct slice *instant)
 {
     writer->events++;
-    char *at = put_head(writer, "{\"ph\":\"i\",", instant->category, &instant->name);
+    char *at = put_head(writer, "{\"ph\":\"i\",", instant->category, instant->other_category, &instant->name);
     if (!at)
         return;
     at = put_row(at, instant->row);
@@ -142,7 +150,7 @@ static void write_instant(struct writer *writer, const struct slice *instant)
 static void write_async(struct writer *writer, const struct async_slice *slice)
 {
     writer->events++;
-    char *at = put_head(writer, "{\"ph\":\"b\",", slice->category, &slice->name);
+    char *at = put_head(writer, "{\"ph\":\"b\",", slice->category, slice->other_category, &slice->name);
     if (!at)
         return;
     at = PUT(at, ",\"id\":");
@@ -150,7 +158,7 @@ static void write_async(struct writer *writer, const struct async_slice *slice)
     at = put_row(at, slice->begin);
     at = put_time(writer, at, slice->start);
     chrome_end_event(writer, at, slice->args);
-    at = put_head(writer, "{\"ph\":\"e\",", slice->category, &slice->name);
+    at = put_head(writer, "{\"ph\":\"e\",", slice->category, slice->other_category, &slice->name);
     if (!at)
         return;
     at = PUT(at, ",\"id\":");
@@ -244,6 +252,7 @@ static void write_finish(struct writer *writer)
 
 const struct writer_format chrome_json = {
     .name = "chrome_json",
+    .piece_scale = 1,
     .metadata = write_metadata,
     .begin = write_begin,
     .process = write_process,

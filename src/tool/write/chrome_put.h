@@ -4,6 +4,7 @@
 #ifndef GPUTRACE_TOOL_WRITE_CHROME_PUT_H
 #define GPUTRACE_TOOL_WRITE_CHROME_PUT_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,10 +14,14 @@
 #include "tool/model/tracks.h"
 #include "tool/write/writer.h"
 
+#define LITERAL_ROOM 44
+
+/* A short text of a table: copied whole, with what is behind it, since that needs no loop. */
 struct literal {
-    const char *text;
-    size_t length;
+    char text[LITERAL_ROOM];
+    unsigned length;
 };
+static_assert(sizeof("\"wait_on_cuda_event_record_corr_id\":") <= LITERAL_ROOM, "the longest key");
 
 #define LITERAL(string)            \
     {                              \
@@ -32,9 +37,11 @@ static inline char *put_bytes(char *at, const char *bytes, size_t size)
     return at + size;
 }
 
+/* There is room for LITERAL_ROOM bytes at AT. */
 static inline char *put_literal(char *at, const struct literal *literal)
 {
-    return put_bytes(at, literal->text, literal->length);
+    memcpy(at, literal->text, LITERAL_ROOM);
+    return at + literal->length;
 }
 
 static inline char *put_row(char *at, struct row row)

@@ -9,50 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
 #include "base/log.h"
-
-enum {
-    GZIP_WINDOW = 15 + 16, /* the largest window, and gzip's own header */
-    GZIP_LEVEL = 3,        /* traces compress tenfold at any level; higher ones cost more time than they save */
-    GZIP_MEMORY = 9,
-};
 
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
 
-struct compressor {
-    z_stream stream;
-    int fd;
-    unsigned char out[64 * 1024];
-};
-
-static int compress_block(struct compressor *compressor, const char *data, size_t size, int flush)
-{
-    compressor->stream.next_in = (unsigned char *)(uintptr_t)data;
-    compressor->stream.avail_in = (uInt)size;
-    do {
-        compressor->stream.next_out = compressor->out;
-        compressor->stream.avail_out = sizeof(compressor->out);
-        if (deflate(&compressor->stream, flush) == Z_STREAM_ERROR) {
-            errno = EIO;
-            return -1;
-        }
-        size_t made = sizeof(compressor->out) - compressor->stream.avail_out;
-        if (sink_drain_fd(SINK_FD(compressor->fd), (const char *)compressor->out, made) != 0)
-            return -1;
-    } while (compressor->stream.avail_out == 0);
-    return 0;
-}
-
+/* One block of the sink becomes one member. */
 static int compress_drain(void *context, const char *data, size_t size)
 {
-    const size_t most = 1u << 30; /* zlib counts in 32 bits */
-    for (; size > most; data += most, size -= most)
-        if (compress_block(context, data, most, Z_NO_FLUSH) != 0)
-            return -1;
-    return compress_block(context, data, size, Z_NO_FLUSH);
+    struct output *output = context;
+    output->packed.length = 0;
+    if (gzip_member(output->gzip, &output->packed, data, size) != 0)
+        return -1;
+    return sink_drain_fd(SINK_FD(output->fd), output->packed.data, output->packed.length);
 }
 
 static bool wants_gzip(const char *path)
@@ -67,18 +36,10 @@ static int set_up_sink(struct output *output, const char *path)
         sink_init(&output->sink, sink_drain_fd, SINK_FD(output->fd));
         return 0;
     }
-    output->compressor = calloc(1, sizeof(*output->compressor));
-    if (!output->compressor)
-        return error_no_memory("compression");
-    output->compressor->fd = output->fd;
-    sink_init(&output->sink, compress_drain, output->compressor);
-    if (deflateInit2(&output->compressor->stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
-        free(output->compressor);
-        output->compressor = NULL;
-        return error_no_memory("compression");
-    }
-    return 0;
+    sink_init(&output->sink, compress_drain, output);
+    sink_init_memory(&output->packed);
+    output->gzip = gzip_new();
+    return output->gzip ? 0 : -1;
 }
 
 #define NAMES_MAX 100 /* of temporary files that are tried */
@@ -130,10 +91,8 @@ static int open_file(struct output *output, const char *path)
 
 static void release(struct output *output)
 {
-    if (output->compressor) {
-        deflateEnd(&output->compressor->stream);
-        free(output->compressor);
-    }
+    gzip_free(output->gzip);
+    sink_release(&output->packed);
     sink_release(&output->sink);
     if (output->fd >= 0)
         close(output->fd);
@@ -154,16 +113,51 @@ int output_open(struct output *output, const char *path)
     return result;
 }
 
+/* Who takes the bytes has said what is wrong. */
+static int take_drain(void *context, const char *data, size_t size)
+{
+    struct output *output = context;
+    if (output->take(output->context, data, size) == 0)
+        return 0;
+    errno = ECANCELED;
+    return -1;
+}
+
+void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size), void *context)
+{
+    *output = (struct output){.fd = -1, .take = take, .context = context};
+    sink_init(&output->sink, take_drain, output);
+}
+
+static int cannot_write(const struct output *output, int failure)
+{
+    if (output->take && failure == ECANCELED)
+        return -1;
+    errno = failure;
+    const char *name = output->temporary ? output->temporary : output->path;
+    return error("cannot write '%s': %m", name ? name : "a stream");
+}
+
+int output_put(struct output *output, const struct output_block *block)
+{
+    const struct sink *bytes = output->gzip ? &block->packed : &block->text;
+    int failure = sink_finish(&output->sink);
+    if (failure == 0)
+        failure = bytes->failure;
+    if (failure == 0 && bytes->length > 0 &&
+        (output->take ? take_drain(output, bytes->data, bytes->length)
+                      : sink_drain_fd(SINK_FD(output->fd), bytes->data, bytes->length)) != 0)
+        failure = errno;
+    output->sink.total += block->text.length;
+    return failure ? cannot_write(output, failure) : 0;
+}
+
 static int write_rest(struct output *output)
 {
     int failure = sink_finish(&output->sink);
-    if (failure == 0 && output->compressor && compress_block(output->compressor, NULL, 0, Z_FINISH) != 0)
+    if (failure == 0 && output->gzip && output->sink.total == 0 && compress_drain(output, "", 0) != 0)
         failure = errno;
-    if (failure != 0) {
-        errno = failure;
-        return error("cannot write '%s': %m", output->temporary ? output->temporary : output->path);
-    }
-    return 0;
+    return failure ? cannot_write(output, failure) : 0;
 }
 
 static int put_in_place(struct output *output)
@@ -171,15 +165,25 @@ static int put_in_place(struct output *output)
     int fd = output->fd;
     output->fd = -1;
     if (close(fd) != 0)
-        return error("cannot write '%s': %m", output->temporary ? output->temporary : output->path);
+        return cannot_write(output, errno);
     if (output->temporary && rename(output->temporary, output->path) != 0)
         return error("cannot rename '%s' to '%s': %m", output->temporary, output->path);
     return 0;
 }
 
+static int end_stream(struct output *output, uint64_t *bytes)
+{
+    int result = write_rest(output);
+    *bytes = output->sink.total;
+    release(output);
+    return result;
+}
+
 int output_commit(struct output *output, uint64_t *bytes)
 {
     struct stat status = {0};
+    if (output->take)
+        return end_stream(output, bytes);
     if (write_rest(output) != 0 || fstat(output->fd, &status) != 0 || put_in_place(output) != 0) {
         output_discard(output);
         return -1;
@@ -200,4 +204,30 @@ void output_discard(struct output *output)
     if (output->temporary)
         unlink(output->temporary);
     release(output);
+}
+
+void output_block_init(struct output_block *block)
+{
+    sink_init_memory(&block->text);
+    sink_init_memory(&block->packed);
+}
+
+void output_block_release(struct output_block *block)
+{
+    sink_release(&block->text);
+    sink_release(&block->packed);
+}
+
+void output_block_clear(struct output_block *block)
+{
+    block->text.length = block->packed.length = 0;
+}
+
+void output_block_pack(struct output_block *block, struct gzip *gzip)
+{
+    if (gzip && block->text.length > 0 && !block->text.failure &&
+        gzip_member(gzip, &block->packed, block->text.data, block->text.length) != 0)
+        block->packed.failure = errno;
+    if (block->text.failure)
+        block->packed.failure = block->text.failure;
 }

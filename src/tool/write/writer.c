@@ -1,6 +1,34 @@
 #include "tool/write/writer.h"
 
+#include <stdbool.h>
+#include <string.h>
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path), size = strlen(ending);
+    return length >= size && strcmp(path + length - size, ending) == 0;
+}
+
+const struct writer_format *writer_format_for(const char *path)
+{
+    return ends_with(path, ".pftrace") || ends_with(path, ".pftrace.gz") ? &pftrace : &chrome_json;
+}
+
 void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink)
 {
     *writer = (struct writer){.format = format, .sink = sink};
+}
+
+void writer_release(struct writer *writer)
+{
+    if (writer->format && writer->format->release)
+        writer->format->release(writer);
+}
+
+void writer_piece(struct writer *piece, const struct writer *whole, struct sink *sink)
+{
+    *piece =
+        (struct writer){.format = whole->format, .sink = sink, .base = whole->base, .any = true, .state = whole->state};
+    if (piece->format->piece)
+        piece->format->piece(piece);
 }

@@ -1,7 +1,9 @@
 /*
- * allocator_cost [MILLIONS]: what an allocation and its free cost in gputrace's allocator, beside the driver: that is
- * replaced by functions which do next to nothing, and their time, measured alone, is taken away. On one thread and on
- * several, each with a stream of its own; with a thousand allocations alive.
+ * allocator_cost [MILLISECONDS]: what an allocation and its free cost in gputrace's allocator, beside the driver: that
+ * is replaced by functions which do next to nothing, and their time, measured alone, is taken away. On one thread and
+ * on several, each with a stream of its own; with a thousand allocations alive. Each of 41 measurements takes so long
+ * (100), however many pairs that are: threads that really run at once wait for each other much longer than those that
+ * share a processor.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -13,10 +15,10 @@
 #include "base/clock.h"
 #include "injected/allocator/cuda_calls.h"
 
-enum { ALIVE = 1024, THREADS_MAX = 8, TIMES = 5 };
+enum { ALIVE = 1024, THREADS_MAX = 8, TIMES = 5, ROUND = 512 };
 
 static struct CUctx_st *const context = (struct CUctx_st *)1;
-static unsigned long pairs = 1000000;
+static uint64_t limit = 100 * NS_PER_MS; /* of a measurement */
 
 /* --- a driver that does nothing --- */
 
@@ -107,12 +109,13 @@ static const struct cuda_calls nothing = {
 /* Through a pointer, as the allocator calls it. */
 static const struct cuda_calls *volatile driver = &nothing;
 
-static void call_driver_alone(CUstream stream)
+/* All do ROUND pairs, the last of which is number `until` - 1. */
+static void call_driver_alone(CUstream stream, uint64_t until)
 {
     CUcontext current;
     CUstreamCaptureStatus status;
     CUdeviceptr pointer;
-    for (unsigned long i = 0; i < pairs; i++) {
+    for (uint64_t i = until - ROUND; i < until; i++) {
         for (int twice = 0; twice < 2; twice++) {
             driver->cuCtxGetCurrent(&current);
             driver->cuStreamIsCapturing(stream, &status);
@@ -122,48 +125,60 @@ static void call_driver_alone(CUstream stream)
     }
 }
 
-static void allocate_and_free(CUstream stream)
+static __thread void *alive[ALIVE];
+
+static void allocate_and_free(CUstream stream, uint64_t until)
 {
-    static __thread void *alive[ALIVE];
-    for (unsigned long i = 0; i < pairs; i++) {
+    for (uint64_t i = until - ROUND; i < until; i++) {
         void **place = &alive[i * 7 % ALIVE];
         gputrace_free(*place, 512, 0, stream);
         *place = gputrace_malloc(512, 0, stream);
     }
-    for (unsigned i = 0; i < ALIVE; i++)
-        gputrace_free(alive[i], 512, 0, stream);
 }
 
+typedef void work_function(CUstream stream, uint64_t until);
+
 struct worker {
-    void (*work)(CUstream stream);
+    work_function *work;
     CUstream stream;
     pthread_t thread;
+    uint64_t pairs, ns;
 };
 
 static void *run(void *data)
 {
-    const struct worker *worker = data;
-    worker->work(worker->stream);
+    struct worker *worker = data;
+    uint64_t begun = clock_monotonic();
+    do {
+        worker->pairs += ROUND;
+        worker->work(worker->stream, worker->pairs);
+        worker->ns = clock_monotonic() - begun;
+    } while (worker->ns < limit);
+    for (unsigned i = 0; i < ALIVE; i++)
+        gputrace_free(alive[i], 512, 0, worker->stream);
     return NULL;
 }
 
 /* Nanoseconds of one pair on one thread. */
-static double measure_once(void (*work)(CUstream stream), unsigned threads)
+static double measure_once(work_function *work, unsigned threads)
 {
     struct worker workers[THREADS_MAX];
-    uint64_t begun = clock_monotonic();
+    uint64_t pairs = 0, ns = 0;
     for (unsigned i = 0; i < threads; i++) {
         workers[i] = (struct worker){.work = work, .stream = (CUstream)(uintptr_t)(i + 16)};
         if (pthread_create(&workers[i].thread, NULL, run, &workers[i]) != 0)
             exit(1);
     }
-    for (unsigned i = 0; i < threads; i++)
+    for (unsigned i = 0; i < threads; i++) {
         pthread_join(workers[i].thread, NULL);
-    return (double)(clock_monotonic() - begun) / (double)pairs;
+        pairs += workers[i].pairs;
+        ns += workers[i].ns;
+    }
+    return (double)ns / (double)pairs;
 }
 
 /* The least of some: whatever else the machine does only adds to it. */
-static double measure(void (*work)(CUstream stream), unsigned threads)
+static double measure(work_function *work, unsigned threads)
 {
     double least = measure_once(work, threads);
     for (int i = 1; i < TIMES; i++) {
@@ -176,9 +191,10 @@ static double measure(void (*work)(CUstream stream), unsigned threads)
 int main(int argc, char **argv)
 {
     if (argc > 1)
-        pairs = strtoul(argv[1], NULL, 10) * 1000000;
+        limit = strtoull(argv[1], NULL, 10) * NS_PER_MS;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* each line when it is known */
     cuda_calls_replace(&nothing);
-    measure(allocate_and_free, 1);
+    measure_once(allocate_and_free, 1); /* for the sake of caches */
     for (unsigned threads = 1; threads <= THREADS_MAX; threads *= 2) {
         double with = measure(allocate_and_free, threads), without = measure(call_driver_alone, threads);
         printf("%u thread%s: %.0f ns for a malloc and a free, beside the driver's\n", threads, threads > 1 ? "s" : "",

@@ -12,7 +12,7 @@ static void walk(const struct spool_part *part, const uint16_t *sizes)
     struct cupti_walk walk;
     struct event event;
     size_t records = 0;
-    cupti_walk_begin(&walk, part, sizes);
+    cupti_walk_begin(&walk, part, part->data, sizes);
     while (cupti_walk_next(&walk)) {
         FUZZ_HOLDS((const uint8_t *)walk.record + walk.bytes <= part->data + part->size);
         FUZZ_HOLDS(((uintptr_t)walk.record - (uintptr_t)part->data) % 8 == 0);

@@ -41,10 +41,11 @@ static void see_run(int first)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct command *const commands[] = {&command_run, &command_report, &command_doctor};
+    static const struct command *const commands[] = {&command_run, &command_report, &command_doctor, &command_recover,
+                                                     &command_convert};
     char *words[WORDS_MAX + 1];
     struct fuzz_bytes bytes = {data, size};
-    const struct command *command = commands[fuzz_number(&bytes, 1) % 3];
+    const struct command *command = commands[fuzz_number(&bytes, 1) % (sizeof(commands) / sizeof(*commands))];
     char *text = malloc(bytes.left + 1);
     if (!text)
         abort();

@@ -11,6 +11,7 @@
 #include <cupti_activity.h>
 
 #include "tests/tool/convert/make_spool.h"
+#include "tool/spool/packing.h"
 
 static const char *parent;
 
@@ -277,6 +278,31 @@ static void put_cupti_bytes(const struct spool_chunk *chunk, const uint8_t *data
         put(file, data, (size_t)chunk->used);
 }
 
+static void put_packed(const struct spool_chunk *chunk, const uint8_t *data, FILE *file)
+{
+    struct packer packer;
+    size_t size;
+    const uint16_t *record_bytes = make_spool_header((struct make_spool *)(uintptr_t)of_chunk)->record_bytes;
+    if (chunk->type != SPOOL_CUPTI || packer_init(&packer) != 0)
+        return;
+    const uint8_t *entry = packer_pack(&packer, chunk, data, record_bytes, &size);
+    put(file, entry, size);
+    packer_release(&packer);
+}
+
+static void put_columns(const struct spool_chunk *chunk, const uint8_t *data, FILE *file)
+{
+    const uint16_t *record_bytes = make_spool_header((struct make_spool *)(uintptr_t)of_chunk)->record_bytes;
+    uint32_t used = (uint32_t)chunk->used;
+    uint8_t *columns = malloc(COLUMNS_BYTES_MAX(used));
+    if (chunk->type == SPOOL_CUPTI && columns) {
+        size_t size = columns_split(data, used, record_bytes, columns);
+        put(file, &used, sizeof(used));
+        put(file, columns, size);
+    }
+    free(columns);
+}
+
 static void write_parts(const struct make_spool *spool, const char *name)
 {
     const uint8_t version = 0;
@@ -284,6 +310,14 @@ static void write_parts(const struct make_spool *spool, const char *name)
     FILE *file = open_seed("records", name);
     put(file, &version, 1);
     each_chunk(spool, put_records, file);
+    close_seed(file);
+
+    file = open_seed("packed", name);
+    each_chunk(spool, put_packed, file);
+    close_seed(file);
+
+    file = open_seed("columns", name);
+    each_chunk(spool, put_columns, file);
     close_seed(file);
 
     file = open_seed("own", name);

@@ -35,43 +35,11 @@ static void what_was_said_before_the_wait_is_heard_once(void **state)
     assert_true(clock_monotonic() - begun >= 15 * NS_PER_MS);
 }
 
-/* One after the other launch may be of a function got earlier: all are heard, up to the last that was got. */
-static void launches_are_heard_until_that_of_the_last_function(void **state)
-{
-    (void)state;
-    int first = 0, last = 0;
-    names_due_launch(&first);
-    assert_false(names_due_launched());
-    names_due_of(&first);
-    names_due_of(&last);
-    names_due_launch(&first);
-    assert_true(names_due_launched());
-    assert_false(names_due_launched()); /* it has returned */
-    names_due_launch(&last);
-    assert_true(names_due_launched());
-    names_due_launch(&last);
-    assert_false(names_due_launched());
-}
-
-static void a_launch_after_the_deadline_is_the_last_that_is_heard(void **state)
-{
-    (void)state;
-    int got = 0, other = 0;
-    names_due_of(&got);
-    usleep(NAMES_DUE_NS / NS_PER_US + 20000);
-    names_due_launch(&other);
-    assert_true(names_due_launched());
-    names_due_launch(&other);
-    assert_false(names_due_launched());
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_when_names_are_due),
         cmocka_unit_test(what_was_said_before_the_wait_is_heard_once),
-        cmocka_unit_test(launches_are_heard_until_that_of_the_last_function),
-        cmocka_unit_test(a_launch_after_the_deadline_is_the_last_that_is_heard),
     };
     return cmocka_run_group_tests_name("collect/names_due", tests, NULL, NULL);
 }

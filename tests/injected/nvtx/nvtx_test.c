@@ -422,9 +422,84 @@ static void every_event_says_its_function_thread_and_domain(void **state)
     SAYS(end, "nvtxDomainRangeEnd", "named", CORE2(DomainRangeEnd)(domain, 77));
 }
 
+static struct brief {
+    enum spool_nvtx_what what;
+    uint32_t domain, string;
+    char message[64];
+} brief;
+
+static void hear_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
+{
+    brief = (struct brief){.what = what, .domain = domain, .string = string};
+    keep(brief.message, message);
+}
+
+static void assert_brief(enum spool_nvtx_what what, const char *message)
+{
+    assert_int_equal(brief.what, what);
+    assert_string_equal(brief.message, message);
+    brief = (struct brief){0};
+}
+
+static void a_message_alone_takes_the_shortcut(void **state)
+{
+    (void)state;
+    nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
+                                        .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                        .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                                        .message.ascii = "alone"};
+    nvtxDomainHandle_t domain = CORE2(DomainCreateA)("short");
+    registry_open_shortcut(hear_briefly);
+    last_kind = REGISTRY_event_record;
+    assert_int_equal(CORE(RangePushA)("a"), 0);
+    assert_brief(SPOOL_NVTX_PUSH, "a");
+    CORE(MarkA)("b");
+    assert_brief(SPOOL_NVTX_MARK, "b");
+    assert_int_equal(CORE2(DomainRangePushEx)(domain, &attributes), 0);
+    assert_true(brief.domain > 0 && brief.string == 0);
+    assert_brief(SPOOL_NVTX_PUSH, "alone");
+    attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    attributes.message.registered = CORE2(DomainRegisterStringA)(domain, "kept");
+    CORE2(DomainMarkEx)(domain, &attributes);
+    assert_true(brief.string > 0);
+    assert_brief(SPOOL_NVTX_MARK, "kept");
+    assert_int_equal(CORE2(DomainRangePop)(domain), 0);
+    assert_brief(SPOOL_NVTX_POP, "");
+    assert_int_equal(CORE(RangePop)(), 0);
+    assert_brief(SPOOL_NVTX_POP, "");
+    assert_int_equal(last_kind, REGISTRY_event_record); /* nobody else was told */
+}
+
+static void more_than_a_message_is_told_at_length(void **state)
+{
+    (void)state;
+    nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
+                                        .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                        .colorType = NVTX_COLOR_ARGB,
+                                        .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                                        .message.ascii = "red"};
+    registry_open_shortcut(hear_briefly);
+    CORE2(DomainMarkEx)(NULL, &attributes);
+    assert_string_equal(last_message, "red");
+    CORE(RangeStartA)("numbered");
+    assert_string_equal(last_message, "numbered");
+    CORE(MarkW)(L"wide");
+    assert_string_equal(last_message, "wide");
+    assert_brief(0, "");
+}
+
+static int close_shortcut(void **state)
+{
+    (void)state;
+    registry_open_shortcut(NULL);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_message_alone_takes_the_shortcut, close_shortcut),
+        cmocka_unit_test_teardown(more_than_a_message_is_told_at_length, close_shortcut),
         cmocka_unit_test(a_module_that_is_not_understood_is_refused),
         cmocka_unit_test(every_function_of_every_module_is_ours),
         cmocka_unit_test(push_and_pop_give_the_depth),

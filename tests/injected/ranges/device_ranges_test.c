@@ -80,7 +80,7 @@ static void start_cupti(bool with_times)
     cupti.cuptiActivityEnableCudaEventDeviceTimestamps = with_times ? enable_times : NULL;
     assert_int_equal(cupti_callbacks_init(&cupti, why, sizeof(why)), 0);
     assert_int_equal(cupti_activity_init(&cupti, &store, TRACE_KERNEL, why, sizeof(why)), 0);
-    events_on = syncs_on = false;
+    times_on = events_on = syncs_on = false;
     cupti_activity_switch(TRACE_KERNEL, true, true);
 }
 
@@ -160,10 +160,10 @@ static void a_range_is_two_events_with_their_correlation_ids(void **state)
 static void the_gpus_times_are_asked_for_when_the_first_range_starts(void **state)
 {
     (void)state;
-    assert_true(times_on); /* from the start: it costs nothing while records of events are off */
-    assert_false(events_on || syncs_on);
+    assert_false(times_on || events_on || syncs_on);
     assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
     device_range_start("one", stream);
+    assert_true(times_on);
     assert_true(events_on && syncs_on); /* switched on late, the one tells nothing without the other */
     assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
     assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 1);

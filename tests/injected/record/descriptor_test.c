@@ -1,6 +1,7 @@
 #include "injected/record/descriptor.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "tests/injected/spool_reading.h"
 
@@ -87,6 +88,52 @@ static void another_file_of_the_name_is_not_ours(void **state)
     close(other);
 }
 
+/* A thread with a table of its own. Gives NULL, or what is wrong. */
+static void *with_own_table(void *there)
+{
+    struct descriptor *own = there;
+    if (descriptor_own_table() != 0)
+        return (void *)"no table";
+    if (fcntl(0, F_GETFD) >= 0 || fcntl(own->fd, F_GETFD) >= 0)
+        return (void *)"what was open in the program is open here";
+    return descriptor_use(own) >= 0 && descriptor_is_ours(own) ? NULL : (void *)"the file cannot be opened";
+}
+
+static void a_table_of_a_threads_own_is_empty_and_holds_nothing(void **state)
+{
+    (void)state;
+    int ends[2];
+    char byte;
+    void *failure = NULL;
+    pthread_t thread;
+    struct descriptor own = descriptor;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pthread_create(&thread, NULL, with_own_table, &own), 0);
+    pthread_join(thread, &failure);
+    if (failure)
+        fail_msg("%s", (const char *)failure);
+    assert_true(descriptor_is_ours(&descriptor)); /* the program's table is as it was */
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 0); /* nobody else holds its other end */
+    close(ends[0]);
+}
+
+static void devices_are_found_as_long_as_one_is_open(void **state)
+{
+    (void)state;
+    static const char full[] = "/dev/full";
+    assert_false(descriptor_any_device(full));
+    int first = open(full, O_RDONLY), second = open(full, O_RDONLY);
+    assert_true(first >= 0 && second >= 0);
+    assert_true(descriptor_any_device(full));
+    assert_true(descriptor_any_device("/dev/fu"));
+    assert_false(descriptor_any_device("/dev/full-and-more"));
+    close(first);
+    assert_true(descriptor_any_device(full));
+    close(second);
+    assert_false(descriptor_any_device(full));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +142,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(closed_it_is_opened_again, begin, end),
         cmocka_unit_test_setup_teardown(a_number_that_is_another_files_is_left_to_it, begin, end),
         cmocka_unit_test_setup_teardown(another_file_of_the_name_is_not_ours, begin, end),
+        cmocka_unit_test_setup_teardown(a_table_of_a_threads_own_is_empty_and_holds_nothing, begin, end),
+        cmocka_unit_test(devices_are_found_as_long_as_one_is_open),
     };
     return cmocka_run_group_tests_name("record/descriptor", tests, NULL, NULL);
 }

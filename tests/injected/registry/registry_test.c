@@ -387,11 +387,42 @@ static void a_forked_child_goes_on_without_the_other_threads(void **state)
     assert_int_equal(status, 0);
 }
 
+/* --- the shortcut of NVTX --- */
+
+static void tell_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
+{
+    (void)what, (void)domain, (void)string, (void)message;
+}
+
+/* In a child: once closed it stays so. */
+static void the_shortcut_is_open_until_a_client_registers(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        bool right = true;
+        registry_leave();
+        right &= registry_shortcut() == NULL;
+        registry_open_shortcut(tell_briefly);
+        right &= registry_event_record_register(hear, "b") == 0 && registry_shortcut() == tell_briefly;
+        uint64_t registration = add(PLUGIN, hear, "c");
+        right &= registry_shortcut() == NULL;
+        right &= registry_remove(PLUGIN, registration) == 0;
+        registry_open_shortcut(tell_briefly); /* one of its callbacks may be running */
+        right &= registry_shortcut() == NULL;
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, clear)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(the_shortcut_is_open_until_a_client_registers), /* first: the others have clients */
         TEST(nobody_is_told_while_nobody_asked),
         TEST(callbacks_run_in_the_order_they_came),
         TEST(one_of_two_that_are_the_same_is_removed),

@@ -1,12 +1,16 @@
 /* Closes all descriptors but the standard ones, before NVTX and CUDA begin (`first`), or afterwards, again and again
  * (`later`), or the standard ones too (`all`); what the program then writes into files of its own is what is in them,
- * though much is recorded meanwhile. */
+ * though much is recorded meanwhile, by many threads where there is a second argument. A real driver's descriptors are
+ * closed too, and it works no more: `later` has used the GPU before, and `simulated` uses it between. */
 #include "gpu.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #define FILES 40
+#define THREADS 16
+#define RANGES 20000
 #define TEXT "this file is the program's\n"
 
 static int files[FILES];
@@ -41,20 +45,47 @@ static int check_files(void)
     return 0;
 }
 
+static void *mark(void *unused)
+{
+    (void)unused;
+    nvtx_work(RANGES, 100);
+    return NULL;
+}
+
+/* RANGES of ranges by each of COUNT threads, none: by this one. Meanwhile, with threads, descriptors go once more. */
+static void mark_on(int count)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < count; i++)
+        pthread_create(&threads[i], NULL, mark, NULL);
+    for (int i = 0; i < count && i < 5; i++) {
+        usleep(3000);
+        close_from(3);
+        open_files();
+    }
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    if (count == 0)
+        mark(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "first";
+    int simulated = strcmp(how, "simulated") == 0;
     unsigned sum = 0;
     if (strcmp(how, "first") == 0)
         close_from(3);
     nvtx_work(10, 10);
-    if (strcmp(how, "later") == 0)
+    if (simulated || strcmp(how, "later") == 0) {
         gpu_start();
+        sum += gpu_work(20);
+    }
     for (int round = 0; round < 5; round++) {
         close_from(strcmp(how, "all") == 0 ? 0 : 3);
         open_files();
-        nvtx_work(20000, 100);
-        if (strcmp(how, "later") == 0)
+        mark_on(argc > 2 ? THREADS : 0);
+        if (simulated)
             sum += gpu_work(20);
         if (check_files() != 0)
             _exit(4);

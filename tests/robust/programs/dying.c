@@ -1,11 +1,10 @@
 /*
- * dying HOW [ROUNDS]: works, and ends as HOW says. The file "done" counts what had returned by then: three numbers of
- * 64 bits, launches, allocations and NVTX ranges, stored after each.
+ * dying HOW [ROUNDS]: works (rounds.h), and ends as HOW says.
  *
- * Every SAME launches comes a kernel that was not launched before. HOW may be led by "module-", then the kernels are
- * functions of a module, and not of a library, whose kernels are loaded by their first launch.
+ * HOW may be led by "module-", then the kernels are functions of a module, and not of a library, whose kernels are
+ * loaded by their first launch; and by "early-", then all are got at the begin, a while before the first is launched.
  */
-#include "gpu.h"
+#include "rounds.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,85 +14,6 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define KERNELS 64u
-#define SAME 10u
-
-static struct done {
-    uint64_t launches, allocations, ranges;
-} * done;
-
-static struct work {
-    CUstream stream;
-    CUlibrary library;
-    CUmodule module;
-    CUfunction kernels[KERNELS];
-    unsigned next;
-} work;
-
-static void count(uint64_t *counter)
-{
-    __atomic_add_fetch(counter, 1, __ATOMIC_RELEASE);
-}
-
-static struct done *open_done(void)
-{
-    int fd = open("done", O_RDWR | O_CREAT, 0600);
-    if (fd < 0 || ftruncate(fd, sizeof(struct done)) != 0)
-        exit(8);
-    void *at = mmap(NULL, sizeof(struct done), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        exit(8);
-    close(fd);
-    return at;
-}
-
-static void load(bool module)
-{
-    static char text[KERNELS * 64 + 128];
-    size_t used = (size_t)snprintf(text, sizeof(text), ".version 7.0\n.target sm_52\n.address_size 64\n");
-    for (unsigned i = 0; i < KERNELS; i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, ".visible .entry dying_%u()\n{\nret;\n}\n", i);
-    if (module)
-        MUST(cuModuleLoadData(&work.module, text));
-    else
-        MUST(cuLibraryLoadData(&work.library, text, NULL, NULL, 0, NULL, NULL, 0));
-}
-
-static CUfunction kernel(unsigned i)
-{
-    char name[32];
-    CUkernel got;
-    snprintf(name, sizeof(name), "dying_%u", i);
-    if (work.kernels[i])
-        return work.kernels[i];
-    if (work.module) {
-        MUST(cuModuleGetFunction(&work.kernels[i], work.module, name));
-    } else {
-        MUST(cuLibraryGetKernel(&got, work.library, name));
-        work.kernels[i] = (CUfunction)got;
-    }
-    return work.kernels[i];
-}
-
-static void launch(void)
-{
-    MUST(cuLaunchKernel(kernel(work.next++ / SAME % KERNELS), 1, 1, 1, 32, 1, 1, 0, work.stream, NULL, NULL));
-    count(&done->launches);
-}
-
-static void one_round(void)
-{
-    CUdeviceptr memory;
-    nvtxRangePushA("round");
-    launch();
-    if (work.next % SAME == 0) {
-        MUST(cuMemAlloc(&memory, 1024));
-        count(&done->allocations);
-    }
-    nvtxRangePop();
-    count(&done->ranges);
-}
 
 /* --- ways to end --- */
 
@@ -303,17 +223,23 @@ static const struct {
     {"never", never},
 };
 
+/* Whether HOW is led by PREFIX, which is taken off. */
+static bool is_led(const char **how, const char *prefix)
+{
+    bool led = strncmp(*how, prefix, strlen(prefix)) == 0;
+    *how += led ? strlen(prefix) : 0;
+    return led;
+}
+
 int main(int argc, char **argv)
 {
-    static const char of_module[] = "module-";
     const char *how = argc > 1 ? argv[1] : "";
-    bool module = strncmp(how, of_module, strlen(of_module)) == 0;
+    bool module = is_led(&how, "module-"), early = is_led(&how, "early-");
     unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
-    how += module ? strlen(of_module) : 0;
     done = open_done();
-    gpu_start();
-    MUST(cuStreamCreate(&work.stream, CU_STREAM_NON_BLOCKING));
-    load(module);
+    begin_work(module);
+    if (early)
+        get_all();
     for (unsigned i = 0; i < rounds; i++)
         one_round();
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)

@@ -1,5 +1,12 @@
-/* Calls that a sandbox may not know of fail with EPERM (`refuse`), from before NVTX and CUDA begin or, as `later`,
- * after that; or, as `kill`, end the program: those that nobody needs for CUDA. */
+/* A sandbox around NVTX and CUDA, or around a program: `seccomp HOW [PROGRAM [ARG...]]`.
+ *
+ *     refuse  calls that a sandbox may not know of fail with EPERM, from before NVTX and CUDA begin
+ *     later   the same after they have begun
+ *     kill    what no driver of CUDA needs, and a tracer might be tempted to use, ends the program
+ *     lean    the same of what the simulated driver does not need either
+ *     old     what Linux has only since 5.9 is not there
+ *     shared  nobody gets descriptors of their own
+ */
 #include "gpu.h"
 
 #include <errno.h>
@@ -10,24 +17,82 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* What a sandbox may not know of, and we ask for. */
 static const unsigned doubtful[] = {
-    SYS_membarrier, SYS_memfd_create,      SYS_fallocate, SYS_prctl,     SYS_madvise,     SYS_flock,
-    SYS_statfs,     SYS_fstatfs,           SYS_symlink,   SYS_unlink,    SYS_close_range, SYS_getrandom,
-    SYS_prlimit64,  SYS_sched_setaffinity, SYS_getrlimit, SYS_ftruncate, SYS_mremap,      SYS_clock_nanosleep,
+    SYS_membarrier, SYS_memfd_create, SYS_fallocate, SYS_prctl,
+    SYS_madvise,    SYS_flock,        SYS_msync,     SYS_statfs,
+    SYS_fstatfs,    SYS_symlink,      SYS_unlink,    SYS_close_range,
+    SYS_unshare,    SYS_getrandom,    SYS_prlimit64, SYS_sched_setaffinity,
+    SYS_getrlimit,  SYS_ftruncate,    SYS_mremap,    SYS_clock_nanosleep,
 };
-static const unsigned deadly[] = {
-    SYS_memfd_create, SYS_flock,           SYS_symlink, SYS_ptrace, SYS_process_vm_readv, SYS_close_range, SYS_bpf,
-    SYS_userfaultfd,  SYS_perf_event_open, SYS_unshare, SYS_setns,
+static const unsigned needless[] = {
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_bpf,
+    SYS_userfaultfd,
+    SYS_perf_event_open,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_kexec_load,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_fanotify_init,
+    SYS_delete_module,
+    SYS_pidfd_getfd,
+    SYS_clock_settime,
+    SYS_acct,
+    SYS_settimeofday,
+    SYS_open_by_handle_at,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_quotactl,
+    SYS_syslog,
+    SYS_process_madvise,
+};
+static const unsigned spared[] = {
+    SYS_memfd_create,  SYS_flock,  SYS_symlink, SYS_link,  SYS_rename,   SYS_truncate, SYS_close_range,     SYS_unshare,
+    SYS_inotify_init1, SYS_syncfs, SYS_fsync,   SYS_mlock, SYS_mlockall, SYS_sendfile, SYS_copy_file_range,
+};
+static const unsigned recent[] = {SYS_close_range, SYS_pidfd_open, SYS_process_madvise, SYS_faccessat2, SYS_openat2};
+static const unsigned own_table[] = {SYS_close_range, SYS_unshare};
+
+#define CALLS_MAX 40
+#define CALLS(list) list, sizeof(list) / sizeof((list)[0])
+
+static const struct sandbox {
+    const char *name;
+    unsigned action;
+    const unsigned *calls;
+    size_t count;
+} sandboxes[] = {
+    {"refuse", SECCOMP_RET_ERRNO | EPERM, CALLS(doubtful)},  {"kill", SECCOMP_RET_KILL_PROCESS, CALLS(needless)},
+    {"lean", SECCOMP_RET_KILL_PROCESS, CALLS(spared)},       {"old", SECCOMP_RET_ERRNO | ENOSYS, CALLS(recent)},
+    {"shared", SECCOMP_RET_ERRNO | EPERM, CALLS(own_table)},
 };
 
-static void limit(const unsigned *calls, size_t count, unsigned action)
+static const struct sandbox *sandbox_of(const char *how)
 {
-    struct sock_filter filter[64];
+    for (size_t i = 0; i < sizeof(sandboxes) / sizeof(sandboxes[0]); i++)
+        if (strcmp(sandboxes[i].name, strcmp(how, "later") == 0 ? "refuse" : how) == 0)
+            return &sandboxes[i];
+    exit(8);
+}
+
+static void enter(const struct sandbox *sandbox)
+{
+    struct sock_filter filter[2 * CALLS_MAX + 2];
     unsigned short length = 0;
     filter[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (size_t i = 0; i < count; i++) {
-        filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
-        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+    for (size_t i = 0; i < sandbox->count && i < CALLS_MAX; i++) {
+        filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, sandbox->calls[i], 0, 1);
+        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, sandbox->action);
     }
     filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {.len = length, .filter = filter};
@@ -39,14 +104,18 @@ static void limit(const unsigned *calls, size_t count, unsigned action)
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
-    if (strcmp(how, "kill") == 0)
-        limit(deadly, sizeof(deadly) / sizeof(deadly[0]), SECCOMP_RET_KILL_PROCESS);
-    if (strcmp(how, "refuse") == 0)
-        limit(doubtful, sizeof(doubtful) / sizeof(doubtful[0]), SECCOMP_RET_ERRNO | EPERM);
+    const struct sandbox *sandbox = sandbox_of(how);
+    int later = strcmp(how, "later") == 0;
+    if (!later)
+        enter(sandbox);
+    if (argc > 2) {
+        execv(argv[2], argv + 2);
+        return 6;
+    }
     nvtx_work(100, 20);
     gpu_start();
-    if (strcmp(how, "later") == 0)
-        limit(doubtful, sizeof(doubtful) / sizeof(doubtful[0]), SECCOMP_RET_ERRNO | EPERM);
+    if (later)
+        enter(sandbox);
     printf("%08x\n", gpu_work(50));
     nvtx_work(30000, 100);
     return 0;

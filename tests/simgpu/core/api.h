@@ -23,6 +23,7 @@
 #include <cupti.h>
 
 #include "core/driver.h"
+#include "core/fault.h"
 
 struct api_call {
     CUpti_CallbackDomain domain;
@@ -82,7 +83,9 @@ bool api_pop_external(CUpti_ExternalCorrelationKind kind, uint64_t *id);
 
 #define DRIVER_RUN(name, params, symbol, body)                                                           \
     API_RUN(CUresult, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, params, symbol, \
-            DRIVER_CALLABLE ? body : CUDA_ERROR_NOT_INITIALIZED)
+            fault_result(#name, !DRIVER_CALLABLE     ? CUDA_ERROR_NOT_INITIALIZED                        \
+                                : fault_stops(#name) ? CUDA_ERROR_ILLEGAL_ADDRESS                        \
+                                                     : body))
 
 #define DRIVER_API(name, arguments, ...)                       \
     API_EXPORT CUresult CUDAAPI name arguments;                \

@@ -18,9 +18,11 @@
     X(launch_ns, "SIMGPU_LAUNCH_NS", 2000)           /* from the call to the earliest start */                \
     X(jit_ns, "SIMGPU_JIT_NS", 2000000)              /* compiling PTX takes so long */                        \
     X(hang_kernel, "SIMGPU_HANG_KERNEL", 0)          /* the Nth kernel never ends */                          \
+    X(fault_kernel, "SIMGPU_FAULT_KERNEL", 0)        /* the Nth kernel reads where nothing is */              \
     X(zero_kernels, "SIMGPU_ZERO_KERNELS", 0)        /* every Nth kernel's record has no times */             \
     X(crash_launch, "SIMGPU_CRASH_LAUNCH", 0)        /* SIGSEGV inside the Nth launch */                      \
     X(kill_launch, "SIMGPU_KILL_LAUNCH", 0)          /* SIGKILL inside the Nth launch */                      \
+    X(kill_launched, "SIMGPU_KILL_LAUNCHED", 0)      /* the same, once its record is written */               \
     X(drop_records, "SIMGPU_DROP_RECORDS", 0)        /* every Nth activity record is lost, and counted */     \
     X(cupti_taken, "SIMGPU_CUPTI_TAKEN", 0)          /* somebody else has subscribed */                       \
     X(cupti_version, "SIMGPU_CUPTI_VERSION", 130001) /* what CUPTI says, with that version's record sizes */

@@ -3,6 +3,7 @@
 #ifndef SIMGPU_CORE_CONTEXT_H
 #define SIMGPU_CORE_CONTEXT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct CUctx_st {
     struct device *device;
     unsigned flags;
     bool primary, destroyed;
+    atomic_bool lost; /* fault.h */
     size_t limits[CU_LIMIT_MAX];
     CUstream null_stream;
     struct list streams; /* all of it, the null stream too; under the simulator's lock */

@@ -7,6 +7,7 @@
 #include "core/api.h"
 #include "core/clock.h"
 #include "core/config.h"
+#include "core/context.h"
 #include "core/event.h"
 #include "core/graph.h"
 #include "core/records.h"
@@ -95,7 +96,7 @@ static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream s
     }
 }
 
-static void step_start(struct step *step, uint64_t earliest, struct work *span)
+static void step_start(struct step *step, uint64_t earliest, struct work *span, atomic_bool *lost)
 {
     struct work *item = step->work;
     if (step->op.type != CU_GRAPH_NODE_TYPE_EMPTY) {
@@ -103,6 +104,7 @@ static void step_start(struct step *step, uint64_t earliest, struct work *span)
         item->span = span;
     }
     item->slot = step->slot;
+    item->lost = lost;
     records_fail(item);
     for (size_t i = 0; i < step->before.count; i++)
         work_depend(item, ((struct step *)step->before.items[i])->work);
@@ -123,7 +125,7 @@ static void steps_start(struct list *steps, CUgraphExec exec, CUstream stream)
     struct step *first = steps->items[0], *last = steps->items[steps->count - 1];
     stream_append(stream, first->work);
     for (size_t i = 0; i < steps->count; i++)
-        step_start(steps->items[i], earliest, last->work);
+        step_start(steps->items[i], earliest, last->work, &stream->context->lost);
     work_replace(&stream->tail, last->work);
     graph_exec_note(exec, last->work);
     for (size_t i = 0; i < steps->count; i++)

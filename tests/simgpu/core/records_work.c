@@ -205,5 +205,6 @@ void records_fail(struct work *work)
         return;
     kernels++;
     work->hangs = config()->hang_kernel == kernels;
+    work->faults = config()->fault_kernel == kernels;
     work->timeless = config()->zero_kernels && kernels % config()->zero_kernels == 0;
 }

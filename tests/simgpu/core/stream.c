@@ -123,6 +123,7 @@ CUresult stream_submit(CUstream stream, const struct op *op, bool wait)
     struct work *item = work_new(op);
     item->earliest = clock_now() + config()->launch_ns;
     item->slot = slot;
+    item->lost = &stream->context->lost;
     records_fail(item);
     stream_append(stream, item);
     work_start(item);

@@ -91,11 +91,19 @@ static void work_resolve(struct work *item, uint64_t end)
         work_schedule(item);
 }
 
+static bool work_lost(const struct work *item)
+{
+    return item->lost && atomic_load(item->lost);
+}
+
 static void work_finish(struct work *item)
 {
     item->done = true;
     uint64_t start = item->op.type == CU_GRAPH_NODE_TYPE_EMPTY && item->earliest ? item->earliest : item->start;
-    activity_complete(&item->slot, item->timeless ? 0 : start, item->timeless ? 0 : item->end);
+    if (item->faults && item->lost)
+        atomic_store(item->lost, true);
+    if (!work_lost(item))
+        activity_complete(&item->slot, item->timeless ? 0 : start, item->timeless ? 0 : item->end);
     for (size_t i = 0; i < item->dependents.count; i++) {
         work_resolve(item->dependents.items[i], item->end);
         work_drop(item->dependents.items[i]);
@@ -107,6 +115,8 @@ static void work_finish(struct work *item)
 
 static void work_run(struct work *item)
 {
+    if (work_lost(item))
+        return;
     sim_unlock();
     op_run(&item->op);
     sim_lock();

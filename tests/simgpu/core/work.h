@@ -9,6 +9,7 @@
 #ifndef SIMGPU_CORE_WORK_H
 #define SIMGPU_CORE_WORK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct work {
     bool done;
     bool hangs;                /* never ends */
     bool timeless;             /* its record gets no times */
+    bool faults;               /* sets *lost when it ends */
+    atomic_bool *lost;         /* once this is set it is not done, and its record stays as it is; or NULL */
     struct activity_slot slot; /* its record */
     struct work *span; /* the work whose start is that of the first with this span: a graph's last, of its nodes */
     unsigned references, waiting;

@@ -10,8 +10,8 @@
 
 enum { BLOCK_MOST = 1024, SHARED_MOST = 232448, SM_THREADS = 2048, SM_BLOCKS = 32, SM_SHARED = 233472, SMS = 132 };
 
-/* Dies here when the environment says that this launch is the last. */
-static void launch_fate(void)
+/* Dies here when the environment says that this launch is the last. Gives its number. */
+static uint64_t launch_fate(void)
 {
     static atomic_uint_least64_t launches;
     uint64_t number = atomic_fetch_add(&launches, 1) + 1;
@@ -19,11 +19,12 @@ static void launch_fate(void)
         raise(SIGSEGV);
     if (number == config()->kill_launch)
         raise(SIGKILL);
+    return number;
 }
 
 static CUresult launch(const struct op_kernel *kernel, CUstream stream)
 {
-    launch_fate();
+    uint64_t number = launch_fate();
     NEED_HANDLE(kernel->function);
     NEED(stream, CUDA_ERROR_INVALID_CONTEXT);
     uint64_t threads = (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2];
@@ -32,7 +33,10 @@ static CUresult launch(const struct op_kernel *kernel, CUstream stream)
     function_load((struct function *)(uintptr_t)kernel->function, stream->context);
     function_tell_launch(kernel->function, stream->context);
     const struct op op = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *kernel};
-    return stream_submit(stream, &op, false);
+    CUresult result = stream_submit(stream, &op, false);
+    if (number == config()->kill_launched)
+        raise(SIGKILL);
+    return result;
 }
 
 static const char *symbol_of(CUfunction f)

@@ -4,7 +4,10 @@
 RUNTIME_STREAM_API(cudaMallocAsync, v11020, v11020, (void **devPtr, size_t size, cudaStream_t hStream), devPtr, size,
                    hStream)
 {
-    NEED_CONTEXT();
+    CUresult result = PICK(cuMemAllocAsync)((CUdeviceptr *)p->devPtr, p->size, p->hStream);
+    if (result != CUDA_ERROR_INVALID_CONTEXT)
+        return DRIVER(result);
+    NEED_CONTEXT(); /* only now, as the real one does */
     return DRIVER(PICK(cuMemAllocAsync)((CUdeviceptr *)p->devPtr, p->size, p->hStream));
 }
 

@@ -238,5 +238,9 @@ CUPTI_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
     callbacks_unsubscribe();
     for (int kind = 1; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
         activity_enable((CUpti_ActivityKind)kind, 0, false);
+    for (CUpti_CallbackId cbid = 0; cbid < CALLBACKS_CBIDS; cbid++) {
+        api_record(CUPTI_CB_DOMAIN_DRIVER_API, cbid, false);
+        api_record(CUPTI_CB_DOMAIN_RUNTIME_API, cbid, false);
+    }
     return CUPTI_SUCCESS;
 }

@@ -105,10 +105,10 @@ static void test_a_range_encloses_the_work_of_its_stream(void **state)
     next_is_cuptis(&spool);
     moment(&spool, 11, 2000);
     kernel(&spool, 1, 2100, 2500);
-    moment(&spool, 12, 2600);
+    moment(&spool, 12, 2600); /* of its event: the work is done at 2500 */
     struct trace trace = end(&spool);
     const cJSON *range = range_of(&trace, "forward"), *work = trace_event(&trace, "X", "kernel", NULL, 0);
-    assert_span(range, 2000, 2600);
+    assert_span(range, 2000, 2500);
     assert_true(same_row(range, work));
     assert_true(arg_is(range, "range", 3) && arg_is(range, "thread", THREAD));
     assert_true(arg_text_is(range, "from", "gputrace_device_range"));
@@ -132,13 +132,13 @@ static void test_the_event_and_the_calls_that_mark_it_are_not_the_programs(void 
     make_api(&spool, (struct make_api){
                          .cbid = RECORD, .driver = 1, .thread = THREAD, .correlation = 20, .start = 1101, .end = 1104});
     moment(&spool, 11, 2000);
-    moment(&spool, 12, 2600); /* calls of the driver were not recorded */
-    moment(&spool, 20, 2300); /* the program's */
+    moment(&spool, 12, 12600); /* calls of the driver were not recorded */
+    moment(&spool, 20, 2300);  /* the program's */
     struct trace trace = end(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_driver", NULL), 1);
     assert_int_equal(trace_count(&trace, "i", "cuda_event", NULL), 1);
     assert_int_equal(event_ns(trace_event(&trace, "i", "cuda_event", NULL, 0), "ts"), 2300);
-    assert_span(range_of(&trace, "range"), 2000, 2600);
+    assert_span(range_of(&trace, "range"), 2000, 12600);
     trace_release(&trace);
 }
 
@@ -174,19 +174,19 @@ static void test_ranges_nest_and_those_that_overlap_get_a_row_each(void **state)
     put_end(&spool, 3, 1050, 16);
     next_is_cuptis(&spool);
     moment(&spool, 11, 2000);
-    moment(&spool, 12, 2000); /* at the same time: the GPU had nothing to do in between */
-    kernel(&spool, 1, 2000, 2500);
+    moment(&spool, 12, 2050); /* the GPU had nothing to do in between but its event */
+    kernel(&spool, 1, 2100, 2500);
     moment(&spool, 13, 2500);
     kernel(&spool, 2, 2600, 2900);
     moment(&spool, 14, 2900);
-    moment(&spool, 15, 2900);
-    moment(&spool, 16, 3500);
+    moment(&spool, 15, 2950);
+    moment(&spool, 16, 13500); /* so late that the GPU did not come to it before */
     struct trace trace = end(&spool);
     const cJSON *outer = range_of(&trace, "outer"), *inner = range_of(&trace, "inner");
     const cJSON *across = range_of(&trace, "across");
     assert_span(outer, 2000, 2900);
     assert_span(inner, 2000, 2900);
-    assert_span(across, 2500, 3500);
+    assert_span(across, 2500, 13500);
     assert_true(same_row(outer, inner) && !same_row(outer, across));
     assert_true(same_row(outer, trace_event(&trace, "X", "kernel", NULL, 0)));
     assert_string_equal(row_name(&trace, across), "stream 7 annotations (2)");
@@ -229,7 +229,7 @@ static void test_nvtx_ranges_of_the_same_start_are_written_in_their_order(void *
         next_is_cuptis(&spool);
         moment(&spool, 11, 2000);
         kernel(&spool, 1, 2000, 2500);
-        moment(&spool, 12, wider ? 2900 : 2500);
+        moment(&spool, 12, wider ? 12900 : 2500);
         kernel(&spool, 2, 2600, 2700);
         struct trace trace = end(&spool);
         assert_int_equal(ranges(&trace), 2);
@@ -255,14 +255,14 @@ static void test_a_range_that_ends_elsewhere_is_on_the_stream_of_its_start(void 
     next_is_cuptis(&spool);
     moment_of(&spool, 11, 2000, 13);
     moment_of(&spool, 12, 2600, 14);
-    moment_of(&spool, 13, 3000, 13);
-    moment_of(&spool, 14, 2700, 14); /* that stream was there first */
+    moment_of(&spool, 13, 23000, 13);
+    moment_of(&spool, 14, 22700, 14); /* that stream was there first */
     struct trace trace = end(&spool);
     const cJSON *range = range_of(&trace, "across");
     assert_span(range, 2000, 2600);
     assert_int_equal(event_number(range, "tid"), 13);
     assert_true(arg_is(range, "end stream", 14) && arg_is(range, "thread", THREAD));
-    assert_span(range_of(&trace, "backwards"), 3000, 3000);
+    assert_span(range_of(&trace, "backwards"), 23000, 23000);
     trace_release(&trace);
 }
 
@@ -276,10 +276,10 @@ static void test_an_end_may_be_read_before_its_start(void **state)
     make_spool_chunk(&spool, SPOOL_RECORDS, OTHER);
     put_start(&spool, 1, 1000, 11, "range");
     next_is_cuptis(&spool);
-    moment(&spool, 12, 2600);
+    moment(&spool, 12, 12600);
     moment(&spool, 11, 2000);
     struct trace trace = end(&spool);
-    assert_span(range_of(&trace, "range"), 2000, 2600);
+    assert_span(range_of(&trace, "range"), 2000, 12600);
     assert_true(arg_is(range_of(&trace, "range"), "thread", OTHER));
     assert_null(event_arg(range_of(&trace, "range"), "end stream"));
     trace_release(&trace);
@@ -304,11 +304,11 @@ static void test_ranges_of_which_a_time_is_missing_are_counted(void **state)
     moment(&spool, 14, 2200);
     moment(&spool, 15, 0);
     moment(&spool, 16, 2300);
-    moment(&spool, 17, 2400);
-    moment(&spool, 18, 2500);
+    moment(&spool, 17, 12400);
+    moment(&spool, 18, 22500);
     struct trace trace = end(&spool);
     assert_int_equal(ranges(&trace), 1);
-    assert_span(range_of(&trace, "whole"), 2400, 2500);
+    assert_span(range_of(&trace, "whole"), 12400, 22500);
     assert_int_equal(trace.summary.losses.untimed_ranges, 4);
     trace_release(&trace);
 }
@@ -362,11 +362,11 @@ static void test_a_range_without_a_message_says_so(void **state)
     put_end(&spool, 1, 1310, 13); /* once more: the first counts */
     next_is_cuptis(&spool);
     moment(&spool, 11, 2000);
-    moment(&spool, 12, 2600);
-    moment(&spool, 13, 2700);
+    moment(&spool, 12, 12600);
+    moment(&spool, 13, 12700);
     struct trace trace = end(&spool);
     assert_int_equal(ranges(&trace), 1);
-    assert_span(range_of(&trace, "(no message)"), 2000, 2600);
+    assert_span(range_of(&trace, "(no message)"), 2000, 12600);
     assert_int_equal(trace_count(&trace, "i", "cuda_event", NULL), 0);
     trace_release(&trace);
 }

@@ -54,6 +54,40 @@ static void test_ranges_come_in_the_order_in_which_they_are_written(void **state
     device_ranges_release(&ranges);
 }
 
+static void work(struct device_ranges *ranges, uint32_t stream, uint64_t start, uint64_t end)
+{
+    struct event event = {.type = EVENT_KERNEL, .context = 1, .stream = stream, .start = start, .end = end};
+    device_ranges_work(ranges, &event);
+}
+
+/* The inner one has the lower number: another thread may have begun before this one. */
+static void test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_order(void **state)
+{
+    (void)state;
+    struct device_ranges ranges = {0};
+    put(&ranges, 1, 7, 22600, 34700);
+    put(&ranges, 2, 7, 21300, 36000);
+    put(&ranges, 3, 7, 37300, 90000);
+    assert_int_equal(device_ranges_order(&ranges), 0);
+    work(&ranges, 7, 10000, 20000);
+    work(&ranges, 7, 24000, 33400);
+    work(&ranges, 7, 40000, 88000);
+    device_ranges_settle(&ranges, true);
+    assert_int_equal(device_ranges_close(&ranges, &always, 100000), 0);
+    static const struct {
+        uint64_t number, start, end;
+    } order[] = {{2, 20000, 33400}, {1, 20000, 33400}, {3, 33400, 88000}};
+    assert_int_equal(ranges.items.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(ranges.items.items[i].number, order[i].number);
+        assert_int_equal(ranges.items.items[i].start.time, order[i].start);
+        assert_int_equal(ranges.items.items[i].end.time, order[i].end);
+    }
+    assert_false(cut(&ranges, 7, 24000, 33400));
+    assert_false(cut(&ranges, 7, 10000, 20000));
+    device_ranges_release(&ranges);
+}
+
 static void test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream(void **state)
 {
     (void)state;
@@ -108,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_come_in_the_order_in_which_they_are_written),
+        cmocka_unit_test(test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_order),
         cmocka_unit_test(test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream),
         cmocka_unit_test(test_what_lacks_a_time_is_counted_and_cuts_nothing),
         cmocka_unit_test(test_a_range_without_an_end_lasts_to_the_end_of_all),

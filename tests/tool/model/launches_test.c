@@ -9,9 +9,15 @@ static void call(struct launches *launches, uint32_t correlation, enum event_api
     assert_int_equal(launches_call(launches, &api), 0);
 }
 
+static void work(struct launches *launches, uint32_t correlation, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(launches_work(launches, correlation), 0);
+}
+
 static bool is_call(struct launches *launches, uint32_t correlation, enum event_api_domain domain, uint64_t start)
 {
-    struct event api = {.type = EVENT_API, .correlation = correlation, .start = start};
+    struct event api = {.type = EVENT_API, .correlation = correlation, .thread = 9, .start = start, .end = start + 10};
     api.api.domain = domain;
     return launch_is_call(launches_get(launches, correlation), &api);
 }
@@ -60,11 +66,11 @@ static void test_arrow_ids_are_unique_and_begin_with_the_correlation(void **stat
     (void)state;
     struct launches launches = {.offset = 100};
     uint64_t next = 1000;
-    launches_put(&launches, 7)->works = 3;
+    work(&launches, 7, 3);
     call(&launches, 7, EVENT_API_RUNTIME, 10);
-    launches_put(&launches, 8)->works = 2;
+    work(&launches, 8, 2);
     call(&launches, 8, EVENT_API_RUNTIME, 20);
-    launches_put(&launches, 9)->works = 5; /* of no call */
+    work(&launches, 9, 5); /* of no call */
     launches_number(&launches, &next);
     assert_int_equal(next, 1003);
     const struct launch *seven = launches_get(&launches, 7), *eight = launches_get(&launches, 8);
@@ -75,12 +81,35 @@ static void test_arrow_ids_are_unique_and_begin_with_the_correlation(void **stat
     launches_release(&launches);
 }
 
+/* Part by part, whoever reads a part knows how many works of a launch came before. */
+static void test_works_in_several_parts_are_counted_through(void **state)
+{
+    (void)state;
+    struct launches launches = {0};
+    static const uint32_t parts[] = {3, 3, 4, 9, 9, 9};
+    uint64_t next = 1000;
+    work(&launches, 7, 6);
+    work(&launches, 8, 1);
+    call(&launches, 7, EVENT_API_RUNTIME, 10);
+    call(&launches, 8, EVENT_API_RUNTIME, 10);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(launches_meet(&launches, launches_get(&launches, 7), 7, parts[i]), 0);
+    assert_int_equal(launches_meet(&launches, launches_get(&launches, 8), 8, 4), 0);
+    launches_number(&launches, &next);
+    assert_int_equal(next, 1005);
+    assert_int_equal(launches_met_before(&launches, 7, 3), 0);
+    assert_int_equal(launches_met_before(&launches, 7, 4), 2);
+    assert_int_equal(launches_met_before(&launches, 7, 9), 3);
+    assert_int_equal(launches_met_before(&launches, 8, 4), 0);
+    launches_release(&launches);
+}
+
 static void test_ids_beyond_32_bits_are_not_given(void **state)
 {
     (void)state;
     struct launches launches = {.offset = 10};
     uint64_t next = UINT32_MAX;
-    launches_put(&launches, 7)->works = 3;
+    work(&launches, 7, 3);
     call(&launches, 7, EVENT_API_RUNTIME, 10);
     launches_number(&launches, &next);
     const struct launch *launch = launches_get(&launches, 7);
@@ -115,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_of_driver_calls_alone_the_last_to_start_counts),
         cmocka_unit_test(test_ids_far_apart_are_kept_apart),
         cmocka_unit_test(test_arrow_ids_are_unique_and_begin_with_the_correlation),
+        cmocka_unit_test(test_works_in_several_parts_are_counted_through),
         cmocka_unit_test(test_ids_beyond_32_bits_are_not_given),
         cmocka_unit_test(test_work_is_a_plugins_when_no_shown_call_starts_such_work),
     };

@@ -1,5 +1,7 @@
 #include "tests/unit.h"
 
+#include <math.h>
+
 #include "tool/report/series.h"
 
 static struct summary summary_of(const int64_t *values, size_t count)
@@ -96,12 +98,70 @@ static void a_total_too_large_stays_at_the_limit(void **state)
     assert_int_equal(summary_of((const int64_t[]){INT64_MAX, INT64_MAX, 5}, 3).total, INT64_MAX);
 }
 
+/* Of more values than are kept: durations as kernels have them, of two sorts. */
+static void of_many_values_the_median_is_known_to_half_a_percent(void **state)
+{
+    (void)state;
+    static int64_t values[100000];
+    struct series series = {0};
+    const size_t count = sizeof(values) / sizeof(*values);
+    double squares = 0, total = 0;
+    unsigned seed = 3;
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525 + 1013904223;
+        values[i] = i % 3 ? 2000 + (seed >> 8) % 3000 : 1000000 + (seed >> 8) % 9000000;
+        total += (double)values[i];
+        assert_int_equal(series_add(&series, values[i]), 0);
+    }
+    struct summary summary = series_summary(&series);
+    for (size_t i = 0; i < count; i++)
+        squares += ((double)values[i] - total / (double)count) * ((double)values[i] - total / (double)count);
+    qsort(values, count, sizeof(*values), compare);
+    double exact = ((double)values[(count - 1) / 2] + (double)values[count / 2]) / 2;
+    double deviation = sqrt(squares / (double)(count - 1));
+    assert_int_equal(summary.count, count);
+    assert_int_equal(summary.min, values[0]);
+    assert_int_equal(summary.max, values[count - 1]);
+    assert_true((double)summary.total == total);
+    assert_true(fabs(summary.median - exact) <= exact * 0.005);
+    assert_true(fabs(summary.deviation - deviation) <= deviation * 1e-9);
+    assert_null(series.values.items); /* none is kept any more */
+    series_release(&series);
+}
+
+static void many_equal_values_are_told_as_they_are(void **state)
+{
+    (void)state;
+    struct series series = {0};
+    for (int i = 0; i < 3 * SERIES_EXACT; i++)
+        assert_int_equal(series_add(&series, 123456789), 0);
+    struct summary summary = series_summary(&series);
+    assert_true(summary.median == 123456789 && summary.average == 123456789 && summary.deviation == 0);
+    series_release(&series);
+}
+
+static void up_to_a_number_of_values_the_median_is_exact(void **state)
+{
+    (void)state;
+    struct series series = {0};
+    for (int i = 0; i < SERIES_EXACT; i++)
+        assert_int_equal(series_add(&series, 1000001 * (int64_t)(i + 1)), 0);
+    assert_true(series_summary(&series).median == 1000001 * (SERIES_EXACT + 1) / 2.0);
+    series_release(&series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_nothing_all_is_zero),        cmocka_unit_test(one_value_deviates_from_nothing),
-        cmocka_unit_test(figures_of_a_known_sample),     cmocka_unit_test(the_median_is_exact),
-        cmocka_unit_test(keys_have_series_of_their_own), cmocka_unit_test(a_total_too_large_stays_at_the_limit),
+        cmocka_unit_test(of_nothing_all_is_zero),
+        cmocka_unit_test(one_value_deviates_from_nothing),
+        cmocka_unit_test(figures_of_a_known_sample),
+        cmocka_unit_test(of_many_values_the_median_is_known_to_half_a_percent),
+        cmocka_unit_test(many_equal_values_are_told_as_they_are),
+        cmocka_unit_test(up_to_a_number_of_values_the_median_is_exact),
+        cmocka_unit_test(the_median_is_exact),
+        cmocka_unit_test(keys_have_series_of_their_own),
+        cmocka_unit_test(a_total_too_large_stays_at_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

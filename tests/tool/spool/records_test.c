@@ -35,7 +35,7 @@ static void test_records_follow_one_another_by_the_size_of_their_kind(void **sta
     put_kind(0, 5);
     put_kind(40, 10 | SPOOL_IN_FLIGHT);
     put_kind(104, 5);
-    cupti_walk_begin(&walk, &part, sizes);
+    cupti_walk_begin(&walk, &part, data, sizes);
     assert_true(cupti_walk_next(&walk));
     assert_true(walk.kind == 5 && walk.bytes == 40 && !walk.in_flight && walk.record == data);
     assert_true(cupti_walk_next(&walk));
@@ -55,7 +55,7 @@ static void test_a_kind_of_unknown_size_ends_the_walk_and_is_counted(void **stat
         struct cupti_walk walk;
         put_kind(0, 5);
         put_kind(40, kinds[i]);
-        cupti_walk_begin(&walk, &part, sizes);
+        cupti_walk_begin(&walk, &part, data, sizes);
         assert_true(cupti_walk_next(&walk));
         assert_false(cupti_walk_next(&walk));
         assert_false(cupti_walk_next(&walk));
@@ -69,7 +69,7 @@ static void test_nothing_may_be_left_of_a_chunk_that_is_done(void **state)
     struct spool_part part = part_of(48, SPOOL_DONE);
     struct cupti_walk walk;
     put_kind(0, 5);
-    cupti_walk_begin(&walk, &part, sizes);
+    cupti_walk_begin(&walk, &part, data, sizes);
     assert_true(cupti_walk_next(&walk));
     assert_false(cupti_walk_next(&walk));
     assert_int_equal(walk.damaged, 1);
@@ -82,7 +82,7 @@ static void test_a_record_that_is_cut_is_not_given(void **state)
         struct spool_part part = part_of(size, SPOOL_IN_USE);
         struct cupti_walk walk;
         put_kind(0, 5);
-        cupti_walk_begin(&walk, &part, sizes);
+        cupti_walk_begin(&walk, &part, data, sizes);
         assert_false(cupti_walk_next(&walk));
         assert_int_equal(walk.damaged, size >= 4);
     }

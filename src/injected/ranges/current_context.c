@@ -1,0 +1,19 @@
+#include "injected/ranges/current_context.h"
+
+#include <stddef.h>
+
+#include "injected/collect/cupti_ids.h"
+#include "injected/ranges/driver.h"
+#include "injected/registry/aside.h"
+
+void current_context_find(struct gputrace_call *call)
+{
+    const struct driver *driver = driver_functions();
+    CUcontext context = NULL;
+    struct aside aside;
+    if (!driver || !aside_begin(&aside))
+        return;
+    if (driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context)
+        cupti_ids_of_context(context, 0, call);
+    aside_end(&aside);
+}

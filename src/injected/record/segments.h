@@ -1,0 +1,50 @@
+/*
+ * The segments of the spool that this process has mapped, and who holds them.
+ *
+ * A segment is for chunks of one type, so that one of CUPTI's is drained as a whole (wire/spool.h) and is used anew: no
+ * fresh page, and the file does not grow. It stays mapped for that, also while nobody holds it, but for what is beyond
+ * SEGMENTS_MAPPED_KEPT: that is unmapped when the last one lets go, as segments of our own records are, and the
+ * launcher gives its room on the disk back.
+ */
+#ifndef GPUTRACE_INJECTED_RECORD_SEGMENTS_H
+#define GPUTRACE_INJECTED_RECORD_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/spool.h"
+
+/* With the fresh ones in stock 64 MiB at most, but for what CUPTI has in use. */
+#define SEGMENTS_MAPPED_KEPT 48u
+
+/* Whether there is room for one more. One thread at a time asks and adds. */
+bool segments_have_room(void);
+
+/* The segment that was mapped at BASE and lies at OFFSET of the file, blank. Gives its one chunk, held once. */
+struct spool_chunk *segments_add(char *base, uint64_t offset);
+
+/* What the segment of CHUNK is for; SPOOL_FREE: it was not said yet. */
+enum spool_chunk_type segment_purpose(const struct spool_chunk *chunk);
+/* By whoever holds its one chunk. */
+void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type type);
+
+/* Whoever uses a chunk of it, or keeps one ready, holds it. */
+void segment_hold(const struct spool_chunk *chunk);
+void segment_drop(const struct spool_chunk *chunk);
+
+/* Whoever keeps ready chunks: between `lock` and `unlock` none of them is handed out. */
+struct segment_keeper {
+    void (*lock)(void);
+    void (*unlock)(void);
+    unsigned (*count)(const char *base); /* how many there are of the segment at BASE */
+    void (*forget)(const char *base);    /* they are kept no longer */
+};
+
+/* A segment in which all was drained or never used, as one chunk, blank, held once; NULL: there is none. */
+struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper);
+
+/* In a forked child: what is held becomes, by MAKE_PRIVATE, a copy of this process, and all is forgotten.
+ * Async-signal-safe. */
+void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset));
+
+#endif

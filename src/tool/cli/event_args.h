@@ -1,0 +1,25 @@
+/*
+ * Arguments of events of the writers' side as fields of the report's: what reading their JSON would give.
+ */
+#ifndef GPUTRACE_TOOL_CLI_EVENT_ARGS_H
+#define GPUTRACE_TOOL_CLI_EVENT_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/report/event.h"
+#include "tool/write/writer.h"
+
+/* Once, before all else. */
+void event_args_init(void);
+
+/* Whether JSON alone says what one of ARGS (NULL: there are none) is. */
+bool event_args_need_json(const struct args *args);
+
+/* Takes those that are wanted. */
+void event_args_take(struct writer *writer, const struct args *args, struct trace_event *event);
+
+/* A number as it is read: as a double, and OTHERWISE when it is too large. */
+int64_t event_args_number(uint64_t value, int64_t otherwise);
+
+#endif

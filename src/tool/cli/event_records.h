@@ -1,0 +1,51 @@
+/*
+ * A trace as records of its events, as the report takes them: how `gputrace report` reads a spool without a file in
+ * between. The writer's side is a format like any other, and is used by several threads; the reader's side takes the
+ * bytes in their order.
+ */
+#ifndef GPUTRACE_TOOL_CLI_EVENT_RECORDS_H
+#define GPUTRACE_TOOL_CLI_EVENT_RECORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/sink.h"
+#include "tool/report/parse.h"
+#include "tool/write/writer.h"
+
+struct reader_sink;
+
+enum event_record_kind {
+    EVENT_RECORD_PIECE,    /* texts are numbered from 0 again */
+    EVENT_RECORD_TEXT,     /* bytes */
+    EVENT_RECORD_EVENT,    /* struct trace_event with numbers of these texts */
+    EVENT_RECORD_JSON,     /* events of JSON, with ',' between them, and QUICK_PADDING: what has no other form */
+    EVENT_RECORD_METADATA, /* a key, NUL, a JSON value */
+};
+
+/* Before each; nothing is aligned. */
+struct event_record {
+    uint32_t kind, size; /* bytes that follow */
+};
+
+extern const struct writer_format event_records;
+
+/* The number of a text in the records of WRITER, of this format. */
+uint32_t event_records_text(struct writer *writer, const char *text, size_t length);
+
+/* Takes records and hands on what they tell. */
+struct event_feed {
+    const struct reader_sink *sink;
+    struct parser parser;
+    ARRAY(uint32_t) numbers; /* of texts, in the reader's strings */
+    struct sink rest;        /* a record that is not whole */
+};
+
+void event_feed_init(struct event_feed *feed, struct interner *strings, const struct reader_sink *sink);
+void event_feed_release(struct event_feed *feed);
+
+/* CONTEXT is the feed. Gives 0, or -1 after error(). */
+int event_feed_take(void *context, const char *data, size_t size);
+
+#endif

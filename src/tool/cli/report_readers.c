@@ -1,0 +1,74 @@
+#include "tool/cli/report_readers.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "tool/cli/event_records.h"
+#include "tool/convert/convert.h"
+#include "tool/report/reader.h"
+#include "tool/symbols/symbols.h"
+#include "tool/transcode/sources.h"
+#include "tool/transcode/transcode.h"
+
+static bool is_spool(const char *name)
+{
+    size_t length = strlen(name), size = strlen(".spool");
+    return length > size && strcmp(name + length - size, ".spool") == 0;
+}
+
+static bool holds_spools(const char *path)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+    while (directory && !found && (entry = readdir(directory)))
+        found = is_spool(entry->d_name);
+    if (directory)
+        closedir(directory);
+    return found;
+}
+
+static int read_spools(const char *path, struct interner *strings, const struct reader_sink *sink)
+{
+    struct event_feed feed;
+    struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
+    struct convert_stream stream = {.format = &event_records, .take = event_feed_take, .context = &feed};
+    struct convert_options options = {
+        .spool_directory = path,
+        .stream = &stream,
+        .output = path,
+        .namer = symbols ? &namer : NULL,
+        .workers = sink->workers,
+    };
+    struct convert_summary summary;
+    event_feed_init(&feed, strings, sink);
+    int status = convert_spool(&options, &summary);
+    if (status == 0)
+        convert_plugins_release(&summary.plugins);
+    event_feed_release(&feed);
+    symbols_free(symbols);
+    return status;
+}
+
+static int read_pftrace(const char *path, struct interner *strings, const struct reader_sink *reader_sink)
+{
+    struct event_feed feed;
+    struct sink sink;
+    struct writer writer;
+    event_feed_init(&feed, strings, reader_sink);
+    sink_init(&sink, event_feed_take, &feed);
+    writer_init(&writer, &event_records, &sink);
+    int status = replay_pftrace(path, &writer);
+    int failure = sink_finish(&sink);
+    writer_release(&writer);
+    sink_release(&sink);
+    event_feed_release(&feed);
+    return failure ? -1 : status; /* the feed, or who reads, has said what is wrong */
+}
+
+const struct report_reader report_readers[] = {
+    {holds_spools, read_spools},
+    {transcode_is_pftrace, read_pftrace},
+    {NULL, NULL},
+};

@@ -1,0 +1,294 @@
+/*
+ * The third walk, cut into pieces that several threads write at once. What has to be applied step by step is written by
+ * the thread that puts the pieces into the file, when it comes to them.
+ */
+#include "base/log.h"
+#include "base/pieces.h"
+#include "tool/convert/emitter.h"
+#include "tool/convert/nvtx_extensions.h"
+#include "tool/convert/walks.h"
+#include "tool/write/output.h"
+
+/* A piece of this many bytes of records, or this many ranges, becomes some MiB of JSON. */
+#define PIECE_BYTES ((size_t)512 << 10)
+#define PIECE_RANGES ((size_t)4096)
+
+/* Indexes give their pages back after so many pieces. */
+#define REST_PIECES 32
+
+/* More threads than this write faster than one can put it into the file, and need more memory. */
+#define WORKERS_MOST 32
+
+struct job {
+    struct process *process;
+    /* One of these: of the numbers FIRST to END; or of all there are, by the thread that puts them into the file. */
+    int (*emit)(struct emitter *emitter, struct process *process, size_t first, size_t end);
+    int (*emit_all)(struct emitter *emitter, struct process *process);
+    size_t first, end;
+};
+
+struct worker {
+    struct emitter emitter;
+    struct gzip *gzip; /* NULL: the file is not compressed */
+};
+
+/* What a job has become. */
+struct made {
+    struct output_block block;
+    uint64_t events, kernels;
+};
+
+struct emission {
+    struct conversion *conversion;
+    struct output *output;
+    ARRAY(struct job) jobs;
+    unsigned scale; /* of pieces, as the format wants them */
+    unsigned worker_count, slot_count;
+    struct worker *workers;
+    struct made *slots;
+    struct emitter alone; /* of the thread that puts the pieces into the file */
+};
+
+/* --- jobs --- */
+
+static int emit_cupti(struct emitter *emitter, struct process *process, const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_KERNEL:
+    case EVENT_MEMCPY:
+    case EVENT_MEMSET:
+    case EVENT_GRAPH: return emit_gpu_work(emitter, process, event);
+    case EVENT_API: return emit_api(emitter, process, event);
+    case EVENT_SYNC: return emit_sync(emitter, process, event);
+    case EVENT_CUDA_EVENT: return emit_cuda_event(emitter, process, event);
+    case EVENT_OVERHEAD: return emit_overhead(emitter, process, event);
+    default: return 0;
+    }
+}
+
+static int emit_own(struct emitter *emitter, struct process *process, const struct event *event)
+{
+    if (event->type == EVENT_CAPTURE)
+        return emit_capture(emitter, process, event);
+    if (event->type == EVENT_PLUGIN_EVENT)
+        return emit_plugin_event(emitter, process, event);
+    if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start))
+        return emit_nvtx_mark(emitter, process, event);
+    return 0;
+}
+
+static int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
+{
+    int result = 0;
+    for (size_t i = first; i < end && result == 0; i++) {
+        const struct spool_part *part = &process->file.parts.items[i];
+        struct part_walk walk;
+        struct event event;
+        if (part->type != SPOOL_CUPTI)
+            continue;
+        emitter_enter_part(emitter, (uint32_t)i);
+        part_walk_begin(&walk, process, part, &emitter->scratch, false);
+        while (result == 0 && part_walk_cupti(&walk, &event))
+            result = emit_cupti(emitter, process, &event);
+        part_walk_end(&walk);
+    }
+    return result;
+}
+
+static int emit_own_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
+{
+    int result = 0;
+    for (size_t i = first; i < end && result == 0; i++) {
+        const struct spool_part *part = &process->file.parts.items[i];
+        struct part_walk walk;
+        struct event event;
+        if (part->type != SPOOL_RECORDS)
+            continue;
+        part_walk_begin(&walk, process, part, &emitter->scratch, false);
+        while (result == 0 && part_walk_own(&walk, &event))
+            result = emit_own(emitter, process, &event);
+        part_walk_end(&walk);
+    }
+    return result;
+}
+
+/* --- the plan --- */
+
+static int plan(struct emission *emission, const struct job *job)
+{
+    struct job *planned = array_push(&emission->jobs);
+    if (!planned)
+        return error_no_memory("the plan of the trace");
+    *planned = *job;
+    return 0;
+}
+
+static int plan_all(struct emission *emission, struct process *process,
+                    int (*emit)(struct emitter *emitter, struct process *process))
+{
+    return plan(emission, &(struct job){.process = process, .emit_all = emit});
+}
+
+/* COUNT things, some PIECE_RANGES of them a piece. */
+static int plan_ranges(struct emission *emission, struct process *process, size_t count,
+                       int (*emit)(struct emitter *, struct process *, size_t, size_t))
+{
+    size_t most = PIECE_RANGES * emission->scale;
+    int result = 0;
+    for (size_t first = 0; first < count && result == 0; first += most) {
+        size_t end = count - first < most ? count : first + most;
+        result = plan(emission, &(struct job){.process = process, .emit = emit, .first = first, .end = end});
+    }
+    return result;
+}
+
+/* The parts of a type, some PIECE_BYTES a piece, or what the format asks for. */
+static int plan_parts(struct emission *emission, struct process *process, uint16_t type,
+                      int (*emit)(struct emitter *, struct process *, size_t, size_t))
+{
+    size_t bytes = 0, first = 0, count = process->file.parts.count;
+    size_t piece = PIECE_BYTES * emission->conversion->writer.format->piece_scale;
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const struct spool_part *part = &process->file.parts.items[i];
+        bytes += part->type == type ? part->size : 0;
+        if (bytes < piece && (i + 1 < count || bytes == 0))
+            continue;
+        result = plan(emission, &(struct job){.process = process, .emit = emit, .first = first, .end = i + 1});
+        first = i + 1;
+        bytes = 0;
+    }
+    return result;
+}
+
+/* Slices that may enclose others come first. Compilation comes before calls as well: of several events of the host with
+ * one correlation id HTA takes the last in the file for the launch. */
+static int plan_process(struct emission *emission, struct process *process)
+{
+    size_t projections = process->projections.items.count;
+    if (projections == 0 && process->device_ranges.items.count > 0)
+        projections = 1; /* the device ranges come with their last piece */
+    if (plan_ranges(emission, process, process->nvtx.ranges.count, emit_nvtx_ranges) != 0 ||
+        plan_ranges(emission, process, process->nvtx.started.count, emit_nvtx_started) != 0 ||
+        plan_all(emission, process, emit_nvtx_syncs) != 0 ||
+        plan_ranges(emission, process, projections, emit_projections) != 0 ||
+        plan_all(emission, process, emit_deferred) != 0 || plan_all(emission, process, emit_compilation) != 0 ||
+        plan_all(emission, process, emit_plugin_slices) != 0)
+        return -1;
+    if (plan_parts(emission, process, SPOOL_CUPTI, emit_cupti_parts) != 0 ||
+        plan_parts(emission, process, SPOOL_RECORDS, emit_own_parts) != 0)
+        return -1;
+    return plan_all(emission, process, emit_nvtx_counters) != 0 || plan_all(emission, process, emit_nvtx_memory) != 0 ||
+                   plan_all(emission, process, emit_memory) != 0
+               ? -1
+               : plan_all(emission, process, emit_pools);
+}
+
+/* --- the pieces --- */
+
+static int make_piece(void *context, size_t piece, unsigned slot, unsigned number)
+{
+    struct emission *emission = context;
+    const struct job *job = &emission->jobs.items[piece];
+    struct worker *worker = &emission->workers[number];
+    struct made *made = &emission->slots[slot];
+    if (!job->emit)
+        return 0;
+    output_block_clear(&made->block);
+    emitter_begin(&worker->emitter, emission->conversion, &made->block.text);
+    int result = job->emit(&worker->emitter, job->process, job->first, job->end);
+    made->events = worker->emitter.writer.events;
+    made->kernels = worker->emitter.kernels;
+    emitter_end(&worker->emitter);
+    output_block_pack(&made->block, worker->gzip);
+    return result;
+}
+
+static int emit_alone(struct emission *emission, const struct job *job)
+{
+    struct emitter *emitter = &emission->alone;
+    emitter_begin(emitter, emission->conversion, &emission->output->sink);
+    int result = job->emit_all(emitter, job->process);
+    emission->conversion->events += emitter->writer.events;
+    emitter_end(emitter);
+    return result;
+}
+
+static int take_piece(void *context, size_t piece, unsigned slot)
+{
+    struct emission *emission = context;
+    const struct job *job = &emission->jobs.items[piece];
+    const struct made *made = &emission->slots[slot];
+    if (!job->emit)
+        return emit_alone(emission, job);
+    emission->conversion->events += made->events;
+    emission->conversion->kernels += made->kernels;
+    if (piece % REST_PIECES == 0)
+        process_rest(job->process);
+    return output_put(emission->output, &made->block);
+}
+
+static int set_up(struct emission *emission)
+{
+    unsigned wanted = emission->conversion->options->workers;
+    emission->worker_count = wanted ? wanted : pieces_workers(WORKERS_MOST);
+    emission->slot_count = pieces_slots(emission->worker_count);
+    emission->workers = calloc(emission->worker_count, sizeof(*emission->workers));
+    emission->slots = calloc(emission->slot_count, sizeof(*emission->slots));
+    if (!emission->workers || !emission->slots)
+        return error_no_memory("writing");
+    for (unsigned i = 0; i < emission->slot_count; i++)
+        output_block_init(&emission->slots[i].block);
+    for (unsigned i = 0; i < emission->worker_count && emission->output->gzip; i++)
+        if (!(emission->workers[i].gzip = gzip_new()))
+            return -1;
+    return 0;
+}
+
+static void release(struct emission *emission)
+{
+    for (unsigned i = 0; emission->workers && i < emission->worker_count; i++) {
+        emitter_release(&emission->workers[i].emitter);
+        gzip_free(emission->workers[i].gzip);
+    }
+    for (unsigned i = 0; emission->slots && i < emission->slot_count; i++)
+        output_block_release(&emission->slots[i].block);
+    emitter_release(&emission->alone);
+    array_release(&emission->jobs);
+    free(emission->workers);
+    free(emission->slots);
+}
+
+/* Asynchronous ranges are numbered through all processes. */
+static void number_async(struct conversion *conversion)
+{
+    uint64_t before = 0;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion->processes.items[i];
+        process->async_before = before;
+        before += process->nvtx.started.count + process->nvtx.syncs.holds.count +
+                  nvtx_deferred_started(&process->extensions.deferred);
+    }
+}
+
+int emit_all(struct conversion *conversion, struct output *output)
+{
+    unsigned scale = conversion->writer.format->piece_scale;
+    struct emission emission = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
+    int result = 0;
+    number_async(conversion);
+    for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
+        result = emit_rows(conversion, conversion->processes.items[i]);
+    for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
+        result = plan_process(&emission, conversion->processes.items[i]);
+    if (result == 0)
+        result = set_up(&emission);
+    if (result == 0)
+        result = pieces_run(&(struct pieces){.count = emission.jobs.count,
+                                             .workers = emission.worker_count,
+                                             .make = make_piece,
+                                             .take = take_piece,
+                                             .context = &emission});
+    release(&emission);
+    return result;
+}

@@ -1,0 +1,85 @@
+/*
+ * The third walk (conversion.h): who writes events, and what is written.
+ *
+ * What the conversion and its processes know changes no more by then, but for what one function alone uses; so pieces
+ * of the walk can be written by several threads at once.
+ */
+#ifndef GPUTRACE_TOOL_CONVERT_EMITTER_H
+#define GPUTRACE_TOOL_CONVERT_EMITTER_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "tool/convert/conversion.h"
+#include "tool/write/writer.h"
+
+struct output;
+
+/* One thread's: its writer, and what it remembers while it is at a piece. */
+struct emitter {
+    struct conversion *conversion;
+    struct writer writer;
+    struct spool_scratch scratch;
+    struct tracks_recent tracks;
+    uint32_t part;       /* of CUPTI's records: its index in the spool */
+    struct map works;    /* of this part, by correlation: how many works were met + 1 */
+    size_t device_range; /* the next one to write */
+    uint64_t kernels;    /* written in this piece */
+};
+
+/* emitter.c */
+
+/* The next events go to SINK. */
+void emitter_begin(struct emitter *emitter, struct conversion *conversion, struct sink *sink);
+void emitter_end(struct emitter *emitter);
+/* Of one that is all zero, too. */
+void emitter_release(struct emitter *emitter);
+
+/* The next events are of this part. */
+void emitter_enter_part(struct emitter *emitter, uint32_t part);
+/* How many works with an arrow this launch had before this one. */
+uint32_t emitter_meet_work(struct emitter *emitter, const struct process *process, uint32_t correlation);
+static inline struct track *emitter_track(struct emitter *emitter, struct process *process, enum track_kind kind,
+                                          uint32_t device, uint32_t context, uint32_t number)
+{
+    return tracks_look(&process->tracks, &emitter->tracks, kind, device, context, number);
+}
+
+/* emission.c: the rows of all processes, then their events. Gives 0, or -1 after error(). */
+int emit_all(struct conversion *conversion, struct output *output);
+
+/* All below write what they are named after, and give 0, or -1 after error(). */
+int emit_rows(struct conversion *conversion, struct process *process);
+
+/* Events of CUPTI's records, and of ours. */
+int emit_gpu_work(struct emitter *emitter, struct process *process, const struct event *event);
+int emit_cuda_event(struct emitter *emitter, struct process *process, const struct event *event);
+int emit_sync(struct emitter *emitter, struct process *process, const struct event *event);
+int emit_api(struct emitter *emitter, struct process *process, const struct event *event);
+int emit_overhead(struct emitter *emitter, struct process *process, const struct event *event);
+int emit_nvtx_mark(struct emitter *emitter, struct process *process, const struct event *event);
+int emit_capture(struct emitter *emitter, struct process *process, const struct event *event);
+int emit_plugin_event(struct emitter *emitter, struct process *process, const struct event *event);
+
+/* Those of the numbers FIRST to END, without END itself. The last of the ranges on the GPU bring the device ranges
+ * after them. */
+int emit_nvtx_ranges(struct emitter *emitter, struct process *process, size_t first, size_t end);
+int emit_nvtx_started(struct emitter *emitter, struct process *process, size_t first, size_t end);
+int emit_projections(struct emitter *emitter, struct process *process, size_t first, size_t end);
+
+/* The device ranges from emitter->device_range on that come before a range of START and END on the GPU; UINT64_MAX, 0:
+ * all. To skip: those that were written with a range before. */
+void emit_device_ranges(struct emitter *emitter, struct process *process, uint64_t start, uint64_t end);
+void skip_device_ranges(struct emitter *emitter, const struct process *process, uint64_t start, uint64_t end);
+
+/* All there are, by one thread at a time. */
+int emit_nvtx_syncs(struct emitter *emitter, struct process *process);
+int emit_deferred(struct emitter *emitter, struct process *process);
+int emit_compilation(struct emitter *emitter, struct process *process);
+int emit_plugin_slices(struct emitter *emitter, struct process *process);
+int emit_nvtx_counters(struct emitter *emitter, struct process *process);
+int emit_nvtx_memory(struct emitter *emitter, struct process *process);
+int emit_memory(struct emitter *emitter, struct process *process);
+int emit_pools(struct emitter *emitter, struct process *process);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * What kernels are called. Their records hold a pointer into the process, whose text somebody read while it lived; or,
+ * when it was killed before that, the launch had told the name by its correlation id.
+ */
+#include "base/log.h"
+#include "tool/convert/conversion.h"
+
+#define KERNEL_NAMES_SEVERAL UINT64_MAX
+
+int see_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    if (name == NAMES_NO_MEMORY)
+        return -1;
+    return pointer_names_put(&process->symbols, event->pointer_name.pointer, event->start, name);
+}
+
+int see_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    if (name == NAMES_NO_MEMORY || event->correlation == 0)
+        return name == NAMES_NO_MEMORY ? -1 : 0;
+    uint64_t *known = map_put(&process->kernel_names.of_launch, event->correlation, NULL);
+    if (!known)
+        return error_no_memory("names of launches");
+    *known = *known == 0 || *known == (uint64_t)name + 1 ? (uint64_t)name + 1 : KERNEL_NAMES_SEVERAL;
+    return 0;
+}
+
+/* The name that the launch told; a launch of a graph has no one name. */
+static uint32_t name_of_launch(const struct process *process, const struct event *event)
+{
+    const uint64_t *known = map_get(&process->kernel_names.of_launch, event->correlation);
+    if (!known || *known == KERNEL_NAMES_SEVERAL || event->kernel.graph != 0)
+        return NAMES_NO_MEMORY;
+    return (uint32_t)(*known - 1);
+}
+
+static uint32_t name_of_pointer(const struct process *process, const struct event *event)
+{
+    return event->kernel.name ? pointer_names_find(&process->symbols, event->kernel.name, event->start)
+                              : NAMES_NO_MEMORY;
+}
+
+/* Launches of a kernel after the first do not tell its name: what the first one's record points to has it. */
+int see_kernel_name(struct process *process, const struct event *event)
+{
+    if (name_of_pointer(process, event) != NAMES_NO_MEMORY)
+        return 0;
+    uint32_t name = name_of_launch(process, event);
+    if (name != NAMES_NO_MEMORY)
+        return event->kernel.name ? pointer_names_put(&process->symbols, event->kernel.name, event->start, name) : 0;
+    uint64_t *count = map_put(&process->kernel_names.unknown, event->kernel.name, NULL);
+    if (!count)
+        return error_no_memory("names of kernels");
+    ++*count;
+    return 0;
+}
+
+static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
+{
+    struct process *process = context;
+    if (pointer == 0 || pointer_names_find(&process->symbols, pointer, 0) == NAMES_NO_MEMORY)
+        process->losses.unnamed += *count;
+    return 0;
+}
+
+void close_kernel_names(struct process *process)
+{
+    map_each(&process->kernel_names.unknown, count_unnamed, process);
+}
+
+uint32_t kernel_name_number(const struct process *process, const struct event *event)
+{
+    uint32_t name = name_of_pointer(process, event);
+    return name != NAMES_NO_MEMORY ? name : name_of_launch(process, event);
+}

@@ -1,0 +1,281 @@
+#include "tool/drain/spool_drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tool/decode/cupti.h"
+#include "tool/spool/packed_file.h"
+
+/* Of a chunk in use so much is looked at in a round. */
+#define LOOK_BYTES ((size_t)256 << 10)
+
+/* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */
+struct round {
+    struct spool_drain *drain;
+    struct drain_tools *tools;
+    struct spool_header header;
+    int spool;
+    int packed; /* -1: not opened yet */
+    int count;  /* of chunks packed */
+};
+
+int spool_drain_init(struct spool_drain *drain, const char *name)
+{
+    *drain = (struct spool_drain){0};
+    if (strlen(name) >= sizeof(drain->name))
+        return -1;
+    strcpy(drain->name, name);
+    return packed_file_name(name, drain->packed_name, sizeof(drain->packed_name));
+}
+
+void spool_drain_release(struct spool_drain *drain)
+{
+    array_release(&drain->open);
+    map_release(&drain->seen);
+}
+
+static int read_at(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
+}
+
+static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+    return pwrite(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
+}
+
+static bool is_usable(const struct spool_header *header)
+{
+    return memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) == 0 && header->version == SPOOL_VERSION &&
+           header->header_bytes == SPOOL_HEADER_BYTES;
+}
+
+static uint64_t offset_of(const struct segment_drain *segment)
+{
+    return SPOOL_HEADER_BYTES + (uint64_t)segment->number * SPOOL_SEGMENT_BYTES;
+}
+
+/* --- one chunk --- */
+
+/* Where the next entry goes: its end as we know it, or as it is when somebody made the file shorter. */
+static int open_packed(struct round *round)
+{
+    struct stat status;
+    if (round->packed >= 0)
+        return 0;
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    round->packed = openat(round->tools->directory, round->drain->packed_name, flags, 0600);
+    if (round->packed < 0 || fstat(round->packed, &status) != 0 || !S_ISREG(status.st_mode))
+        return -1;
+    uint64_t size = (uint64_t)status.st_size / SPOOL_ALIGN * SPOOL_ALIGN;
+    if (size < round->drain->packed_size)
+        round->drain->packed_size = size;
+    return 0;
+}
+
+/* All or nothing. */
+static int append(struct round *round, const uint8_t *entry, size_t size)
+{
+    struct spool_drain *drain = round->drain;
+    if (open_packed(round) != 0)
+        return -1;
+    if (write_at(round->packed, entry, size, drain->packed_size) != 0) {
+        int cut = ftruncate(round->packed, (off_t)drain->packed_size);
+        (void)cut; /* what stays of it is no whole entry, and is written over */
+        return -1;
+    }
+    drain->packed_size += size;
+    return 0;
+}
+
+/* CUPTI's records of a chunk since the last look. One that is done was read already. */
+static void see_cupti(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+{
+    struct drain_tools *tools = round->tools;
+    bool done = chunk->state == SPOOL_DONE;
+    uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
+    uint64_t bytes = done ? chunk->used : chunk->bytes - sizeof(*chunk);
+    if (!seen || bytes <= *seen)
+        return;
+    struct spool_part part = {
+        .data = done ? tools->data + *seen : tools->data, .size = (size_t)(bytes - *seen), .state = chunk->state};
+    if (!done && part.size > LOOK_BYTES)
+        part.size = LOOK_BYTES;
+    if (!done && read_at(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
+        return;
+    uint16_t sizes[SPOOL_CUPTI_KINDS];
+    cupti_record_sizes(sizes, &round->header);
+    *seen += live_see_cupti(tools->live, &part, sizes);
+}
+
+static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+{
+    struct drain_tools *tools = round->tools;
+    size_t size;
+    if (read_at(round->spool, tools->data, (size_t)chunk->used, offset + sizeof(*chunk)) != 0)
+        return -1;
+    const uint8_t *entry = packer_pack(&tools->packer, chunk, tools->data, round->header.record_bytes, &size);
+    if (append(round, entry, size) != 0) {
+        round->drain->no_room = true;
+        return -1;
+    }
+    uint64_t drained = ++round->drain->drained;
+    if (write_at(round->spool, &drained, sizeof(drained), offsetof(struct spool_header, drained)) != 0)
+        return -1;
+    round->drain->bytes += chunk->used;
+    round->count++;
+    see_cupti(round, chunk, offset);
+    map_remove(&round->drain->seen, offset);
+    return 0;
+}
+
+/* A chunk of CUPTI's that is done is nobody's but ours. */
+static int drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+{
+    static const uint16_t drained = SPOOL_DRAINED;
+    if (chunk->used > chunk->bytes - sizeof(*chunk))
+        return -1;
+    if (chunk->used > 0 && pack(round, chunk, offset) != 0)
+        return -1;
+    chunk->state = drained;
+    return write_at(round->spool, &drained, sizeof(drained), offset + offsetof(struct spool_chunk, state));
+}
+
+/* The records of a chunk since the last look; only whole ones are within `used`. */
+static void see_records(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+{
+    struct drain_tools *tools = round->tools;
+    uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
+    if (!seen || chunk->used > chunk->bytes - sizeof(*chunk) || chunk->used <= *seen)
+        return;
+    struct spool_part part = {.data = tools->data, .size = (size_t)(chunk->used - *seen), .thread = chunk->thread};
+    if (read_at(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
+        return;
+    live_see_own(tools->live, &round->drain->process, &part);
+    *seen = chunk->used;
+}
+
+/* --- one segment --- */
+
+/* The header at OFFSET. Twice, as the state is stored last and read first. */
+static int read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
+{
+    for (int i = 0; i < 2; i++)
+        if (read_at(round->spool, chunk, sizeof(*chunk), offset) != 0)
+            return -1;
+    bool sound = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes >= sizeof(*chunk) && chunk->bytes <= room &&
+                 chunk->bytes % SPOOL_ALIGN == 0;
+    return sound ? 0 : -1;
+}
+
+/* Gives the room of what was drained, and of what was never used, back to the disk; their headers stay. */
+static void punch(struct round *round, const struct segment_drain *segment)
+{
+    struct spool_chunk chunk;
+    for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
+        uint64_t offset = offset_of(segment) + at;
+        if (read_chunk(round, &chunk, offset, SPOOL_SEGMENT_BYTES - at) != 0)
+            return;
+        bool empty = chunk.state == SPOOL_DRAINED || chunk.state == SPOOL_READY;
+        uint64_t from = offset + sizeof(chunk), bytes = chunk.bytes - sizeof(chunk);
+        if (empty && bytes > 0)
+            fallocate(round->spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
+    }
+}
+
+/* Whether nothing more is to come of the chunk. */
+static bool take_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+{
+    if (chunk->type == SPOOL_RECORDS)
+        see_records(round, chunk, offset);
+    else if (chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE)
+        see_cupti(round, chunk, offset);
+    else if (chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_DONE && drain_chunk(round, chunk, offset) != 0)
+        return false;
+    return chunk->state == SPOOL_DRAINED || (chunk->type == SPOOL_RECORDS && chunk->state == SPOOL_DONE);
+}
+
+static bool is_to_stop(const struct round *round)
+{
+    return __atomic_load_n(round->tools->stop, __ATOMIC_RELAXED);
+}
+
+/* True: nothing is to be done there any more. */
+static bool drain_segment(struct round *round, struct segment_drain *segment)
+{
+    struct spool_chunk chunk;
+    if (read_chunk(round, &chunk, offset_of(segment), SPOOL_SEGMENT_BYTES) != 0)
+        return false;
+    bool left = chunk.segment == SPOOL_NO_SEGMENT, in_order = true;
+    if (chunk.sequence != segment->sequence) {
+        segment->sequence = chunk.sequence;
+        segment->at = 0;
+    }
+    for (uint64_t at = segment->at; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
+        if (read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
+            return false;
+        in_order = take_chunk(round, &chunk, offset_of(segment) + at) && in_order;
+        if (in_order) {
+            segment->at = (uint32_t)(at + chunk.bytes);
+            map_remove(&round->drain->seen, offset_of(segment) + at);
+        }
+        if (round->drain->no_room || is_to_stop(round))
+            return false;
+    }
+    if (left)
+        punch(round, segment);
+    return left;
+}
+
+/* --- one spool --- */
+
+static int note_new_segments(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    uint64_t end = round->header.formatted;
+    uint64_t count = end > SPOOL_HEADER_BYTES ? (end - SPOOL_HEADER_BYTES) / SPOOL_SEGMENT_BYTES : 0;
+    for (; drain->segments < count && drain->segments < UINT32_MAX; drain->segments++) {
+        struct segment_drain *new = array_push(&drain->open);
+        if (!new)
+            return -1;
+        new->number = drain->segments;
+    }
+    return 0;
+}
+
+static void drain_segments(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    size_t kept = 0;
+    for (size_t i = 0; i < drain->open.count; i++) {
+        struct segment_drain segment = drain->open.items[i];
+        if (drain->no_room || is_to_stop(round) || !drain_segment(round, &segment))
+            drain->open.items[kept++] = segment;
+    }
+    drain->open.count = kept;
+}
+
+int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
+{
+    struct round round = {.drain = drain, .tools = tools, .packed = -1};
+    round.spool = openat(tools->directory, drain->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (round.spool < 0)
+        return -1;
+    drain->no_room = false;
+    bool there = read_at(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
+    drain->unusable = there && !is_usable(&round.header);
+    if (there && !drain->unusable && note_new_segments(&round) == 0)
+        drain_segments(&round);
+    struct stat status;
+    if (fstat(round.spool, &status) == 0)
+        drain->disk = (uint64_t)status.st_blocks * 512 + drain->packed_size;
+    drain->over = there && round.header.state == SPOOL_FINISHED && !drain->no_room;
+    close(round.spool);
+    if (round.packed >= 0)
+        close(round.packed);
+    return drain->no_room ? -1 : round.count;
+}

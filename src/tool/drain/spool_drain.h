@@ -1,0 +1,61 @@
+/*
+ * Draining one spool while its process writes it: what CUPTI has finished is packed into the file beside, and its room
+ * given back to the writer, or to the disk (wire/spool.h tells how).
+ *
+ * Everything is read and written through descriptors, never through a mapping: whatever becomes of the files meanwhile
+ * is an error here and no SIGBUS. The process may be killed at any moment, and so may we: a chunk is marked as drained
+ * after its packed bytes were written, and what is marked in neither way is found in both files, and counts once.
+ */
+#ifndef GPUTRACE_TOOL_DRAIN_SPOOL_DRAIN_H
+#define GPUTRACE_TOOL_DRAIN_SPOOL_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "tool/drain/live.h"
+#include "tool/spool/packing.h"
+#include "wire/spool.h"
+
+/* What every spool is drained with, one after another. */
+struct drain_tools {
+    int directory; /* the run directory */
+    struct packer packer;
+    uint8_t *data;     /* room for a chunk, SPOOL_ALIGN-aligned */
+    const bool *stop;  /* becomes true when a round is to end early */
+    struct live *live; /* hears of what is drained; NULL: nobody does */
+};
+
+/* A segment in which something may be to drain still. */
+struct segment_drain {
+    uint32_t number;   /* from the begin of the file */
+    uint32_t at;       /* offset in it of the first chunk that was not done with … */
+    uint64_t sequence; /* … while its first chunk has this sequence: else the segment was used anew */
+};
+
+struct spool_drain {
+    char name[64];
+    char packed_name[64];
+    uint32_t segments; /* of the file that were seen */
+    ARRAY(struct segment_drain) open;
+    uint64_t packed_size; /* bytes in the packed file */
+    uint64_t drained;     /* chunks, as in the header … */
+    uint64_t bytes;       /* … and what they held */
+    uint64_t disk;        /* bytes that both files take there */
+    struct live_process process;
+    struct map seen; /* of chunks, by offset: bytes that `live` has heard of */
+    bool unusable;   /* it is left alone from now on */
+    bool over;       /* the process has ended properly, and nothing is left to drain */
+    bool no_room;    /* what was packed last could not be written: later again */
+    /* When it is looked at: the caller's. */
+    uint64_t pause, next;
+};
+
+/* NAME is that of a spool in the run directory. Gives 0, or -1: it is too long to be one. */
+int spool_drain_init(struct spool_drain *drain, const char *name);
+void spool_drain_release(struct spool_drain *drain);
+
+/* Drains what is done now. Gives how many chunks that were, or -1: no room, or no such file. */
+int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools);
+
+#endif

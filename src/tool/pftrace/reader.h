@@ -1,0 +1,81 @@
+/*
+ * Reads a .pftrace (or .pftrace.gz) of ours from end to end, and gives what was written into it, event by event, in the
+ * file's order. Memory grows with the names in the file, not with its events.
+ *
+ *     struct pftrace_reader *reader = pftrace_open(path, &strings);
+ *     while ((more = pftrace_next(reader, &event)) > 0)
+ *         …
+ *     pftrace_close(reader);
+ *
+ * Of a trace that others wrote it gives what is like ours, and counts the rest: pftrace_left_out().
+ */
+#ifndef GPUTRACE_TOOL_PFTRACE_READER_H
+#define GPUTRACE_TOOL_PFTRACE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tool/pftrace/arg.h"
+
+struct interner;
+struct pftrace_reader;
+
+enum pftrace_what {
+    PFTRACE_METADATA, /* name: the key; text: the value, JSON */
+    PFTRACE_PROCESS,  /* pid, name, text: label, sort_index, is_gpu */
+    PFTRACE_THREAD,   /* pid, tid, name, sort_index */
+    PFTRACE_SLICE,    /* pid, tid, category, name, start, end, args, arrows */
+    PFTRACE_INSTANT,  /* pid, tid, category, name, start, args */
+    PFTRACE_ASYNC,    /* pid, tid, end_pid, end_tid, category, name, start, end, id, args */
+    PFTRACE_COUNTER,  /* pid, name, start, args: its values */
+};
+
+/* Texts are valid UTF-8. Those that come often are strings of the interner that pftrace_open() was given: name,
+ * category and the names of arguments are the same pointer whenever they are the same text, and live as long as it
+ * does. All else is valid until the next call. */
+struct pftrace_event {
+    enum pftrace_what what;
+    uint32_t pid, tid;
+    uint32_t end_pid, end_tid;
+    const char *category; /* "kernel" */
+    const char *name;
+    uint32_t name_number; /* in the interner */
+    const char *text;     /* NULL: none */
+    size_t length;
+    uint64_t start, end; /* ns since pftrace_base() */
+    uint64_t id;
+    int64_t sort_index;
+    uint32_t owner; /* of a GPU's rows: the pid of the process whose work they show */
+    bool is_gpu;    /* its rows are those of a GPU */
+    bool is_head;   /* the arrows end at this slice; else they start there */
+    bool one_value; /* of a counter: it has one value, without a name; the argument's kind tells bytes from a value */
+    uint64_t arrow_time; /* as start */
+    const uint64_t *arrows;
+    size_t arrow_count;
+    const struct pftrace_arg *args;
+    size_t arg_count;
+};
+
+/* PATH may be "-", stdin. NULL after error(). STRINGS must outlive the reader. */
+struct pftrace_reader *pftrace_open(const char *path, struct interner *strings);
+void pftrace_close(struct pftrace_reader *reader);
+
+/* 1: there was one; 0: the file has ended; -1 after error(). A file that ends within a packet gives what is before it,
+ * after a warning. */
+int pftrace_next(struct pftrace_reader *reader, struct pftrace_event *event);
+
+/* ns of CLOCK_REALTIME; 0 before the first event with a time. */
+uint64_t pftrace_base(const struct pftrace_reader *reader);
+
+/* Packets that were understood by their frame alone. */
+uint64_t pftrace_left_out(const struct pftrace_reader *reader);
+
+/* Whether a file that begins with these bytes may be one: the others that gputrace reads begin with text, or are
+ * gzip. */
+static inline bool pftrace_begins(const char *bytes, size_t size)
+{
+    return size > 0 && bytes[0] == '\n' && !(size > 1 && (bytes[1] == '{' || bytes[1] == '[' || bytes[1] == ' '));
+}
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * The inside of a reader of .pftrace: what is known of the file, and the event at hand.
+ */
+#ifndef GPUTRACE_TOOL_PFTRACE_READER_STATE_H
+#define GPUTRACE_TOOL_PFTRACE_READER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/protobuf.h"
+#include "base/sink.h"
+#include "tool/pftrace/fields.h"
+#include "tool/pftrace/interned.h"
+#include "tool/pftrace/packets.h"
+#include "tool/pftrace/reader.h"
+
+#define PFTRACE_TIME_MOST (UINT64_C(1) << 62)
+
+/* A packet's own fields. */
+struct pftrace_packet {
+    uint64_t time, sequence;
+    bool has_time, cleared;
+    uint64_t clock; /* 0: the sequence's own */
+    struct protobuf_field body, defaults, interned;
+};
+
+/* A track of a counter's value. */
+struct pftrace_counter_track {
+    uint32_t pid;
+    uint32_t counter, series; /* texts; series PFTRACE_UNKNOWN: the only value */
+};
+
+struct pftrace_reader {
+    struct packets packets;
+    struct interner *strings;
+    struct map sequences; /* number -> index + 1 */
+    ARRAY(struct pftrace_tables *) tables;
+    struct map counters; /* uuid -> index + 1 */
+    ARRAY(struct pftrace_counter_track) counter_tracks;
+    uint64_t base, left_out;
+    /* of the event at hand */
+    ARRAY(struct pftrace_arg) args;
+    ARRAY(uint64_t) arrows;
+    struct sink text; /* texts of arguments: their places in it until settle_texts() */
+    bool open;        /* a BEGIN was read, whose END must follow */
+    uint64_t open_track;
+};
+
+#define PFTRACE_LOOK_UP(array, iid, nothing) ((iid) < (array)->count ? (array)->items[iid] : (nothing))
+
+/* All that gives int below: 1, EVENT is whole; 0, more is to be read; -1 after error(). */
+
+/* track_events.c, stage_events.c, descriptors.c: the packet's body. */
+int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                        const struct pftrace_packet *packet, uint64_t time, struct pftrace_event *event);
+int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                        const struct pftrace_packet *packet, uint64_t time, struct pftrace_event *event);
+int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+                             struct pftrace_event *event);
+int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
+                            struct pftrace_event *event);
+
+/* reader.c. "": there is no such text. */
+const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text);
+void pftrace_set_row(struct pftrace_event *event, uint64_t uuid);
+void pftrace_set_name(const struct pftrace_reader *reader, struct pftrace_event *event, uint32_t name);
+int pftrace_no_memory(void);
+
+/* Arguments of the event at hand; these give 0, or -1 after error(). */
+int pftrace_push_arg(struct pftrace_reader *reader, const struct pftrace_arg *arg);
+/* Unless NONE, or it has one, the argument that the first arrow tells. */
+int pftrace_push_correlation(struct pftrace_reader *reader, bool none);
+int pftrace_push_number(struct pftrace_reader *reader, const char *name, uint64_t value);
+/* A text of the packet at hand is kept while the next one is read: its place stands for it until the event is whole. */
+void pftrace_keep_text(struct pftrace_reader *reader, struct pftrace_arg *arg);
+
+static inline uint32_t pftrace_uuid_pid(uint64_t uuid)
+{
+    return (uint32_t)((uuid >> 32) - 1);
+}
+
+static inline uint32_t pftrace_uuid_tid(uint64_t uuid)
+{
+    return (uint32_t)uuid & ~(uint32_t)PFTRACE_UUID_RANGES;
+}
+
+#endif

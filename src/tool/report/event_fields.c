@@ -1,0 +1,112 @@
+#include "tool/report/event_fields.h"
+
+#include <pthread.h>
+
+#include "tool/report/word_set.h"
+
+static const struct event_field fields[] = {
+#define FIELD(key, type, member)                                \
+    {                                                           \
+        key, FIELD_##type, offsetof(struct trace_event, member) \
+    }
+    FIELD("correlation", NUMBER, correlation),
+    FIELD("device", NUMBER, device),
+    FIELD("context", NUMBER, context),
+    FIELD("stream", NUMBER, stream),
+    FIELD("bytes", NUMBER, bytes),
+    FIELD("return value", NUMBER, return_value),
+    FIELD("result", NUMBER, return_value),
+    FIELD("grid", TRIPLE, grid),
+    FIELD("block", TRIPLE, block),
+    FIELD("wait_on_stream", NUMBER, wait_on_stream),
+    FIELD("wait_on_cuda_event_id", NUMBER, wait_on_event),
+    FIELD("mangled name", TEXT, mangled_name),
+    FIELD("domain", TEXT, domain),
+    FIELD("kind", TEXT, memory_kind),
+    FIELD("name", TEXT, label),
+    FIELD("labels", TEXT, label),
+    FIELD("open at end", NUMBER, open_at_end),
+    FIELD("cache hit", NUMBER, cache_hit),
+    FIELD("thread", NUMBER, of_thread),
+    FIELD("function", TEXT, function),
+    FIELD("ending", TEXT, ending),
+    FIELD("address", NUMBER, address),
+    FIELD("held", NUMBER, held),
+    FIELD("held by kind", TEXT, held_by_kind),
+    FIELD("fault", TEXT, fault),
+    FIELD("stack", NUMBER, stack),
+    /* PyTorch's allocator */
+    FIELD("Addr", NUMBER, address),
+    FIELD("Total Reserved", NUMBER, total_reserved),
+    FIELD("Bytes", NUMBER, bytes),
+    FIELD("Total Allocated", NUMBER, total_allocated),
+    FIELD("Device Id", NUMBER, device),
+    FIELD("Device Type", NUMBER, device_type),
+#undef FIELD
+};
+#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
+_Static_assert(4 * FIELD_COUNT < WORD_SET_SLOTS, "the words stand apart");
+
+static const char *const categories[EVENT_CATEGORY_COUNT] = {
+#define CATEGORY(name, word) [EVENT_##name] = word,
+    EVENT_CATEGORIES(CATEGORY)
+#undef CATEGORY
+};
+
+static struct word_set field_words, category_words;
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+const struct trace_event event_nothing = {
+    .name = EVENT_NO_TEXT,
+    .correlation = EVENT_NONE,
+    .device = EVENT_NONE,
+    .context = EVENT_NONE,
+    .stream = EVENT_NONE,
+    .bytes = EVENT_NONE,
+    .return_value = EVENT_NONE,
+    .grid = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
+    .block = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
+    .wait_on_stream = EVENT_NONE,
+    .wait_on_event = EVENT_NONE,
+    .address = EVENT_NONE,
+    .held = EVENT_NONE,
+    .stack = EVENT_NONE,
+    .total_allocated = EVENT_NONE,
+    .total_reserved = EVENT_NONE,
+    .device_type = EVENT_NONE,
+    .mangled_name = EVENT_NO_TEXT,
+    .domain = EVENT_NO_TEXT,
+    .cache_hit = EVENT_NONE,
+    .of_thread = EVENT_NONE,
+    .memory_kind = EVENT_NO_TEXT,
+    .fault = EVENT_NO_TEXT,
+    .held_by_kind = EVENT_NO_TEXT,
+    .function = EVENT_NO_TEXT,
+    .ending = EVENT_NO_TEXT,
+    .label = EVENT_NO_TEXT,
+};
+
+static void make_sets(void)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        word_set_add(&field_words, fields[i].key, i);
+    for (size_t i = EVENT_OTHER + 1; i < EVENT_CATEGORY_COUNT; i++)
+        word_set_add(&category_words, categories[i], i);
+}
+
+void event_fields_init(void)
+{
+    pthread_once(&made, make_sets);
+}
+
+const struct event_field *event_field_find(const char *key, size_t length)
+{
+    int number = word_set_find(&field_words, key, length);
+    return number < 0 ? NULL : &fields[number];
+}
+
+enum event_category event_category_find(const char *word, size_t length)
+{
+    int number = word_set_find(&category_words, word, length);
+    return number < 0 ? EVENT_OTHER : (enum event_category)number;
+}

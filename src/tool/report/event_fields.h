@@ -1,0 +1,33 @@
+/*
+ * The words of events: categories, and the arguments that are wanted with the fields they go to.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_EVENT_FIELDS_H
+#define GPUTRACE_TOOL_REPORT_EVENT_FIELDS_H
+
+#include <stddef.h>
+
+#include "tool/report/event.h"
+
+/* Times beyond 146 years are none, so that the difference of two always fits. */
+#define EVENT_TIME_LIMIT (INT64_MAX / 2)
+
+enum field_type { FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE };
+
+struct event_field {
+    const char *key;
+    enum field_type type;
+    size_t offset; /* in struct trace_event */
+};
+
+/* Before the first question; more than once and by several threads if they like. */
+void event_fields_init(void);
+
+/* The argument called KEY; NULL: nobody wants it. */
+const struct event_field *event_field_find(const char *key, size_t length);
+
+enum event_category event_category_find(const char *word, size_t length);
+
+/* An event of which nothing is told. */
+extern const struct trace_event event_nothing;
+
+#endif

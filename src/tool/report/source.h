@@ -1,0 +1,36 @@
+/*
+ * The bytes of a trace file from its start to its end: plain or gzip (told by content, of one member or several), from
+ * a file or stdin.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_SOURCE_H
+#define GPUTRACE_TOOL_REPORT_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gzFile_s;
+
+struct source {
+    const char *path; /* as messages name it: "standard input" for "-" */
+    struct gzFile_s *file;
+};
+
+/* What went wrong, to be told when the reader has come to that place. */
+struct source_failure {
+    bool failed;
+    int number;        /* errno; 0: MESSAGE is gzip's */
+    char message[128]; /* cut */
+};
+
+/* Opens PATH ("-": stdin). Gives 0, or -1 after error(). */
+int source_open(struct source *source, const char *path);
+void source_close(struct source *source);
+
+/* Fills DATA with the next SIZE bytes, or fewer at the end. Gives how many; where FAILURE is set, what came before is
+ * in DATA. */
+size_t source_read(struct source *source, char *data, size_t size, struct source_failure *failure);
+
+/* Gives -1 after error(). */
+int source_error(const struct source *source, const struct source_failure *failure);
+
+#endif

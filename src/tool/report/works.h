@@ -1,0 +1,45 @@
+/*
+ * The GPU work of a trace, each with the API call that started it: joined by correlation id at the end, as calls may
+ * come after their work. Every node of a graph is joined with the launch of the graph.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_WORKS_H
+#define GPUTRACE_TOOL_REPORT_WORKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/report/calls.h"
+#include "tool/report/sorter.h"
+
+struct trace_event;
+
+struct work {
+    int64_t start, duration;
+    uint32_t correlation; /* where is_correlated */
+    uint32_t name;        /* of trace.strings */
+    uint32_t stream;      /* index in trace.streams */
+    uint32_t order;       /* in the file */
+    bool is_correlated;
+    bool kernel; /* or a whole graph; else a copy or set */
+};
+
+struct works {
+    bool wanted;  /* a section looks at them */
+    bool in_time; /* so far they came by correlation and by start at once, as those of one stream do */
+    struct work last;
+    struct sorter sorter;
+};
+
+void works_init(struct works *works, struct sorter_room *room);
+void works_release(struct works *works);
+
+/* Gives 0, or -1: no memory. */
+int works_add(struct works *works, const struct trace_event *event, uint32_t stream);
+
+/* After the last works_add(), and calls_ready(): calls EACH for all works, by their start where IN_TIME, with
+ * the call that started it (NULL: none is known), until it gives non-zero. Gives that, or 0, or -1: no memory, or after
+ * error(). */
+int works_each(struct works *works, const struct calls *calls, bool in_time,
+               int (*each)(void *context, const struct work *work, const struct call *call), void *context);
+
+#endif

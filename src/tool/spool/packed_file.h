@@ -1,0 +1,21 @@
+/*
+ * What the launcher has drained of a spool: the file of the same name with SPOOL_PACKED_SUFFIX, mapped, its chunks as
+ * further parts of the spool. Nothing in it is trusted, as with the spool.
+ */
+#ifndef GPUTRACE_TOOL_SPOOL_PACKED_FILE_H
+#define GPUTRACE_TOOL_SPOOL_PACKED_FILE_H
+
+#include <stddef.h>
+
+struct spool_file;
+
+/* Adds the parts of the packed file of the spool at PATH, if there is one, to FILE, which closes it. Gives 0, or -1
+ * after error(). */
+int packed_file_add(struct spool_file *file, const char *path);
+void packed_file_close(struct spool_file *file);
+
+/* The name of the packed file of SPOOL, whose name ends with SPOOL_SUFFIX. Gives 0, or -1: it does not, or ROOM is too
+ * little. */
+int packed_file_name(const char *spool, char *name, size_t room);
+
+#endif

@@ -1,0 +1,320 @@
+/*
+ * A trace in JSON, read twice: names of rows may stand anywhere in it, and so may metadata, and both come first here.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/sink.h"
+#include "tool/model/slice.h"
+#include "tool/transcode/json_event.h"
+#include "tool/transcode/json_rows.h"
+#include "tool/transcode/json_stream.h"
+#include "tool/transcode/sources.h"
+#include "tool/write/writer.h"
+
+#define KEY_ROOM 256
+#define VALUES_MAX 64 /* of one counter */
+
+/* A range that was begun and not ended yet: its event, as text. */
+struct open_range {
+    char *text;
+    size_t length;
+};
+
+struct replay {
+    struct writer *writer;
+    struct json_rows rows;
+    struct interner categories;
+    struct map open; /* id and category -> index + 1 */
+    ARRAY(struct open_range) ranges;
+    uint64_t base, left_out;
+    struct row last; /* of the slice before, when there is one that arrows can follow */
+    bool after_slice;
+    char *unescaped; /* of the event at hand */
+};
+
+static const char *const categories[CATEGORY_COUNT] = {
+#define CATEGORY(name, text) [CATEGORY_##name] = text,
+    CATEGORIES(CATEGORY)
+#undef CATEGORY
+};
+
+static int no_memory(void)
+{
+    return error_no_memory("an event");
+}
+
+/* One of ours, or its text, kept. */
+static const char *find_category(struct replay *replay, struct json_text text, enum category *category)
+{
+    for (*category = 0; *category < CATEGORY_COUNT; ++*category)
+        if (strlen(categories[*category]) == text.length && memcmp(categories[*category], text.at, text.length) == 0)
+            return NULL;
+    *category = 0;
+    uint32_t kept = intern(&replay->categories, text.at ? text.at : "", text.length);
+    return kept == INTERN_NO_MEMORY ? "" : interned(&replay->categories, kept);
+}
+
+static struct name name_of(struct replay *replay, const struct json_event *event)
+{
+    if (!event->name.at || !memchr(event->name.at, '\\', event->name.length))
+        return name_passing(event->name.at ? event->name.at : "", event->name.length);
+    free(replay->unescaped);
+    replay->unescaped = json_unescaped((struct json_text){event->name.at - 1, event->name.length + 2});
+    return name_passing(replay->unescaped ? replay->unescaped : "", replay->unescaped ? strlen(replay->unescaped) : 0);
+}
+
+static const struct args *args_of(const struct json_event *event, struct args *args)
+{
+    args->count = 0;
+    if (event->args.length == 0)
+        return NULL;
+    struct arg *arg = args_add(args, 0, ARG_TYPE_MEMBERS);
+    arg->text = event->args.at + 1;
+    arg->length = event->args.length - 2;
+    return args;
+}
+
+static struct slice slice_of(struct replay *replay, const struct json_event *event, struct args *args)
+{
+    struct slice slice = {.name = name_of(replay, event),
+                          .row = json_rows_tell(&replay->rows, event, replay->writer),
+                          .start = replay->base + event->time,
+                          .end = replay->base + event->time + event->duration,
+                          .args = args_of(event, args)};
+    slice.other_category = find_category(replay, event->category, &slice.category);
+    return slice;
+}
+
+static uint64_t id_of(const struct json_event *event)
+{
+    char digits[24] = "";
+    if (json_is_string(event->id))
+        return hash_bytes(event->id.at, event->id.length) >> 2;
+    memcpy(digits, event->id.at, event->id.length < sizeof(digits) ? event->id.length : sizeof(digits) - 1);
+    return strtoull(digits, NULL, 10);
+}
+
+/* --- arrows --- */
+
+static bool is_arrow(const struct json_event *event)
+{
+    return event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0;
+}
+
+/* Perfetto's format has arrows at slices alone, and here they are told right after them. */
+static int replay_arrow(struct replay *replay, const struct json_event *event)
+{
+    struct arrow arrow = {
+        .id = (uint32_t)id_of(event), .row = json_row_of(&replay->rows, event), .time = replay->base + event->time};
+    bool placed = replay->after_slice && arrow.row.pid == replay->last.pid && arrow.row.tid == replay->last.tid;
+    if (!is_arrow(event) || (replay->writer->format == &pftrace && !placed))
+        replay->left_out++;
+    else if (event->phase == 's')
+        replay->writer->format->arrow_start(replay->writer, &arrow);
+    else
+        replay->writer->format->arrow_end(replay->writer, &arrow);
+    return 0;
+}
+
+/* --- ranges that are begun and ended apart --- */
+
+static uint64_t *open_range(struct replay *replay, const struct json_event *event)
+{
+    uint64_t key[] = {id_of(event), hash_bytes(event->category.at, event->category.length)};
+    return map_put(&replay->open, hash_bytes(key, sizeof(key)), NULL);
+}
+
+static int begin_range(struct replay *replay, const struct json_event *event, struct json_text text)
+{
+    uint64_t *index = open_range(replay, event);
+    struct open_range *range = index ? array_push(&replay->ranges) : NULL;
+    if (!range || !(range->text = malloc(text.length)))
+        return no_memory();
+    memcpy(range->text, text.at, text.length);
+    range->length = text.length;
+    replay->left_out += *index != 0; /* begun twice: of the first the end is not known */
+    *index = replay->ranges.count;
+    return 0;
+}
+
+static int end_range(struct replay *replay, const struct json_event *end)
+{
+    uint64_t *index = open_range(replay, end);
+    if (!index)
+        return no_memory();
+    if (*index == 0) {
+        replay->left_out++;
+        return 0;
+    }
+    struct open_range *range = &replay->ranges.items[*index - 1];
+    struct json_event begin = json_event_read((struct json_text){range->text, range->length});
+    struct args args;
+    struct slice slice = slice_of(replay, &begin, &args);
+    struct async_slice async = {.category = slice.category,
+                                .other_category = slice.other_category,
+                                .name = slice.name,
+                                .begin = slice.row,
+                                .end_row = json_row_of(&replay->rows, end),
+                                .start = slice.start,
+                                .end = replay->base + end->time,
+                                .id = id_of(end),
+                                .args = slice.args};
+    replay->writer->format->async(replay->writer, &async);
+    free(range->text);
+    *range = (struct open_range){0};
+    *index = 0;
+    return 0;
+}
+
+/* --- counters --- */
+
+static bool is_real(struct json_text value)
+{
+    for (size_t i = 0; i < value.length; i++)
+        if (strchr(".eE", value.at[i]))
+            return true;
+    return false;
+}
+
+static size_t read_values(const struct json_event *event, struct counter_value values[VALUES_MAX])
+{
+    const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
+    struct json_text key, value;
+    size_t count = 0;
+    while (event->args.length > 0 && count < VALUES_MAX && json_member(&at, end, &key, &value)) {
+        struct counter_value *read = &values[count++];
+        *read = (struct counter_value){.name = key.at, .length = key.length, .kind = COUNTER_SIGNED};
+        if (is_real(value)) {
+            read->kind = COUNTER_REAL;
+            read->real = strtod(value.at, NULL);
+        } else {
+            read->i64 = strtoll(value.at, NULL, 10);
+        }
+    }
+    return count;
+}
+
+static int replay_counter(struct replay *replay, const struct json_event *event)
+{
+    struct counter_value values[VALUES_MAX];
+    struct counter counter = {.name = name_of(replay, event),
+                              .pid = json_row_number(&replay->rows, event->pid),
+                              .time = replay->base + event->time,
+                              .values = values};
+    counter.value_count = read_values(event, values);
+    bool bytes = counter.value_count == 1 && values[0].length == 5 && memcmp(values[0].name, "bytes", 5) == 0;
+    bool value = counter.value_count == 1 && values[0].length == 5 && memcmp(values[0].name, "value", 5) == 0;
+    if (bytes && values[0].kind == COUNTER_SIGNED) {
+        counter.bytes = values[0].u64;
+        counter.value_count = 0;
+    } else if (value) {
+        counter.real = true;
+        counter.value = values[0].kind == COUNTER_REAL ? values[0].real : (double)values[0].i64;
+        counter.value_count = 0;
+    }
+    replay->writer->format->counter(replay->writer, &counter);
+    return 0;
+}
+
+/* --- the passes --- */
+
+static int replay_event(struct replay *replay, struct json_text text)
+{
+    const struct writer_format *format = replay->writer->format;
+    struct json_event event = json_event_read(text);
+    struct args args;
+    struct slice slice;
+    bool follows = replay->after_slice && (event.phase == 's' || event.phase == 'f');
+    int result = 0;
+    switch (event.phase) {
+    case 'X':
+        slice = slice_of(replay, &event, &args);
+        format->slice(replay->writer, &slice);
+        replay->last = slice.row;
+        break;
+    case 'i':
+    case 'I':
+        slice = slice_of(replay, &event, &args);
+        format->instant(replay->writer, &slice);
+        break;
+    case 'b': result = begin_range(replay, &event, text); break;
+    case 'e': result = end_range(replay, &event); break;
+    case 'C': result = replay_counter(replay, &event); break;
+    case 's':
+    case 'f': result = replay_arrow(replay, &event); break;
+    case 'M': break;
+    default: replay->left_out++; break;
+    }
+    replay->after_slice = event.phase == 'X' || follows;
+    return result;
+}
+
+static int take_first(struct replay *replay, enum json_found found, const char *key, struct json_text value)
+{
+    if (found == JSON_EVENT) {
+        struct json_event event = {0};
+        if (memmem(value.at, value.length, "\"M\"", 3))
+            event = json_event_read(value);
+        return event.phase == 'M' ? json_rows_take(&replay->rows, &event) : 0;
+    }
+    if (strcmp(key, "baseTimeNanoseconds") == 0)
+        replay->base = strtoull(value.at, NULL, 10);
+    replay->writer->format->metadata(replay->writer, key, value.at, value.length);
+    return 0;
+}
+
+static int pass(struct replay *replay, const char *path, bool first)
+{
+    struct json_stream stream;
+    struct json_text value;
+    char key[KEY_ROOM] = "";
+    enum json_found found = JSON_METADATA;
+    int result = 0;
+    if (json_stream_open(&stream, path) != 0)
+        return -1;
+    while (result == 0 && (found = json_stream_next(&stream, key, sizeof(key), &value)) > JSON_END) {
+        if (first)
+            result = take_first(replay, found, key, value);
+        else if (found == JSON_EVENT)
+            result = replay_event(replay, value);
+    }
+    json_stream_close(&stream);
+    return found == JSON_ERROR ? -1 : result;
+}
+
+static int both_passes(struct replay *replay, const char *path)
+{
+    struct writer *writer = replay->writer;
+    if (pass(replay, path, true) != 0)
+        return -1;
+    writer->format->begin(writer, replay->base);
+    json_rows_write(&replay->rows, writer);
+    if (pass(replay, path, false) != 0)
+        return -1;
+    writer->format->finish(writer);
+    for (size_t i = 0; i < replay->ranges.count; i++)
+        replay->left_out += replay->ranges.items[i].text != NULL;
+    if (replay->left_out > 0)
+        warning("'%s': %" PRIu64 " events are left out: arrows that do not follow their slice, ranges without an end, "
+                "or of kinds that '%s' has no form for",
+                path, replay->left_out, writer->format->name);
+    return 0;
+}
+
+int replay_json(const char *path, struct writer *writer)
+{
+    struct replay replay = {.writer = writer};
+    int result = both_passes(&replay, path);
+    for (size_t i = 0; i < replay.ranges.count; i++)
+        free(replay.ranges.items[i].text);
+    array_release(&replay.ranges);
+    map_release(&replay.open);
+    json_rows_release(&replay.rows);
+    interner_release(&replay.categories);
+    free(replay.unescaped);
+    return result;
+}

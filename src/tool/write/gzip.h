@@ -1,0 +1,21 @@
+/*
+ * Members of a .gz file, each of which can be unpacked alone; several threads make them, with a gzip each.
+ */
+#ifndef GPUTRACE_TOOL_WRITE_GZIP_H
+#define GPUTRACE_TOOL_WRITE_GZIP_H
+
+#include <stddef.h>
+
+struct gzip;
+struct sink;
+
+/* NULL after error(). */
+struct gzip *gzip_new(void);
+/* Also of NULL. */
+void gzip_free(struct gzip *gzip);
+
+/* Adds to OUT, a sink in memory, a member that holds SIZE bytes of DATA; 0 bytes make a member too. Gives 0, or -1 with
+ * errno set. */
+int gzip_member(struct gzip *gzip, struct sink *out, const char *data, size_t size);
+
+#endif

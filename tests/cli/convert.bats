@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# Traces in another format: what Perfetto would make of ours is the same as what stands in the JSON, and nothing is lost
+# on the way there and back.
+
+load common
+
+data=$root/tests/data
+check_pftrace=$root/tests/tools/check_pftrace
+
+# The spool NAME of an H200 in ./spool.
+take_spool() { # NAME
+    mkdir spool
+    gzip -dc "$data/h200/$1.spool.gz" >spool/1-0.spool
+    cp "$data/h200/$1.session.json" spool/session.json
+}
+
+# All but the file's own name, which is in it.
+same_events() { # ONE.json OTHER.json
+    diff <(jq -S 'del(.traceName) | .traceEvents |= sort' "$1") <(jq -S 'del(.traceName) | .traceEvents |= sort' "$2")
+}
+
+both_ways() { # NAME
+    take_spool "$1"
+    run -0 "$gputrace" convert spool trace.json
+    run -0 "$gputrace" convert spool trace.pftrace
+    "$check_pftrace" trace.pftrace trace.json
+    run -0 "$gputrace" convert trace.pftrace back.json
+    refute_output --partial 'left out'
+    same_events trace.json back.json
+    run -0 "$gputrace" convert trace.json other.pftrace
+    refute_output --partial 'left out'
+    "$check_pftrace" other.pftrace trace.json
+    run -0 "$gputrace" convert other.pftrace again.json
+    same_events trace.json again.json
+}
+
+@test "vector_add" { both_ways vector_add; }
+@test "graphs" { both_ways graphs; }
+@test "memory" { both_ways memory; }
+@test "streams_events" { both_ways streams_events; }
+@test "two training steps with PyTorch" { both_ways train; }
+@test "vector_add, recorded with CUPTI 11.8" { both_ways vector_add-cupti-11.8; }
+
+@test "the checker tells what is broken" {
+    take_spool vector_add
+    "$gputrace" convert -q spool trace.json
+    "$gputrace" convert -q spool trace.pftrace
+    jq '(.traceEvents[] | select(.ph == "X") | .dur) |= . + 1' trace.json | sed -E 's/("(ts|dur)": [0-9]+),/\1.000,/' >other.json
+    run -1 "$check_pftrace" trace.pftrace other.json
+    assert_output --partial 'broken: '
+    head -c -1 trace.pftrace >cut.pftrace
+    run -1 "$check_pftrace" cut.pftrace
+    assert_output --partial 'longer than its message'
+}
+
+@test "gzip is a matter of the name, and is told by content" {
+    take_spool vector_add
+    "$gputrace" convert -q spool trace.pftrace.gz
+    gzip -t trace.pftrace.gz
+    "$check_pftrace" trace.pftrace.gz
+    "$gputrace" convert -q spool trace.json.gz
+    "$check_pftrace" trace.pftrace.gz trace.json.gz
+    mv trace.pftrace.gz trace
+    "$gputrace" convert -q trace back.json.gz
+    same_events <(gzip -dc trace.json.gz) <(gzip -dc back.json.gz)
+}
+
+@test "a trace of PyTorch's profiler keeps its events" {
+    run -0 "$gputrace" convert "$data/kineto/kineto-train-h200.json.gz" trace.pftrace
+    assert_output --partial ': 42 events are left out: arrows' # of backward to forward
+    "$check_pftrace" --lone-arrows trace.pftrace
+    "$gputrace" convert -q trace.pftrace back.json
+    local slices='[.traceEvents[] | select(.ph == "X") | [.cat, .name, .ts, .dur, .args]] | sort'
+    diff <(gzip -dc "$data/kineto/kineto-train-h200.json.gz" | jq -S "$slices") <(jq -S "$slices" back.json)
+}
+
+@test "an NVTX range that begins when a call ends ends its own slice" {
+    cat >trace.json <<'END'
+{"baseTimeNanoseconds": 1000, "traceEvents": [
+{"ph":"M","name":"process_name","pid":5,"tid":5,"ts":0.000,"args":{"name":"app"}},
+{"ph":"M","name":"thread_name","pid":5,"tid":6,"ts":0.000,"args":{"name":"t"}},
+{"ph":"X","cat":"user_annotation","name":"range","pid":5,"tid":6,"ts":3.000,"dur":6.000},
+{"ph":"X","cat":"user_annotation","name":"next","pid":5,"tid":6,"ts":9.000,"dur":1.000},
+{"ph":"X","cat":"cuda_runtime","name":"a","pid":5,"tid":6,"ts":1.000,"dur":2.000},
+{"ph":"X","cat":"cuda_runtime","name":"b","pid":5,"tid":6,"ts":3.000,"dur":6.000},
+{"ph":"X","cat":"cuda_runtime","name":"none","pid":5,"tid":6,"ts":9.000,"dur":0.000},
+{"ph":"X","cat":"cuda_runtime","name":"c","pid":5,"tid":6,"ts":9.000,"dur":1.000}
+]}
+END
+    "$gputrace" convert -q trace.json trace.pftrace
+    "$check_pftrace" trace.pftrace trace.json
+}
+
+@test "run -o NAME.pftrace writes Perfetto's format" {
+    run -0 "$gputrace" run -o trace.pftrace "$samples/vector_add"
+    "$check_pftrace" trace.pftrace
+    "$gputrace" convert -q trace.pftrace trace.json
+    "$check_trace" --quiet --strict trace.json
+    "$check_pftrace" trace.pftrace trace.json
+}
+
+@test "what is there stays, unless --force" {
+    take_spool vector_add
+    echo old >trace.json
+    run -1 "$gputrace" convert spool trace.json
+    assert_output --partial "'trace.json' is there already: --force replaces it"
+    assert_equal "$(cat trace.json)" old
+    run -0 "$gputrace" convert --force spool trace.json
+    run -1 "$gputrace" convert --force trace.json ./trace.json
+    assert_output --partial 'are the same file'
+    "$check_trace" --quiet trace.json
+}
+
+@test "what is no trace is told, and leaves no file" {
+    echo '{"traceEvents": [{"ph":"X"' >cut.json
+    run -1 "$gputrace" convert cut.json out.pftrace
+    assert_output --partial 'the file is incomplete'
+    printf '\n\005abc' >cut.pftrace
+    run -0 "$gputrace" convert cut.pftrace out.json
+    assert_output --partial 'is cut off at byte 0'
+    rm out.json
+    printf '\177ELF' >other
+    run -1 "$gputrace" convert other out.json
+    assert_output --partial 'expected a trace'
+    : >empty
+    run -1 "$gputrace" convert empty out.json
+    assert_output --partial 'is empty'
+    run -1 "$gputrace" convert missing out.json
+    assert_output --partial "cannot open 'missing'"
+    assert_equal "$(find . -name 'out*')" ''
+}
+
+@test "names that tell no format, and too few or many" {
+    run -2 "$gputrace" convert trace.json trace.txt
+    assert_output --partial 'must end in .json, .json.gz, .pftrace or .pftrace.gz'
+    run -2 "$gputrace" convert trace.json
+    run -2 "$gputrace" convert a b c
+}

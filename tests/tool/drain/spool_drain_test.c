@@ -1,0 +1,248 @@
+#include "tests/unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "tests/tool/convert/make_spool.h"
+#include "tool/drain/spool_drain.h"
+#include "tool/spool/spool_file.h"
+
+enum { SEGMENTS = 3, CALLS = 6000, USED = CALLS * 40 }; /* four chunks to a segment */
+
+static char path[512];
+static int fd = -1;
+static const bool go_on;
+static bool stopped = true;
+static struct drain_tools tools;
+static struct spool_drain drain;
+
+/* A spool of SEGMENTS segments of unused room, as a process would have it. */
+static int set_up(void **state)
+{
+    *state = (void *)unit_directory();
+    snprintf(path, sizeof(path), "%s/1-0.spool", (const char *)*state);
+    struct make_spool spool;
+    make_spool_init(&spool, 1, 130001);
+    make_spool_header(&spool)->state = SPOOL_OPEN;
+    make_spool_header(&spool)->formatted = SPOOL_HEADER_BYTES + SEGMENTS * SPOOL_SEGMENT_BYTES;
+    make_spool_save_as(&spool, path);
+    make_spool_release(&spool);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(posix_fallocate(fd, 0, SPOOL_HEADER_BYTES + SEGMENTS * SPOOL_SEGMENT_BYTES), 0);
+    for (unsigned i = 0; i < SEGMENTS; i++) {
+        struct spool_chunk blank = {.magic = SPOOL_CHUNK_MAGIC, .bytes = SPOOL_SEGMENT_BYTES};
+        pwrite(fd, &blank, sizeof(blank), (off_t)(SPOOL_HEADER_BYTES + i * SPOOL_SEGMENT_BYTES));
+    }
+    tools = (struct drain_tools){.stop = &go_on};
+    tools.directory = open(*state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    tools.data = aligned_alloc(SPOOL_ALIGN, SPOOL_SEGMENT_BYTES);
+    assert_int_equal(packer_init(&tools.packer), 0);
+    assert_int_equal(spool_drain_init(&drain, "1-0.spool"), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    spool_drain_release(&drain);
+    packer_release(&tools.packer);
+    free(tools.data);
+    close(tools.directory);
+    close(fd);
+    unit_remove(*state);
+    return 0;
+}
+
+static off_t offset_of(unsigned segment, unsigned chunk)
+{
+    return (off_t)(SPOOL_HEADER_BYTES + segment * SPOOL_SEGMENT_BYTES + chunk * (SPOOL_SEGMENT_BYTES / 4));
+}
+
+/* A quarter of a segment; what follows in it is a chunk that nobody uses. */
+static void put_chunk(unsigned segment, unsigned at, uint64_t sequence, enum spool_chunk_type type,
+                      enum spool_chunk_state state)
+{
+    struct spool_chunk chunk = {.magic = SPOOL_CHUNK_MAGIC,
+                                .type = (uint16_t)type,
+                                .state = (uint16_t)state,
+                                .bytes = SPOOL_SEGMENT_BYTES / 4,
+                                .used = USED,
+                                .sequence = sequence};
+    struct spool_chunk rest = {.magic = SPOOL_CHUNK_MAGIC, .bytes = (3 - at) * (SPOOL_SEGMENT_BYTES / 4)};
+    uint32_t *words = calloc(CALLS, 40);
+    for (uint32_t i = 0; i < CALLS; i++) {
+        words[10 * i] = 5; /* CUPTI_ACTIVITY_KIND_RUNTIME */
+        words[10 * i + 2] = 5000 * i + (uint32_t)random() % 1000;
+        words[10 * i + 8] = (uint32_t)sequence;
+    }
+    if (at < 3)
+        pwrite(fd, &rest, sizeof(rest), offset_of(segment, at + 1));
+    pwrite(fd, words, USED, offset_of(segment, at) + (off_t)sizeof(chunk));
+    pwrite(fd, &chunk, sizeof(chunk), offset_of(segment, at));
+    free(words);
+}
+
+static struct spool_chunk chunk_at(unsigned segment, unsigned at)
+{
+    struct spool_chunk chunk;
+    assert_int_equal(pread(fd, &chunk, sizeof(chunk), offset_of(segment, at)), sizeof(chunk));
+    return chunk;
+}
+
+static void leave(unsigned segment, unsigned chunks)
+{
+    uint32_t none = SPOOL_NO_SEGMENT;
+    for (unsigned i = 0; i < chunks; i++)
+        pwrite(fd, &none, sizeof(none), offset_of(segment, i) + (off_t)offsetof(struct spool_chunk, segment));
+}
+
+/* What a reader finds: chunks of these sequences and no others, each whole. */
+static void reads(const uint64_t *sequences, size_t count)
+{
+    struct spool_file file;
+    struct spool_scratch scratch = {0};
+    assert_int_equal(spool_file_open(&file, path), 0);
+    assert_int_equal(file.damaged, 0);
+    assert_int_equal(file.parts.count, count);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *words = (const void *)spool_part_data(&file.parts.items[i], &scratch);
+        assert_non_null(words);
+        assert_int_equal(file.parts.items[i].sequence, sequences[i]);
+        assert_int_equal(file.parts.items[i].size, USED);
+        for (uint32_t call = 0; call < CALLS; call++)
+            assert_true(words[10 * call] == 5 && words[10 * call + 8] == sequences[i]);
+    }
+    spool_scratch_release(&scratch);
+    spool_file_close(&file);
+}
+
+static void what_is_done_is_packed_and_given_back(void **state)
+{
+    (void)state;
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
+    put_chunk(0, 1, 2, SPOOL_CUPTI, SPOOL_DONE);
+    put_chunk(1, 0, 3, SPOOL_CUPTI, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 3);
+    assert_int_equal(chunk_at(0, 0).state, SPOOL_DRAINED);
+    assert_int_equal(chunk_at(0, 1).state, SPOOL_DRAINED);
+    assert_int_equal(chunk_at(1, 0).state, SPOOL_DRAINED);
+    assert_int_equal(chunk_at(0, 2).state, SPOOL_READY);
+    assert_true(drain.packed_size < 3 * USED / 5);
+    assert_int_equal(spool_drain_round(&drain, &tools), 0);
+    reads((uint64_t[]){1, 2, 3}, 3);
+}
+
+static void what_is_in_use_or_the_librarys_own_stays(void **state)
+{
+    (void)state;
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
+    put_chunk(1, 0, 2, SPOOL_CUPTI, SPOOL_IN_USE);
+    put_chunk(1, 1, 3, SPOOL_CUPTI, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 1);
+    assert_int_equal(chunk_at(0, 0).state, SPOOL_DONE);
+    assert_int_equal(chunk_at(1, 0).state, SPOOL_IN_USE);
+    assert_int_equal(chunk_at(1, 1).state, SPOOL_DRAINED);
+    put_chunk(1, 0, 2, SPOOL_CUPTI, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 1);
+}
+
+static void a_segment_that_is_used_anew_is_drained_anew(void **state)
+{
+    (void)state;
+    for (uint64_t sequence = 1; sequence < 9; sequence++) {
+        put_chunk(0, 0, sequence, SPOOL_CUPTI, SPOOL_IN_USE);
+        assert_int_equal(spool_drain_round(&drain, &tools), 0);
+        put_chunk(0, 0, sequence, SPOOL_CUPTI, SPOOL_DONE);
+        assert_int_equal(spool_drain_round(&drain, &tools), 1);
+    }
+    reads((uint64_t[]){1, 2, 3, 4, 5, 6, 7, 8}, 8);
+}
+
+static uint64_t on_disk(void)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    return (uint64_t)status.st_blocks * 512;
+}
+
+static void what_the_writer_has_left_becomes_a_hole(void **state)
+{
+    (void)state;
+    uint64_t before = on_disk();
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
+    put_chunk(0, 1, 2, SPOOL_CUPTI, SPOOL_DONE);
+    leave(0, 3);
+    assert_int_equal(spool_drain_round(&drain, &tools), 2);
+    assert_true(on_disk() <= before - SPOOL_SEGMENT_BYTES + 4 * 4096);
+    assert_int_equal(drain.open.count, SEGMENTS - 1);
+    reads((uint64_t[]){1, 2}, 2);
+}
+
+static void without_room_what_is_recorded_stays(void **state)
+{
+    (void)state;
+    struct rlimit unlimited, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    small = (struct rlimit){.rlim_cur = 5000, .rlim_max = unlimited.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
+    setrlimit(RLIMIT_FSIZE, &small);
+    assert_int_equal(spool_drain_round(&drain, &tools), -1);
+    setrlimit(RLIMIT_FSIZE, &unlimited);
+    assert_true(drain.no_room);
+    assert_int_equal(chunk_at(0, 0).state, SPOOL_DONE);
+    reads((uint64_t[]){1}, 1);
+    assert_int_equal(spool_drain_round(&drain, &tools), 1);
+    reads((uint64_t[]){1}, 1);
+}
+
+static void a_file_that_goes_does_no_harm(void **state)
+{
+    (void)state;
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 1);
+    assert_int_equal(ftruncate(fd, SPOOL_HEADER_BYTES + 100), 0);
+    assert_int_equal(spool_drain_round(&drain, &tools), 0);
+    unlink(path);
+    assert_int_equal(spool_drain_round(&drain, &tools), -1);
+}
+
+static void a_round_can_be_cut_short(void **state)
+{
+    (void)state;
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
+    tools.stop = &stopped;
+    assert_int_equal(spool_drain_round(&drain, &tools), 0);
+    tools.stop = &go_on;
+    assert_int_equal(spool_drain_round(&drain, &tools), 1);
+}
+
+static void a_process_that_has_ended_is_over(void **state)
+{
+    (void)state;
+    uint32_t finished = SPOOL_FINISHED;
+    assert_int_equal(spool_drain_round(&drain, &tools), 0);
+    assert_false(drain.over);
+    pwrite(fd, &finished, sizeof(finished), offsetof(struct spool_header, state));
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 1);
+    assert_true(drain.over);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_done_is_packed_and_given_back),
+        TEST(what_is_in_use_or_the_librarys_own_stays),
+        TEST(a_segment_that_is_used_anew_is_drained_anew),
+        TEST(what_the_writer_has_left_becomes_a_hole),
+        TEST(without_room_what_is_recorded_stays),
+        TEST(a_file_that_goes_does_no_harm),
+        TEST(a_round_can_be_cut_short),
+        TEST(a_process_that_has_ended_is_over),
+    };
+    return cmocka_run_group_tests_name("drain/spool_drain", tests, NULL, NULL);
+}

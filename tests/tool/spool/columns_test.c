@@ -1,0 +1,112 @@
+#include "tests/unit.h"
+
+#include <stdalign.h>
+
+#include "tool/spool/columns.h"
+
+enum { SIZE = 4096 };
+static uint16_t sizes[SPOOL_CUPTI_KINDS];
+static alignas(8) uint8_t records[SIZE], columns[COLUMNS_BYTES_MAX(SIZE)], again[SIZE];
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(records, 0, sizeof(records));
+    memset(sizes, 0, sizeof(sizes));
+    sizes[5] = 40;
+    sizes[10] = 216;
+    return 0;
+}
+
+/* Records of two kinds, of which times and correlation vary. Gives their bytes. */
+static size_t put_records(unsigned count)
+{
+    size_t at = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t *words = (uint32_t *)(void *)(records + at);
+        words[0] = i % 3 ? 5 : 10 | (i % 2 ? SPOOL_IN_FLIGHT : 0);
+        words[2] = 1000 + 7 * i * i;
+        words[5] = i;
+        words[8] = 42;
+        at += sizes[words[0] & ~SPOOL_IN_FLIGHT];
+    }
+    return at;
+}
+
+static void come_back(size_t size)
+{
+    size_t bytes = columns_split(records, size, sizes, columns);
+    assert_true(bytes <= COLUMNS_BYTES_MAX(size));
+    memset(again, 0xee, sizeof(again));
+    assert_true(columns_join(columns, bytes, again, size));
+    assert_memory_equal(records, again, size);
+}
+
+static void records_come_back_as_they_were(void **state)
+{
+    (void)state;
+    for (unsigned count = 0; count <= 40; count++)
+        come_back(put_records(count));
+}
+
+static void what_does_not_vary_is_kept_once(void **state)
+{
+    (void)state;
+    size_t size = put_records(40);
+    assert_true(columns_split(records, size, sizes, columns) < size / 3);
+}
+
+static void what_is_not_known_stays_as_it_is(void **state)
+{
+    (void)state;
+    size_t size = put_records(6);
+    for (size_t i = 0; i < 100; i++)
+        records[size + i] = (uint8_t)(i * 37 + 99);
+    come_back(size + 100); /* no kind */
+    come_back(size - 8);   /* a record that is cut */
+    sizes[10] = 4;         /* no size of a record */
+    come_back(size);
+    sizes[10] = COLUMNS_WORDS_MAX * 4 + 8;
+    come_back(size);
+}
+
+static void damaged_columns_are_refused(void **state)
+{
+    (void)state;
+    size_t size = put_records(12), bytes = columns_split(records, size, sizes, columns);
+    for (size_t cut = 0; cut < bytes; cut++)
+        assert_false(columns_join(columns, cut, again, size));
+    assert_false(columns_join(columns, bytes, again, size - 8));
+    assert_false(columns_join(columns, bytes, again, size + 8));
+    struct columns_head *head = (struct columns_head *)(void *)columns;
+    struct columns_kind *kind = (struct columns_kind *)(head + 1);
+    static const uint32_t wrong[] = {0, 1, SPOOL_CUPTI_KINDS + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct columns_head right = *head;
+        head->kinds = wrong[i];
+        assert_false(columns_join(columns, bytes, again, size));
+        *head = right;
+        head->records = wrong[i];
+        assert_false(columns_join(columns, bytes, again, size));
+        *head = right;
+        struct columns_kind first = *kind;
+        kind->records = wrong[i];
+        assert_false(columns_join(columns, bytes, again, size));
+        *kind = first;
+        kind->words = (uint16_t)wrong[i];
+        assert_false(columns_join(columns, bytes, again, size));
+        *kind = first;
+    }
+    assert_true(columns_join(columns, bytes, again, size));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(records_come_back_as_they_were, set_up),
+        cmocka_unit_test_setup(what_does_not_vary_is_kept_once, set_up),
+        cmocka_unit_test_setup(what_is_not_known_stays_as_it_is, set_up),
+        cmocka_unit_test_setup(damaged_columns_are_refused, set_up),
+    };
+    return cmocka_run_group_tests_name("spool/columns", tests, NULL, NULL);
+}
