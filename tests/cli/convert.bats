@@ -14,9 +14,10 @@ take_spool() { # NAME
     cp "$data/h200/$1.session.json" spool/session.json
 }
 
-# All but the file's own name, which is in it.
+# All but the file's own name, which is in it. Some versions of jq print numbers as they were written: 2.000 for 2.
 same_events() { # ONE.json OTHER.json
-    diff <(jq -S 'del(.traceName) | .traceEvents |= sort' "$1") <(jq -S 'del(.traceName) | .traceEvents |= sort' "$2")
+    local events='del(.traceName) | walk(if type == "number" then . + 0 else . end) | .traceEvents |= sort'
+    diff <(jq -S "$events" "$1") <(jq -S "$events" "$2")
 }
 
 both_ways() { # NAME

@@ -31,7 +31,7 @@ poor() {
     run -0 "$root/.ci/setup" stamp
     assert_line --partial 'libcjson-dev: reads JSON'
     assert_line --partial 'zlib1g-dev: reads and writes .gz'
-    grep -x 'apt-get install -y --no-install-recommends libcjson-dev zlib1g-dev' asked
+    grep -E '^apt-get install -y --no-install-recommends .*libcjson-dev .*zlib1g-dev' asked
     run ! grep update asked
     [ -e stamp ]
 }

@@ -105,6 +105,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     unharmed -- "$programs/limits" nofile 3 child
     said 'Too many open files'
     lost unrecorded
+    [ -n "${simulated-}" ] || return 0 # a real driver may need some later, with or without us
     unharmed -- "$programs/limits" nofile 3 later
     assert_equal "$(ledger traced.json)" ''
     [ "$(count user_annotation traced.json)" -ge 50000 ]

@@ -19,6 +19,11 @@ static bool stopped = true;
 static struct drain_tools tools;
 static struct spool_drain drain;
 
+static void put(const void *data, size_t size, off_t offset)
+{
+    assert_int_equal(pwrite(fd, data, size, offset), size);
+}
+
 /* A spool of SEGMENTS segments of unused room, as a process would have it. */
 static int set_up(void **state)
 {
@@ -34,7 +39,7 @@ static int set_up(void **state)
     assert_int_equal(posix_fallocate(fd, 0, SPOOL_HEADER_BYTES + SEGMENTS * SPOOL_SEGMENT_BYTES), 0);
     for (unsigned i = 0; i < SEGMENTS; i++) {
         struct spool_chunk blank = {.magic = SPOOL_CHUNK_MAGIC, .bytes = SPOOL_SEGMENT_BYTES};
-        pwrite(fd, &blank, sizeof(blank), (off_t)(SPOOL_HEADER_BYTES + i * SPOOL_SEGMENT_BYTES));
+        put(&blank, sizeof(blank), (off_t)(SPOOL_HEADER_BYTES + i * SPOOL_SEGMENT_BYTES));
     }
     tools = (struct drain_tools){.stop = &go_on};
     tools.directory = open(*state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -78,9 +83,9 @@ static void put_chunk(unsigned segment, unsigned at, uint64_t sequence, enum spo
         words[10 * i + 8] = (uint32_t)sequence;
     }
     if (at < 3)
-        pwrite(fd, &rest, sizeof(rest), offset_of(segment, at + 1));
-    pwrite(fd, words, USED, offset_of(segment, at) + (off_t)sizeof(chunk));
-    pwrite(fd, &chunk, sizeof(chunk), offset_of(segment, at));
+        put(&rest, sizeof(rest), offset_of(segment, at + 1));
+    put(words, USED, offset_of(segment, at) + (off_t)sizeof(chunk));
+    put(&chunk, sizeof(chunk), offset_of(segment, at));
     free(words);
 }
 
@@ -95,7 +100,7 @@ static void leave(unsigned segment, unsigned chunks)
 {
     uint32_t none = SPOOL_NO_SEGMENT;
     for (unsigned i = 0; i < chunks; i++)
-        pwrite(fd, &none, sizeof(none), offset_of(segment, i) + (off_t)offsetof(struct spool_chunk, segment));
+        put(&none, sizeof(none), offset_of(segment, i) + (off_t)offsetof(struct spool_chunk, segment));
 }
 
 /* What a reader finds: chunks of these sequences and no others, each whole. */
@@ -225,7 +230,7 @@ static void a_process_that_has_ended_is_over(void **state)
     uint32_t finished = SPOOL_FINISHED;
     assert_int_equal(spool_drain_round(&drain, &tools), 0);
     assert_false(drain.over);
-    pwrite(fd, &finished, sizeof(finished), offsetof(struct spool_header, state));
+    put(&finished, sizeof(finished), offsetof(struct spool_header, state));
     put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
     assert_int_equal(spool_drain_round(&drain, &tools), 1);
     assert_true(drain.over);
