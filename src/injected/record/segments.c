@@ -162,8 +162,7 @@ static struct spool_chunk *make_one(struct segment *segment)
 {
     struct spool_chunk *chunk = (struct spool_chunk *)(void *)segment->base;
     __atomic_store_n(&chunk->state, SPOOL_READY, __ATOMIC_RELEASE);
-    __atomic_store_n(&chunk->bytes, SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&chunk->bytes, SPOOL_SEGMENT_BYTES, __ATOMIC_SEQ_CST); /* nothing below comes before it */
     memset(chunk + 1, 0, SPOOL_SEGMENT_BYTES - sizeof(*chunk));
     chunk->type = SPOOL_FREE;
     chunk->used = 0;
