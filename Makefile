@@ -83,6 +83,10 @@ bench: setup ## measures: time to convert, and on a GPU what tracing costs the p
 	@+$(SUBMAKE) all samples simgpu tests
 	@tests/bench/run $(B)
 
+bench-kill: setup ## kills a program of eight threads at KILLS (1000) random moments: every trace must be whole
+	@+$(SUBMAKE) all simgpu check_trace $(B)/tests/robust/programs/crowd
+	@KILLS=$${KILLS:-1000} tests/bench/kills $(B)
+
 lint: all ## layers, headers, exported symbols, what the library may not call, format, scripts
 	@tests/lint/run $(B)
 
@@ -115,4 +119,4 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk tests/fuzz/fuzz.mk | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
-.PHONY: all toolkit setup demo test check-samples bench lint fmt install uninstall clean help
+.PHONY: all toolkit setup demo test check-samples bench bench-kill lint fmt install uninstall clean help

@@ -167,6 +167,8 @@ struct gputrace_event_record {
     struct CUstream_st *stream; /* as the program gave it: NULL or 1 is the legacy default stream, 2 the thread's own */
     uint32_t flags;             /* CU_EVENT_RECORD_EXTERNAL … */
     uint32_t whole_context;     /* 1: of all work of the context, not of a stream: cuCtxRecordEvent */
+    uint32_t stream_id;         /* CUPTI's number of it; GPUTRACE_NO_STREAM: of none, it failed, or not known */
+    uint32_t captured;          /* 1: it became part of a graph; nothing was recorded now */
 };
 
 struct gputrace_event_wait {
@@ -175,6 +177,8 @@ struct gputrace_event_wait {
     struct CUstream_st *stream;
     uint32_t flags;
     uint32_t whole_context; /* 1: all later work of the context waits: cuCtxWaitEvent */
+    uint32_t stream_id;
+    uint32_t captured; /* 1: it became part of a graph; nothing waits now */
 };
 
 struct gputrace_event_synchronization {
@@ -208,6 +212,7 @@ struct gputrace_stream_deletion {
 struct gputrace_stream_synchronization {
     struct gputrace_call call;
     struct CUstream_st *stream;
+    uint32_t stream_id; /* GPUTRACE_NO_STREAM: it failed, or is not known */
 };
 
 /* call.result as of an event's query. */

@@ -198,7 +198,9 @@ static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk
     X(DEATH, spool_death)                 \
     X(OPEN_CALL, spool_open_call)         \
     X(POOL_LEVEL, spool_pool_level)       \
-    X(LAUNCH_NAME, spool_launch_name)
+    X(LAUNCH_NAME, spool_launch_name)     \
+    X(SYNC, spool_sync)                   \
+    X(EVENT_RECORD, spool_event_record)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -538,6 +540,34 @@ struct spool_launch_name {
     uint32_t correlation;
     uint32_t length;
     char text[8];
+};
+
+/* A thread has waited, or a stream will. A process that writes these has CUPTI's records of the same for other purposes
+ * if at all. The numbers are CUPTI's of kinds of synchronisation. */
+enum spool_sync_kind {
+    SPOOL_SYNC_EVENT = 1,         /* the thread, for an event */
+    SPOOL_SYNC_STREAM_WAIT_EVENT, /* the stream, for an event; without one: all streams of the context */
+    SPOOL_SYNC_STREAM,            /* the thread, for a stream */
+    SPOOL_SYNC_CONTEXT,           /* the thread, for all of the context */
+};
+struct spool_sync {
+    struct spool_record head; /* flags: enum spool_sync_kind; time: when the call returned */
+    uint64_t start;
+    uint64_t event;       /* CUevent; 0: none */
+    uint32_t context;     /* CUPTI's context id */
+    uint32_t stream;      /* CUPTI's stream id; SPOOL_NO_STREAM: none, or not known */
+    uint32_t correlation; /* of the driver call, which is its runtime call's too */
+    int32_t result;       /* CUresult: 0, or the error that the thread got for waiting */
+};
+
+/* A CUDA event was recorded: what later waits for it wait for. */
+struct spool_event_record {
+    struct spool_record head;
+    uint64_t event; /* CUevent */
+    uint32_t context;
+    uint32_t stream; /* SPOOL_NO_STREAM: all of the context, or not known */
+    uint32_t correlation;
+    uint32_t reserved;
 };
 
 /* Every record is a whole number of 8-byte words, and its text starts where the reader expects it. */

@@ -224,6 +224,13 @@ killed_at_random() { # WAY
     done
 }
 
+@test "SIGKILL at 10 random moments of eight threads that launch, copy, allocate, record events and mark" {
+    need_plain
+    command -v python3 >/dev/null || skip "needs python3"
+    run -0 env KILLS=10 ${simulated:+GPUTRACE_SIMULATED=1} KILLS_DIR="$TMPDIR" "$root/tests/bench/kills" "$build"
+    assert_line --regexp '^10 kills on .*: 10 whole traces, [1-9][0-9]* calls returned'
+}
+
 # The program is killed within a launch, which has its record by then and has not returned: nobody has read its name.
 killed_in_launch() { # NUMBER WAY [OPTION...]
     local number=$1 way=$2

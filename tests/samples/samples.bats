@@ -66,6 +66,29 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
     traces "$samples/streams_events"
 }
 
+# CUPTI takes a question, which does not wait, for synchronisation as well; times, handles and ids differ from run to run:
+# which record was waited for is told by how many calls lie between.
+waits() { # TRACE
+    jq -c '[.traceEvents[] | select(.name == "cudaEventQuery" or .name == "cudaStreamQuery") | .args.correlation] as $questions
+        | [.traceEvents[] | select(.ph == "X")] as $slices
+        | ([.traceEvents[] | select(.cat == "cuda_runtime") | {key: "\(.args.correlation)", value: .name}] | from_entries) as $calls
+        | [$slices[] | select(.cat == "cuda_sync") | select(.args.correlation as $id | $questions | index($id) | not) | .args
+            | [.cuda_sync_kind, .device, .context, .stream, .wait_on_stream, $calls["\(.correlation)"],
+               (.correlation as $to | (.wait_on_cuda_event_record_corr_id // $to) as $from
+                   | [$calls | keys[] | tonumber | select(. > $from and . <= $to)] | length),
+               $calls["\(.wait_on_cuda_event_record_corr_id)"]]] | sort[]' "$1"
+}
+
+@test "streams_events: waits are the same whether CUPTI or the library recorded them" {
+    traces "$samples/streams_events"
+    waits "$trace" >own
+    traces --trace=all,event-times "$samples/streams_events"
+    waits "$trace" >of_cupti
+    [ "$(wc -l <own)" -ge 127 ]
+    grep -q '"cudaEventRecord"' own
+    diff own of_cupti
+}
+
 @test "graphs" {
     traces "$samples/graphs"
 }
@@ -73,6 +96,13 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
 @test "graphs with the static CUDA runtime" {
     needs_gpu "the static runtime asks the driver for more than the simulated one has"
     traces "$samples/graphs_static"
+}
+
+# With event-times it is CUPTI who tells of waits, and it tells of captured ones as well.
+@test "graphs: what is captured waits for nothing" {
+    traces "$samples/graphs"
+    jq -e '[.traceEvents[] | select(.name == "cudaStreamWaitEvent")] | length > 0' "$trace"
+    jq -e '[.traceEvents[] | select(.cat == "cuda_sync" and .name == "Stream Wait Event")] | length == 0' "$trace"
 }
 
 @test "graphs, one slice for each launch" {

@@ -1,4 +1,5 @@
 /* Events: made, recorded, waited for by the thread, asked for, destroyed. A stream's wait is in calls_sync.c. */
+#include "injected/collect/captures.h"
 #include "injected/collect/cupti_ids.h"
 #include "injected/collect/driver_calls.h"
 
@@ -18,28 +19,41 @@ static void tell_deletion(const struct driver_return *returned)
     registry_event_deletion_publish(&(struct gputrace_event_deletion){.call = returned->call, .event = p->hEvent});
 }
 
+static void tell_record_in(const struct driver_return *returned, CUevent event, CUstream given, uint32_t flags)
+{
+    CUstream stream = driver_call_stream(returned, given);
+    registry_event_record_publish(&(struct gputrace_event_record){
+        .call = returned->call,
+        .event = event,
+        .stream = stream,
+        .flags = flags,
+        .stream_id = cupti_stream_id_of_call(&returned->call, stream),
+        .captured = driver_call_done(returned) && captures_hold(stream),
+    });
+}
+
 static void tell_record(const struct driver_return *returned)
 {
     const cuEventRecord_params *p = returned->params;
-    registry_event_record_publish(&(struct gputrace_event_record){
-        .call = returned->call, .event = p->hEvent, .stream = driver_call_stream(returned, p->hStream)});
+    tell_record_in(returned, p->hEvent, p->hStream, 0);
 }
 
 static void tell_record_with_flags(const struct driver_return *returned)
 {
     const cuEventRecordWithFlags_params *p = returned->params;
-    registry_event_record_publish(&(struct gputrace_event_record){
-        .call = returned->call,
-        .event = p->hEvent,
-        .stream = driver_call_stream(returned, p->hStream),
-        .flags = p->flags,
-    });
+    tell_record_in(returned, p->hEvent, p->hStream, p->flags);
+}
+
+static struct gputrace_event_record whole_record(const struct driver_return *returned, CUevent event)
+{
+    return (struct gputrace_event_record){
+        .call = returned->call, .event = event, .whole_context = 1, .stream_id = GPUTRACE_NO_STREAM};
 }
 
 static void tell_context_record(const struct driver_return *returned)
 {
     const cuCtxRecordEvent_params *p = returned->params;
-    struct gputrace_event_record record = {.call = returned->call, .event = p->hEvent, .whole_context = 1};
+    struct gputrace_event_record record = whole_record(returned, p->hEvent);
     cupti_ids_of_context(p->hCtx, 0, &record.call);
     registry_event_record_publish(&record);
 }
@@ -48,8 +62,8 @@ static void tell_context_record(const struct driver_return *returned)
 static void tell_green_context_record(const struct driver_return *returned)
 {
     const cuGreenCtxRecordEvent_params *p = returned->params;
-    registry_event_record_publish(
-        &(struct gputrace_event_record){.call = returned->call, .event = p->hEvent, .whole_context = 1});
+    struct gputrace_event_record record = whole_record(returned, p->hEvent);
+    registry_event_record_publish(&record);
 }
 
 static void tell_synchronization(const struct driver_return *returned)

@@ -1,4 +1,5 @@
 /* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */
+#include "injected/collect/captures.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/registry/phases.h"
 
@@ -13,8 +14,10 @@ static void tell_start(const struct driver_return *returned, CUstream given, CUs
 {
     CUstream stream = driver_call_stream(returned, given);
     bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a relaxed one */
-    if (driver_call_done(returned))
+    if (driver_call_done(returned)) {
+        captures_begin();
         phase_capture_begins(captured(stream), bound, &returned->call);
+    }
     registry_graph_capture_start_publish(
         &(struct gputrace_graph_capture_start){.call = returned->call, .stream = stream, .mode = (uint32_t)mode});
 }
@@ -42,8 +45,10 @@ static void tell_end(const struct driver_return *returned)
 {
     const cuStreamEndCapture_params *p = returned->params;
     CUstream stream = driver_call_stream(returned, p->hStream);
-    if (returned->call.result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+    if (returned->call.result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
+        captures_end();
         phase_capture_ends(captured(stream), &returned->call);
+    }
     registry_graph_capture_end_publish(&(struct gputrace_graph_capture_end){
         .call = returned->call,
         .stream = stream,
@@ -92,8 +97,10 @@ static uint32_t instantiates(const void *params, uint32_t correlation)
     return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
 }
 
-#define START (REGISTRY_BIT(graph_capture_start) | PHASE_KINDS)
-#define END (REGISTRY_BIT(graph_capture_end) | PHASE_KINDS)
+/* Of events it is told whether they are captured: captures.h. */
+#define EVENTS (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait))
+#define START (REGISTRY_BIT(graph_capture_start) | PHASE_KINDS | EVENTS)
+#define END (REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | EVENTS)
 #define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS)
 
 static const struct driver_call rows[] = {

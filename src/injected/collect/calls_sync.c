@@ -1,22 +1,32 @@
 /* Who waits for whom: the thread for a stream or a context, a stream for an event. */
+#include "injected/collect/captures.h"
 #include "injected/collect/cupti_ids.h"
 #include "injected/collect/driver_calls.h"
 
 static void tell_event_wait(const struct driver_return *returned)
 {
     const cuStreamWaitEvent_params *p = returned->params;
+    CUstream stream = driver_call_stream(returned, p->hStream);
     registry_event_wait_publish(&(struct gputrace_event_wait){
         .call = returned->call,
         .event = p->hEvent,
-        .stream = driver_call_stream(returned, p->hStream),
+        .stream = stream,
         .flags = p->Flags,
+        .stream_id = cupti_stream_id_of_call(&returned->call, stream),
+        .captured = driver_call_done(returned) && captures_hold(stream),
     });
+}
+
+static struct gputrace_event_wait whole_wait(const struct driver_return *returned, CUevent event)
+{
+    return (struct gputrace_event_wait){
+        .call = returned->call, .event = event, .whole_context = 1, .stream_id = GPUTRACE_NO_STREAM};
 }
 
 static void tell_context_wait(const struct driver_return *returned)
 {
     const cuCtxWaitEvent_params *p = returned->params;
-    struct gputrace_event_wait wait = {.call = returned->call, .event = p->hEvent, .whole_context = 1};
+    struct gputrace_event_wait wait = whole_wait(returned, p->hEvent);
     cupti_ids_of_context(p->hCtx, 0, &wait.call);
     registry_event_wait_publish(&wait);
 }
@@ -24,15 +34,16 @@ static void tell_context_wait(const struct driver_return *returned)
 static void tell_green_context_wait(const struct driver_return *returned)
 {
     const cuGreenCtxWaitEvent_params *p = returned->params;
-    registry_event_wait_publish(
-        &(struct gputrace_event_wait){.call = returned->call, .event = p->hEvent, .whole_context = 1});
+    struct gputrace_event_wait wait = whole_wait(returned, p->hEvent);
+    registry_event_wait_publish(&wait);
 }
 
 static void tell_stream_synchronization(const struct driver_return *returned)
 {
     const cuStreamSynchronize_params *p = returned->params;
+    CUstream stream = driver_call_stream(returned, p->hStream);
     registry_stream_synchronization_publish(&(struct gputrace_stream_synchronization){
-        .call = returned->call, .stream = driver_call_stream(returned, p->hStream)});
+        .call = returned->call, .stream = stream, .stream_id = cupti_stream_id_of_call(&returned->call, stream)});
 }
 
 static void tell_stream_query(const struct driver_return *returned)

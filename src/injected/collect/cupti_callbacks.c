@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "injected/collect/callback_switches.h"
 #include "injected/collect/calls_open.h"
+#include "injected/collect/captures.h"
 #include "injected/collect/cupti_activity.h"
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/driver_calls.h"
@@ -258,6 +259,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     }
     driver_calls_init();
     cupti_ids_init(cupti);
+    captures_init();
     callback_switches_init(cupti, subscriber);
     registry_watch(wanted_changed);
     return 0;
@@ -266,6 +268,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
 void cupti_callbacks_leave(void)
 {
     callback_switches_leave();
+    captures_leave();
     cupti_ids_leave();
     first_launches_leave();
     lazy_loading_leave();

@@ -70,3 +70,10 @@ uint32_t cupti_stream_id(uint64_t context, uint64_t stream)
         return GPUTRACE_NO_STREAM;
     return id;
 }
+
+uint32_t cupti_stream_id_of_call(const struct gputrace_call *call, const struct CUstream_st *stream)
+{
+    if (call->result != 0 || !call->context)
+        return GPUTRACE_NO_STREAM;
+    return cupti_stream_id((uint64_t)(uintptr_t)call->context, (uint64_t)(uintptr_t)stream);
+}

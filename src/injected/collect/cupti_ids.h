@@ -22,4 +22,8 @@ void cupti_ids_of_context(struct CUctx_st *context, uint32_t uid, struct gputrac
  * GPUTRACE_NO_STREAM. Streams 0 and 1 are the legacy default stream, 2 is the thread's own. */
 uint32_t cupti_stream_id(uint64_t context, uint64_t stream);
 
+/* The same of the stream that CALL was about. Of one that failed GPUTRACE_NO_STREAM: its handle may be none, and CUPTI
+ * is not asked about such. */
+uint32_t cupti_stream_id_of_call(const struct gputrace_call *call, const struct CUstream_st *stream);
+
 #endif

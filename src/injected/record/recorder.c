@@ -8,6 +8,7 @@
 #include "injected/record/record_cuda.h"
 #include "injected/record/record_nvtx.h"
 #include "injected/record/record_nvtx_extensions.h"
+#include "injected/record/record_sync.h"
 #include "injected/record/record_text.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
@@ -39,6 +40,8 @@ int recorder_subscribe(uint64_t trace_bits)
 {
     int failed = registry_pointer_name_register(record_pointer_name, NULL);
     failed |= record_cuda_subscribe(trace_bits);
+    if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI records it: cupti_activity.c */
+        failed |= record_sync_subscribe();
     if (trace_bits & TRACE_KERNEL)
         failed |= registry_launch_name_register(record_launch_name, NULL);
     if (trace_bits & TRACE_NVTX)

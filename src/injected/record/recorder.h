@@ -3,7 +3,8 @@
  * written of CUDA and of NVTX stands in files of their own.
  *
  * Names, contexts, streams, memory and phases are always kept, for the trace cannot be read without them; NVTX events
- * only while recording is on.
+ * and synchronisation only while recording is on. Of CUDA events alone (TRACE_EVENT without TRACE_SYNC) nothing is
+ * written but their calls, which CUPTI records.
  */
 #ifndef GPUTRACE_INJECTED_RECORD_RECORDER_H
 #define GPUTRACE_INJECTED_RECORD_RECORDER_H

@@ -10,7 +10,7 @@
  * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
  * that grow with every trace lie beside the spool, not in memory, once they are large (base/spill.h, base/big_array.h):
  * 32 bytes for a correlation id, 52 for an NVTX range, 36 for a range on the GPU, 32 for a slice of a row that needs
- * lanes or a call that allocates, 24 for a record of a CUDA event. In memory are 40 bytes for a step of a memory pool,
+ * lanes, a call that allocates or a record of a CUDA event. In memory are 40 bytes for a step of a memory pool,
  * 208 for a device range, 32 for a plugin's slice, 16 for a window of a plugin, 48 for a name of a CUDA event's record
  * or an allocation that lives, 24 for an address that was freed or a call stack, 12 for a graph's launch whose works
  * are in several parts of the spool.
@@ -79,6 +79,7 @@ struct process {
     uint64_t first_time, last_time; /* 0: nothing was seen */
     struct clock_axis clocks;
     bool cuda, nvtx_seen;
+    bool own_waits; /* the library recorded synchronisation: what CUPTI has of it is left out */
     struct convert_losses losses;
 
     struct windows windows;
@@ -161,6 +162,8 @@ int find_clocks(struct conversion *conversion);
 /* shows.c: whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on, and
  * is not of a plugin. The calls of the process must be known. */
 bool process_shows(struct process *process, const struct event *event);
+/* The same of an EVENT_SYNC that the library recorded. */
+bool process_shows_own_wait(const struct process *process, const struct event *event);
 /* Learns when recording was on, when plugins were at work, and, where this matters, all calls. Gives 0, or -1 after
  * error(). */
 int find_windows(struct conversion *conversion, struct process *process);

@@ -72,6 +72,8 @@ static int emit_own(struct emitter *emitter, struct process *process, const stru
         return emit_capture(emitter, process, event);
     if (event->type == EVENT_PLUGIN_EVENT)
         return emit_plugin_event(emitter, process, event);
+    if (event->type == EVENT_SYNC && process_shows_own_wait(process, event))
+        return emit_sync(emitter, process, event);
     if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start))
         return emit_nvtx_mark(emitter, process, event);
     return 0;

@@ -74,6 +74,12 @@ static int match_event(struct conversion *conversion, struct process *process, c
     return 0;
 }
 
+static int match_own(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    return event->type == EVENT_SYNC && process_shows_own_wait(process, event) ? match_sync(conversion, process, event)
+                                                                               : 0;
+}
+
 static int match_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)
 {
     struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, number);
@@ -122,6 +128,8 @@ int match_process(struct conversion *conversion, struct process *process)
         projections_begin(&process->projections, &process->nvtx) != 0 ||
         process_walk_cupti(conversion, process, match_event, NULL) != 0 || match_ranges(process) != 0 ||
         match_projections(conversion, process) != 0 || match_compilation(process) != 0 || match_plugins(process) != 0)
+        return -1;
+    if (process->own_waits && process_walk_own(conversion, process, match_own, NULL) != 0)
         return -1;
     pools_sort(&process->pools);
     if (memory_sort(&process->memory) != 0 || cuda_events_sort(&process->cuda_events) != 0)

@@ -57,7 +57,7 @@ static bool has_calls_aside(const struct process *process)
 
 bool process_shows(struct process *process, const struct event *event)
 {
-    if (event->type == EVENT_SYNC && !process_was_to_record(process, TRACE_SYNC))
+    if (event->type == EVENT_SYNC && (process->own_waits || !process_was_to_record(process, TRACE_SYNC)))
         return false; /* CUPTI had to be asked, for the sake of events */
     if (has_calls_aside(process) && is_plugins(process, event))
         return false;
@@ -73,6 +73,12 @@ bool process_shows(struct process *process, const struct event *event)
     return windows_hold(&process->windows, event->start);
 }
 
+/* What plugins do is not recorded. */
+bool process_shows_own_wait(const struct process *process, const struct event *event)
+{
+    return !process->windows.limited || windows_hold(&process->windows, event->start);
+}
+
 static int see_window(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
@@ -80,6 +86,7 @@ static int see_window(struct conversion *conversion, struct process *process, co
         return windows_mark(&process->windows, event);
     if (event->type == EVENT_DEVICE_RANGE)
         return see_device_range(process, event);
+    process->own_waits |= event->type == EVENT_SYNC;
     if (event->type != EVENT_PLUGIN_WINDOW)
         return 0;
     if (process_knows_span(process, event))

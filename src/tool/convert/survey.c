@@ -145,6 +145,22 @@ static int see_timed(struct conversion *conversion, struct process *process, con
     }
 }
 
+/* Of what the library recorded, and of what CUPTI did. */
+static int see_sync(struct process *process, const struct event *event)
+{
+    if (process_knows_span(process, event))
+        see_time(process, event->start, event->end);
+    else
+        process->losses.undecoded++;
+    return 0;
+}
+
+static int see_own_sync(struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    return process_shows_own_wait(process, event) ? see_sync(process, event) : 0;
+}
+
 static int see_own(struct conversion *conversion, struct process *process, const struct event *event)
 {
     switch (event->type) {
@@ -160,6 +176,8 @@ static int see_own(struct conversion *conversion, struct process *process, const
     case EVENT_POOL:
     case EVENT_PHASE:
     case EVENT_CAPTURE: return see_timed(conversion, process, event);
+    case EVENT_SYNC: return see_own_sync(process, event);
+    case EVENT_CUDA_EVENT: return cuda_events_see(&process->cuda_events, event);
     case EVENT_PLUGIN_EVENT: return see_plugin_event(process, event);
     case EVENT_PLUGIN:
     case EVENT_PLUGIN_TIME:
@@ -254,7 +272,7 @@ static int see_cuda_event(struct conversion *conversion, struct process *process
                             event->stream))
             return -1;
     }
-    return cuda_events_see(&process->cuda_events, event);
+    return process->own_waits ? 0 : cuda_events_see(&process->cuda_events, event);
 }
 
 static int see_overhead(struct process *process, const struct event *event)
@@ -266,15 +284,6 @@ static int see_overhead(struct process *process, const struct event *event)
     see_time(process, event->start, event->end);
     struct track *track = process_thread(process, TRACK_OVERHEAD, event->thread);
     return track ? lanes_collect(&track->lanes, event->start, event->end) : -1;
-}
-
-static int see_sync(struct process *process, const struct event *event)
-{
-    if (process_knows_span(process, event))
-        see_time(process, event->start, event->end);
-    else
-        process->losses.undecoded++;
-    return 0;
 }
 
 static int see_jit(struct process *process, const struct event *event)

@@ -126,6 +126,7 @@ static void decode_sync(struct event *event, const void *at, uint32_t bytes)
     event->stream = sync->streamId; /* CUPTI_SYNCHRONIZATION_INVALID_VALUE is EVENT_NO_STREAM */
     event->sync.kind = (size_t)sync->type < sizeof(kinds) / sizeof(*kinds) ? kinds[sync->type] : EVENT_SYNC_UNKNOWN;
     event->sync.event = sync->cudaEventId;
+    event->sync.event_context = sync->contextId;
     event->sync.sync_id = FIELD(sync, bytes, cudaEventSyncId);
     event->sync.result = FIELD(sync, bytes, returnValue);
 }
@@ -140,6 +141,7 @@ static void decode_cuda_event(struct event *event, const void *at, uint32_t byte
     event->device = bytes >= sizeof(*record) ? record->deviceId : EVENT_NO_DEVICE;
     event->stream = record->streamId;
     event->cuda_event.event = record->eventId;
+    event->cuda_event.event_context = record->contextId;
     event->cuda_event.sync_id = FIELD(record, bytes, cudaEventSyncId);
 }
 

@@ -271,6 +271,37 @@ static void decode_launch_name(struct event *event, const void *record)
     event->correlation = name->correlation;
 }
 
+static void decode_sync(struct event *event, const void *record)
+{
+    static const enum event_sync_kind kinds[] = {
+        [SPOOL_SYNC_EVENT] = EVENT_SYNC_EVENT,
+        [SPOOL_SYNC_STREAM_WAIT_EVENT] = EVENT_SYNC_STREAM_WAIT_EVENT,
+        [SPOOL_SYNC_STREAM] = EVENT_SYNC_STREAM,
+        [SPOOL_SYNC_CONTEXT] = EVENT_SYNC_CONTEXT,
+    };
+    const struct spool_sync *sync = record;
+    event->type = EVENT_SYNC;
+    event->start = sync->start;
+    event->context = sync->context;
+    event->stream = sync->stream;
+    event->correlation = sync->correlation;
+    event->sync.kind = sync->head.flags < sizeof(kinds) / sizeof(*kinds) ? kinds[sync->head.flags] : EVENT_SYNC_UNKNOWN;
+    event->sync.event = sync->event;
+    event->sync.result = (uint32_t)sync->result;
+}
+
+/* When the GPU came to it is not known. */
+static void decode_event_record(struct event *event, const void *record)
+{
+    const struct spool_event_record *recorded = record;
+    event->type = EVENT_CUDA_EVENT;
+    event->start = event->end = 0;
+    event->context = recorded->context;
+    event->stream = recorded->stream;
+    event->correlation = recorded->correlation;
+    event->cuda_event.event = recorded->event;
+}
+
 /* Those who know the extensions read its records themselves. */
 static void decode_nvtx_extension(struct event *event, const void *record)
 {
@@ -307,6 +338,8 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_DEATH] = decode_death,
     [SPOOL_RECORD_OPEN_CALL] = decode_open_call,
     [SPOOL_RECORD_LAUNCH_NAME] = decode_launch_name,
+    [SPOOL_RECORD_SYNC] = decode_sync,
+    [SPOOL_RECORD_EVENT_RECORD] = decode_event_record,
 #define EXTENSION(type, structure) [SPOOL_RECORD_##type] = decode_nvtx_extension,
     SPOOL_NVTX_EXTENSION_TYPES(EXTENSION)
 #undef EXTENSION

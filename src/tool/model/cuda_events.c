@@ -14,7 +14,7 @@ int cuda_events_see(struct cuda_events *events, const struct event *event)
     struct cuda_event_record *record = big_array_push(&events->items);
     if (!record)
         return error_no_memory("CUDA events");
-    *record = (struct cuda_event_record){.context = event->context,
+    *record = (struct cuda_event_record){.event_context = event->cuda_event.event_context,
                                          .event = event->cuda_event.event,
                                          .correlation = event->correlation,
                                          .stream = event->stream,
@@ -27,8 +27,8 @@ static int order(const void *a, const void *b)
     const struct cuda_event_record *left = a, *right = b;
     if (left->event != right->event)
         return left->event < right->event ? -1 : 1;
-    if (left->context != right->context)
-        return left->context < right->context ? -1 : 1;
+    if (left->event_context != right->event_context)
+        return left->event_context < right->event_context ? -1 : 1;
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
@@ -54,11 +54,11 @@ static size_t before(const struct cuda_events *events, const struct cuda_event_r
 const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync)
 {
     struct cuda_event_record wanted = {
-        .context = sync->context, .event = sync->sync.event, .correlation = sync->correlation};
+        .event_context = sync->sync.event_context, .event = sync->sync.event, .correlation = sync->correlation};
     const struct cuda_event_record *last = NULL;
     for (size_t i = before(events, &wanted); i > 0; i--) {
         const struct cuda_event_record *record = &events->items.items[i - 1];
-        if (record->event != wanted.event || record->context != wanted.context)
+        if (record->event != wanted.event || record->event_context != wanted.event_context)
             break;
         if (!last)
             last = record;

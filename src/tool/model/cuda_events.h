@@ -10,8 +10,9 @@
 #include "tool/model/event.h"
 
 struct cuda_event_record {
-    uint32_t context, event, correlation, stream;
+    uint64_t event; /* a number of EVENT_CONTEXT, or, of 0, a handle */
     uint64_t sync_id;
+    uint32_t event_context, correlation, stream;
 };
 
 struct cuda_events {

@@ -142,14 +142,16 @@ struct event {
         } api;
         struct {
             enum event_sync_kind kind;
-            uint32_t event;   /* CUPTI's id of the CUDA event, UINT32_MAX: none */
-            uint64_t sync_id; /* of the record waited for, 0: not told */
             uint32_t result;
+            uint64_t event;         /* CUPTI's id of the CUDA event, UINT32_MAX: none; or its handle, 0: none */
+            uint32_t event_context; /* in which that is its id; 0: it is a handle, which is the process's */
+            uint64_t sync_id;       /* of the record waited for, 0: not told */
         } sync;
         struct {
-            uint32_t event;
+            uint64_t event; /* likewise */
+            uint32_t event_context;
             uint64_t sync_id;
-        } cuda_event;
+        } cuda_event; /* its time is the GPU's */
         struct {
             const char *name;
         } overhead;

@@ -77,6 +77,9 @@ static void put_names(struct make_spool *spool)
     make_thread_name(spool, 7, "worker \xff", 1);
     make_note(spool, "a word to the user");
     make_capture(spool, 10, 1, "start");
+    make_event_record(spool, 0xe0, 6, 7);
+    make_own_sync(spool, (struct make_own_sync){
+                             .kind = SPOOL_SYNC_EVENT, .start = 20, .end = 30, .event = 0xe0, .correlation = 9});
     make_stream(spool, 0x700, 1, 7);
     make_context_handle(spool, 0x100, 1, 0);
     make_nvtx_name(spool, SPOOL_NVTX_STREAM, 0x700, SPOOL_NO_STREAM, "copies");

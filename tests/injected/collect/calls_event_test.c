@@ -1,5 +1,7 @@
 #include "tests/injected/collect/hearing.h"
 
+#include "injected/collect/captures.h"
+
 static const CUevent event = (CUevent)0xe1, other = (CUevent)0xe2;
 static const CUstream stream = (CUstream)0x52;
 
@@ -41,9 +43,14 @@ static void records_tell_event_and_stream(void **state)
         assert_ptr_equal(heard_of->stream, stream);                                         \
         assert_int_equal(heard_of->flags, 0);                                               \
         assert_int_equal(heard_of->whole_context, 0);                                       \
+        assert_int_equal(heard_of->stream_id, 0x52);                                        \
+        assert_int_equal(heard_of->captured, 0);                                            \
         p.hStream = NULL;                                                                   \
         heard_of = HEAR(event_record, function, &p, CUDA_ERROR_INVALID_HANDLE);             \
         assert_ptr_equal(heard_of->stream, default_stream(per_thread));                     \
+        assert_int_equal(heard_of->stream_id, GPUTRACE_NO_STREAM);                          \
+        heard_of = HEAR(event_record, function, &p, 0);                                     \
+        assert_int_equal(heard_of->stream_id, 7 + per_thread);                              \
     } while (0)
     PLAIN_AND_PTSZ(CHECK, cuEventRecord);
     PLAIN_AND_PTSZ(CHECK, cuEventRecordWithFlags);
@@ -57,13 +64,46 @@ static void records_of_a_context_say_so(void **state)
     (void)state;
     cuCtxRecordEvent_params p = {FAKE_CONTEXT, event};
     assert_int_equal(HEAR(event_record, cuCtxRecordEvent, &p, 0)->whole_context, 1);
+    assert_int_equal(HEAR(event_record, cuCtxRecordEvent, &p, 0)->stream_id, GPUTRACE_NO_STREAM);
     cuGreenCtxRecordEvent_params green = {(CUgreenCtx)0x9, event};
     assert_int_equal(HEAR(event_record, cuGreenCtxRecordEvent, &green, 0)->whole_context, 1);
+    assert_int_equal(HEAR(event_record, cuGreenCtxRecordEvent, &green, 0)->stream_id, GPUTRACE_NO_STREAM);
     p.hCtx = (CUcontext)0x1022;
     make_call(CUPTI_DRIVER_TRACE_CBID_cuCtxRecordEvent, &p, 0);
     const struct gputrace_event_record *heard_of = heard_what(REGISTRY_event_record, 0);
     assert_ptr_equal(heard_of->call.context, (CUcontext)0x1022); /* the one that was named, not the thread's */
     assert_int_equal(heard_of->call.context_id, 0x22);
+}
+
+static unsigned asked;
+
+/* The stream of the tests is in a capture, and the legacy default stream may not be asked about. */
+static CUresult is_capturing(CUstream of, CUstreamCaptureStatus *status)
+{
+    asked++;
+    *status = of == stream ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    return of ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+static void records_that_are_captured_say_so(void **state)
+{
+    (void)state;
+    cuEventRecord_params p = {event, stream};
+    captures_replace_driver(is_capturing);
+    assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 0);
+    assert_int_equal(asked, 0); /* nothing is captured: there is nothing to ask */
+    captures_begin();
+    assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 1);
+    assert_int_equal(HEAR(event_record, cuEventRecord, &p, CUDA_ERROR_INVALID_HANDLE)->captured, 0);
+    assert_int_equal(asked, 1); /* not about a handle that may be none */
+    p.hStream = NULL;
+    assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 0);
+    captures_end();
+    captures_end(); /* of one that nobody heard begin */
+    p.hStream = stream;
+    assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 0);
+    assert_int_equal(asked, 2);
+    captures_replace_driver(NULL);
 }
 
 static void synchronisation_and_query_tell_the_event(void **state)
@@ -107,6 +147,7 @@ int main(void)
         cmocka_unit_test(deletion_tells_the_event),
         cmocka_unit_test(records_tell_event_and_stream),
         cmocka_unit_test(records_of_a_context_say_so),
+        cmocka_unit_test(records_that_are_captured_say_so),
         cmocka_unit_test(synchronisation_and_query_tell_the_event),
         cmocka_unit_test(elapsed_time_is_a_query_of_both),
         cmocka_unit_test(every_row_was_called),

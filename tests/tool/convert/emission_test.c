@@ -56,6 +56,16 @@ static void make_own_chunk(struct make_spool *spool, uint32_t pid, uint32_t chun
                   (struct make_nvtx){
                       .what = i % 2 ? SPOOL_NVTX_END : SPOOL_NVTX_START, .time = time, .range = i / 2, .text = "s"});
     }
+    for (uint32_t i = 0; pid != PID && i < LAUNCHES; i += 10) { /* the other process has CUPTI's records of waits */
+        uint64_t time = 10000 * (uint64_t)(chunk * LAUNCHES + i + 1) + 2000;
+        make_event_record(spool, 0xe000 + i % 3, chunk * LAUNCHES + i, 7);
+        make_own_sync(spool, (struct make_own_sync){.kind = 1 + i % 4,
+                                                    .start = time,
+                                                    .end = time + 12000,
+                                                    .correlation = chunk * LAUNCHES + i + 1,
+                                                    .event = 0xe000 + i % 3,
+                                                    .stream = i % 2 ? 7 : SPOOL_NO_STREAM});
+    }
     make_memory(spool, (struct make_memory){.time = 10000 * (uint64_t)chunk * LAUNCHES + 10,
                                             .address = 0x1000 * (chunk + 1),
                                             .size = 4096,

@@ -465,6 +465,27 @@ void make_nvtx_resource(struct make_spool *spool, struct make_nvtx_resource reso
     record->length = (uint32_t)(resource.name ? strlen(resource.name) : 0);
 }
 
+void make_own_sync(struct make_spool *spool, struct make_own_sync sync)
+{
+    struct spool_sync *record = PUT_FIXED(spool, SYNC, spool_sync, sync.end);
+    record->head.flags = (uint16_t)sync.kind;
+    record->start = at_time(sync.start);
+    record->event = sync.event;
+    record->context = sync.context ? sync.context : 1;
+    record->stream = sync.stream;
+    record->correlation = sync.correlation;
+    record->result = sync.result;
+}
+
+void make_event_record(struct make_spool *spool, uint64_t event, uint32_t correlation, uint32_t stream)
+{
+    struct spool_event_record *record = PUT_FIXED(spool, EVENT_RECORD, spool_event_record, 0);
+    record->event = event;
+    record->context = 1;
+    record->stream = stream;
+    record->correlation = correlation;
+}
+
 void make_nvtx_recorded(struct make_spool *spool, uint64_t event, uint32_t correlation)
 {
     struct spool_nvtx_recorded *record = PUT_FIXED(spool, NVTX_RECORDED, spool_nvtx_recorded, 0);

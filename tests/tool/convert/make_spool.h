@@ -164,6 +164,14 @@ struct make_nvtx_resource {
     int destroyed;
 };
 void make_nvtx_resource(struct make_spool *spool, struct make_nvtx_resource resource);
+struct make_own_sync {
+    uint64_t start, end, event; /* its handle */
+    uint32_t kind;              /* enum spool_sync_kind */
+    uint32_t correlation, context, stream;
+    int32_t result;
+};
+void make_own_sync(struct make_spool *spool, struct make_own_sync sync); /* context 0: 1 */
+void make_event_record(struct make_spool *spool, uint64_t event, uint32_t correlation, uint32_t stream);
 void make_nvtx_recorded(struct make_spool *spool, uint64_t event, uint32_t correlation);
 
 #endif
