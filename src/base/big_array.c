@@ -3,9 +3,23 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/unnamed_file.h"
+
+/* Of all arrays of this process, wherever they are: its memory is one, and so is its table of descriptors. */
+static _Atomic size_t plain_bytes;
+static _Atomic size_t files;
+
+/* Others need descriptors, too, and large arrays need files more than small ones do. */
+static bool may_open(size_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return false;
+    return files < (wanted > BIG_ARRAY_PLAIN ? limit.rlim_cur / 4 * 3 : limit.rlim_cur / 2);
+}
 
 static size_t whole_pages(size_t bytes)
 {
@@ -33,6 +47,8 @@ static void *move_to_file(void *items, size_t bytes, size_t wanted, struct big_m
     if (bytes > 0)
         memcpy(at, items, bytes);
     free(items);
+    plain_bytes -= bytes;
+    files++;
     return at;
 }
 
@@ -43,6 +59,7 @@ static void *move_to_memory(void *items, size_t bytes, size_t wanted, struct big
         return NULL;
     memcpy(at, items, bytes);
     big_memory_release(items, bytes, memory);
+    plain_bytes += wanted;
     memory->refused = true;
     return at;
 }
@@ -61,9 +78,14 @@ void *big_memory_grow(void *items, size_t bytes, size_t wanted, struct big_memor
     if (memory->file)
         return grow_file(items, bytes, wanted, memory);
     void *at = NULL;
-    if (wanted > BIG_ARRAY_PLAIN && !memory->refused)
+    bool many = plain_bytes - bytes + wanted > BIG_ARRAYS_PLAIN;
+    if (wanted > (many ? BIG_ARRAY_LEAST : BIG_ARRAY_PLAIN) && !memory->refused && may_open(wanted))
         at = move_to_file(items, bytes, whole_pages(wanted), memory);
-    return at ? at : realloc(items, wanted);
+    if (at)
+        return at;
+    at = realloc(items, wanted);
+    plain_bytes += at ? wanted - bytes : 0;
+    return at;
 }
 
 void big_memory_release(void *items, size_t bytes, struct big_memory *memory)
@@ -71,8 +93,10 @@ void big_memory_release(void *items, size_t bytes, struct big_memory *memory)
     if (memory->file) {
         munmap(items, whole_pages(bytes));
         close(memory->file - 1);
+        files--;
     } else {
         free(items);
+        plain_bytes -= bytes;
     }
     memory->file = 0;
     memory->refused = false;
@@ -87,7 +111,7 @@ void big_memory_rest(void *items, size_t bytes, const struct big_memory *memory)
 /* --- sorting: blocks by themselves, then all of them merged into another file, and back --- */
 
 #define BLOCK_BYTES ((size_t)8 << 20)
-#define REST_BYTES ((size_t)32 << 20) /* are read or written before pages are given back */
+#define REST_BYTES ((size_t)16 << 20) /* are read or written before pages are given back */
 
 struct sort {
     char *items, *merged;

@@ -7,7 +7,11 @@
  *     big_array_sort(&points, by_x);
  *     big_array_release(&points);
  *
- * Where no file can be made (DIRECTORY is NULL, or its disk is full) it is ordinary memory. Items move when it grows.
+ * Where no file can be made (DIRECTORY is NULL, its disk is full, or too many are open) it is ordinary memory. Items
+ * move when it grows.
+ *
+ * There may be one for each thread and row: so that many of them are not large together, what all have of ordinary
+ * memory is counted, and beyond BIG_ARRAYS_PLAIN even small ones are moved to files.
  */
 #ifndef GPUTRACE_BASE_BIG_ARRAY_H
 #define GPUTRACE_BASE_BIG_ARRAY_H
@@ -16,7 +20,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#define BIG_ARRAY_PLAIN ((size_t)4 << 20) /* bytes that are ordinary memory, at least */
+#define BIG_ARRAY_PLAIN ((size_t)4 << 20)   /* bytes of one that are ordinary memory … */
+#define BIG_ARRAY_LEAST ((size_t)64 << 10)  /* … also when there are many of them … */
+#define BIG_ARRAYS_PLAIN ((size_t)32 << 20) /* … which together have more than this */
+#define BIG_ARRAY_STEP ((size_t)32 << 20)   /* by which a file grows, at most */
 
 struct big_memory {
     const char *directory; /* the caller's */
@@ -56,7 +63,8 @@ static inline void *big_array_push_bytes(void **items, size_t *count, size_t *ca
 {
     if (*count == *capacity) {
         /* In a file there is no need to double: what is there stays where it is on the disk. */
-        size_t more = memory->file ? ((size_t)32 << 20) / size : *capacity ? *capacity : 16;
+        size_t most = memory->file ? BIG_ARRAY_STEP / size : *capacity;
+        size_t more = *capacity == 0 ? 16 : *capacity < most ? *capacity : most;
         void *grown = big_memory_grow(*items, *capacity * size, (*capacity + more) * size, memory);
         if (!grown)
             return NULL;

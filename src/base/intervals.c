@@ -4,16 +4,16 @@
  */
 #include "base/intervals.h"
 
-#include <stdlib.h>
+#define REST_ITEMS ((size_t)1 << 18) /* are gone through before pages are given back */
 
 void intervals_release(struct intervals *intervals)
 {
-    array_release(&intervals->items);
+    big_array_release(&intervals->items);
 }
 
 int intervals_add(struct intervals *intervals, int64_t start, int64_t end, uint32_t what)
 {
-    struct interval *added = array_push(&intervals->items);
+    struct interval *added = big_array_push(&intervals->items);
     if (!added)
         return -1;
     *added = (struct interval){.start = start, .end = end, .what = what};
@@ -30,21 +30,26 @@ static int outer_first(const void *a, const void *b)
     return left->what < right->what ? -1 : left->what > right->what;
 }
 
-static int64_t latest_of(struct interval *items, size_t count)
+static int64_t latest_of(const struct intervals *intervals, size_t first, size_t count)
 {
     if (count == 0)
         return INT64_MIN;
+    struct interval *items = intervals->items.items + first;
     size_t middle = count / 2;
-    int64_t before = latest_of(items, middle), after = latest_of(items + middle + 1, count - middle - 1);
+    int64_t before = latest_of(intervals, first, middle);
+    int64_t after = latest_of(intervals, first + middle + 1, count - middle - 1);
     int64_t latest = before > after ? before : after;
+    if (count > REST_ITEMS)
+        big_array_rest(&intervals->items);
     return items[middle].latest = latest > items[middle].end ? latest : items[middle].end;
 }
 
-void intervals_ready(struct intervals *intervals)
+int intervals_ready(struct intervals *intervals)
 {
-    if (intervals->items.count > 1)
-        qsort(intervals->items.items, intervals->items.count, sizeof(*intervals->items.items), outer_first);
-    latest_of(intervals->items.items, intervals->items.count);
+    if (big_array_sort(&intervals->items, outer_first) != 0)
+        return -1;
+    latest_of(intervals, 0, intervals->items.count);
+    return 0;
 }
 
 static int each_of(const struct interval *items, size_t count, int64_t point, int (*each)(void *context, uint32_t what),

@@ -3,13 +3,15 @@
  * are and however they overlap.
  *
  *     intervals_add() … intervals_ready(), then intervals_each() as often as wanted
+ *
+ * Questions in the order of their points touch what lies about there, so that large ones may lie in a file.
  */
 #ifndef GPUTRACE_BASE_INTERVALS_H
 #define GPUTRACE_BASE_INTERVALS_H
 
 #include <stdint.h>
 
-#include "base/array.h"
+#include "base/big_array.h"
 
 struct interval {
     int64_t start, end; /* both belong to it */
@@ -18,17 +20,17 @@ struct interval {
 };
 
 struct intervals {
-    ARRAY(struct interval) items;
+    BIG_ARRAY(struct interval) items;
 };
 
-/* All zero is empty: `struct intervals i = {0}`. */
+/* All zero is empty: `struct intervals i = {0}`; items.memory.directory may be set. */
 void intervals_release(struct intervals *intervals);
 
 /* WHAT is the caller's number of it. Gives 0, or -1: no memory. */
 int intervals_add(struct intervals *intervals, int64_t start, int64_t end, uint32_t what);
 
-/* After the last one, and before the first question. */
-void intervals_ready(struct intervals *intervals);
+/* After the last one, and before the first question. Gives 0, or -1: no memory. */
+int intervals_ready(struct intervals *intervals);
 
 /* Calls EACH for every interval that holds POINT, in order of their start, longer ones first, until it gives non-zero;
  * gives that, else 0. */

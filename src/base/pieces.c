@@ -6,15 +6,22 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum slot_state { SLOT_EMPTY, SLOT_MADE, SLOT_FAILED };
+enum slot_state { SLOT_EMPTY, SLOT_MADE, SLOT_NOTHING, SLOT_FAILED };
+
+struct slot {
+    enum slot_state state;
+    unsigned of_piece; /* by piece % slot_count, of those in flight: where it lies */
+    unsigned free;     /* the first `free_count` of these: slots that are not in use */
+};
 
 struct run {
     const struct pieces *pieces;
     pthread_mutex_t lock;
     pthread_cond_t made, room; /* something changed that the taker, or a worker, waits for */
-    unsigned slot_count;
-    enum slot_state *slots;
+    unsigned slot_count, free_count;
+    struct slot *slots;
     size_t begun, taken; /* pieces */
+    size_t held;         /* bytes of those between */
     bool stopped;
     unsigned next_worker;
 };
@@ -28,20 +35,42 @@ unsigned pieces_workers(unsigned most)
 
 static int run_alone(const struct pieces *pieces)
 {
-    for (size_t i = 0; i < pieces->count; i++)
-        if (pieces->make(pieces->context, i, 0, 0) != 0 || pieces->take(pieces->context, i, 0) != 0)
-            return -1;
-    return 0;
+    int result = 0;
+    for (size_t i = 0; i < pieces->count && result == 0; i++) {
+        result = pieces->make(pieces->context, i, 0, 0);
+        if (result == 0)
+            result = pieces->take(pieces->context, i, 0);
+    }
+    return result > 0 ? 0 : result;
+}
+
+static size_t size_of(const struct run *run, size_t piece)
+{
+    return run->pieces->size ? run->pieces->size(run->pieces->context, piece) : 0;
+}
+
+static bool is_room(const struct run *run)
+{
+    if (run->begun == run->taken)
+        return true;
+    return run->free_count > 0 && (!run->pieces->size || run->held + size_of(run, run->begun) <= run->pieces->most);
+}
+
+static unsigned *slot_of(const struct run *run, size_t piece)
+{
+    return &run->slots[piece % run->slot_count].of_piece;
 }
 
 /* False: there is none any more. With the lock held. */
 static bool begin_piece(struct run *run, size_t *piece)
 {
-    while (!run->stopped && run->begun < run->pieces->count && run->begun - run->taken >= run->slot_count)
+    while (!run->stopped && run->begun < run->pieces->count && !is_room(run))
         pthread_cond_wait(&run->room, &run->lock);
     if (run->stopped || run->begun == run->pieces->count)
         return false;
     *piece = run->begun++;
+    *slot_of(run, *piece) = run->slots[--run->free_count].free;
+    run->held += size_of(run, *piece);
     return true;
 }
 
@@ -52,28 +81,33 @@ static void *work(void *data)
     pthread_mutex_lock(&run->lock);
     unsigned worker = run->next_worker++;
     while (begin_piece(run, &piece)) {
-        unsigned slot = (unsigned)(piece % run->slot_count);
+        unsigned slot = *slot_of(run, piece);
         pthread_mutex_unlock(&run->lock);
         int result = run->pieces->make(run->pieces->context, piece, slot, worker);
         pthread_mutex_lock(&run->lock);
-        run->slots[slot] = result == 0 ? SLOT_MADE : SLOT_FAILED;
+        run->slots[slot].state = result == 0 ? SLOT_MADE : result > 0 ? SLOT_NOTHING : SLOT_FAILED;
         pthread_cond_signal(&run->made);
     }
     pthread_mutex_unlock(&run->lock);
     return NULL;
 }
 
+/* 0, -1, or 1: there was none. */
 static int take_piece(struct run *run, size_t piece)
 {
-    unsigned slot = (unsigned)(piece % run->slot_count);
     pthread_mutex_lock(&run->lock);
-    while (run->slots[slot] == SLOT_EMPTY)
+    while (run->begun <= piece || run->slots[*slot_of(run, piece)].state == SLOT_EMPTY)
         pthread_cond_wait(&run->made, &run->lock);
-    enum slot_state state = run->slots[slot];
+    unsigned slot = *slot_of(run, piece);
+    enum slot_state state = run->slots[slot].state;
     pthread_mutex_unlock(&run->lock);
-    int result = state == SLOT_MADE ? run->pieces->take(run->pieces->context, piece, slot) : -1;
+    int result = state == SLOT_NOTHING ? 1 : -1;
+    if (state == SLOT_MADE)
+        result = run->pieces->take(run->pieces->context, piece, slot);
     pthread_mutex_lock(&run->lock);
-    run->slots[slot] = SLOT_EMPTY;
+    run->slots[slot].state = SLOT_EMPTY;
+    run->slots[run->free_count++].free = slot;
+    run->held -= size_of(run, piece);
     run->taken++;
     run->stopped = result != 0;
     pthread_cond_broadcast(&run->room);
@@ -107,7 +141,7 @@ static int run_threads(struct run *run, pthread_t *threads)
         result = take_piece(run, i);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    return result;
+    return result > 0 ? 0 : result;
 }
 
 int pieces_run(const struct pieces *pieces)
@@ -117,6 +151,8 @@ int pieces_run(const struct pieces *pieces)
         return run_alone(pieces);
     pthread_t *threads = calloc(pieces->workers, sizeof(*threads));
     run.slots = calloc(run.slot_count, sizeof(*run.slots));
+    for (; run.slots && run.free_count < run.slot_count; run.free_count++)
+        run.slots[run.free_count].free = run.free_count;
     pthread_mutex_init(&run.lock, NULL);
     pthread_cond_init(&run.made, NULL);
     pthread_cond_init(&run.room, NULL);

@@ -35,7 +35,7 @@ void protobuf_end(struct sink *sink, size_t begun)
     protobuf_varint(sink->data + begun - 1, size);
 }
 
-static bool read_varint(struct protobuf_reader *reader, uint64_t *value)
+bool protobuf_read_long(struct protobuf_reader *reader, uint64_t *value)
 {
     *value = 0;
     for (unsigned shift = 0; reader->at < reader->end && shift < 64; shift += 7) {
@@ -60,7 +60,7 @@ static bool read_fixed(struct protobuf_reader *reader, struct protobuf_field *fi
 static bool read_bytes(struct protobuf_reader *reader, struct protobuf_field *field)
 {
     uint64_t size;
-    if (!read_varint(reader, &size) || size > (uint64_t)(reader->end - reader->at))
+    if (!protobuf_read_varint(reader, &size) || size > (uint64_t)(reader->end - reader->at))
         return false;
     field->value = 0;
     field->bytes = reader->at;
@@ -69,10 +69,10 @@ static bool read_bytes(struct protobuf_reader *reader, struct protobuf_field *fi
     return true;
 }
 
-static bool read_value(struct protobuf_reader *reader, struct protobuf_field *field)
+bool protobuf_read_other(struct protobuf_reader *reader, struct protobuf_field *field)
 {
     switch (field->type) {
-    case PROTOBUF_VARINT: return read_varint(reader, &field->value);
+    case PROTOBUF_VARINT: return protobuf_read_long(reader, &field->value);
     case PROTOBUF_FIXED64: return read_fixed(reader, field, 8);
     case PROTOBUF_FIXED32: return read_fixed(reader, field, 4);
     case PROTOBUF_BYTES: return read_bytes(reader, field);
@@ -80,20 +80,10 @@ static bool read_value(struct protobuf_reader *reader, struct protobuf_field *fi
     return false;
 }
 
-bool protobuf_next(struct protobuf_reader *reader, struct protobuf_field *field)
+bool protobuf_break(struct protobuf_reader *reader)
 {
-    uint64_t tag;
-    if (reader->broken || reader->at >= reader->end)
-        return false;
-    field->bytes = NULL;
-    field->size = 0;
-    if (read_varint(reader, &tag) && tag >> 3 > 0 && tag >> 3 < UINT64_C(1) << 29) {
-        field->number = (uint32_t)(tag >> 3);
-        field->type = (enum protobuf_type)(tag & 7);
-        if (read_value(reader, field))
-            return true;
-    }
     reader->broken = true;
+    reader->at = reader->end;
     return false;
 }
 

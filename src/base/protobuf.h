@@ -79,7 +79,7 @@ void protobuf_end(struct sink *sink, size_t begun);
 
 struct protobuf_reader {
     const uint8_t *at, *end;
-    bool broken; /* what was read is not of the format; nothing more comes */
+    bool broken; /* what was read is not of the format; nothing more comes: `at` is the end */
 };
 
 struct protobuf_field {
@@ -101,8 +101,36 @@ static inline struct protobuf_reader protobuf_inside(const struct protobuf_field
     return protobuf_reader(message ? (const void *)field->bytes : "", message ? field->size : 0);
 }
 
+/* What is not a number of one byte. */
+bool protobuf_read_long(struct protobuf_reader *reader, uint64_t *value);
+bool protobuf_read_other(struct protobuf_reader *reader, struct protobuf_field *field);
+bool protobuf_break(struct protobuf_reader *reader);
+
+static inline bool protobuf_read_varint(struct protobuf_reader *reader, uint64_t *value)
+{
+    if (reader->at == reader->end || *reader->at >= 0x80)
+        return protobuf_read_long(reader, value);
+    *value = *reader->at++;
+    return true;
+}
+
 /* The next field; false at the end, or where the bytes are broken. */
-bool protobuf_next(struct protobuf_reader *reader, struct protobuf_field *field);
+static inline bool protobuf_next(struct protobuf_reader *reader, struct protobuf_field *field)
+{
+    uint64_t tag;
+    if (reader->at == reader->end)
+        return false;
+    if (!protobuf_read_varint(reader, &tag) || tag >> 3 == 0 || tag >> 32 != 0)
+        return protobuf_break(reader);
+    field->number = (uint32_t)(tag >> 3);
+    field->type = (enum protobuf_type)(tag & 7);
+    field->bytes = NULL;
+    field->size = 0;
+    if (field->type == PROTOBUF_VARINT ? protobuf_read_varint(reader, &field->value)
+                                       : protobuf_read_other(reader, field))
+        return true;
+    return protobuf_break(reader);
+}
 
 double protobuf_double(const struct protobuf_field *field);
 

@@ -200,7 +200,9 @@ static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk
     X(POOL_LEVEL, spool_pool_level)       \
     X(LAUNCH_NAME, spool_launch_name)     \
     X(SYNC, spool_sync)                   \
-    X(EVENT_RECORD, spool_event_record)
+    X(EVENT_RECORD, spool_event_record)   \
+    X(FUNCTION_NAME, spool_function_name) \
+    X(GRAPH_NODE, spool_graph_node)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -284,7 +286,7 @@ enum spool_memory_kind {
         SPOOL_MEMORY_KIND_COUNT
 };
 struct spool_memory {
-    struct spool_record head; /* time: when the call returned */
+    struct spool_record head; /* time: when the call returned; of a release it may be when it was called */
     uint64_t address;         /* pointer, CUarray or CUmemGenericAllocationHandle; 0 of a failed allocation */
     uint64_t size;            /* bytes; 0 of a release: it is the allocation's */
     uint64_t pool;            /* CUmemoryPool of stream-ordered memory, else 0 */
@@ -562,10 +564,30 @@ struct spool_sync {
 
 /* A CUDA event was recorded: what later waits for it wait for. */
 struct spool_event_record {
-    struct spool_record head;
-    uint64_t event; /* CUevent */
+    struct spool_record head; /* time: when it was called, or has returned */
+    uint64_t event;           /* CUevent */
     uint32_t context;
     uint32_t stream; /* SPOOL_NO_STREAM: all of the context, or not known */
+    uint32_t correlation;
+    uint32_t reserved;
+};
+
+/* The (mangled) name of a function, told when the program gets it. One that is loaded later may have its handle. */
+struct spool_function_name {
+    struct spool_record head;
+    uint64_t function; /* CUfunction or CUkernel */
+    uint32_t length;
+    char text[4];
+};
+
+/* What a node of a graph launches: records of a graph's kernels have the correlation id of the graph's launch, and the
+ * number of a node. Told when the node is made, copied or changed, in the call `correlation`: kernels of lower ones are
+ * of before. Of nodes that launch nothing it is told of which others they are copies. */
+struct spool_graph_node {
+    struct spool_record head;
+    uint64_t node;     /* CUPTI's number, of no other node of the process */
+    uint64_t original; /* the number of that which it is a copy of from now on; 0: it launches the function */
+    uint64_t function; /* as spool_function_name has it */
     uint32_t correlation;
     uint32_t reserved;
 };

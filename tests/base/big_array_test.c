@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/big_array.h"
 
@@ -84,11 +86,71 @@ static void test_without_a_place_for_a_file_it_is_memory(void **state)
     check_sorted(NULL, 400000, false);
 }
 
+enum { ARRAYS = 120, EACH = 40000 };
+
+/* Those of many threads, each of which would be small enough for memory. */
+static size_t fill_many(pairs *arrays, const char *directory)
+{
+    size_t in_files = 0;
+    for (size_t i = 0; i < ARRAYS; i++) {
+        arrays[i] = (pairs){.memory = {.directory = directory}};
+        fill(&arrays[i], EACH);
+        assert_true(EACH * sizeof(struct pair) < BIG_ARRAY_PLAIN);
+        in_files += arrays[i].memory.file != 0;
+    }
+    for (size_t i = 0; i < ARRAYS; i++)
+        for (size_t j = 0; j < EACH; j += 101)
+            assert_true(arrays[i].items[j].key == scatter(j) && arrays[i].items[j].value == j);
+    return in_files;
+}
+
+static void test_many_are_not_large_together(void **state)
+{
+    (void)state;
+    static pairs arrays[ARRAYS];
+    const char *directory = unit_directory();
+    for (int again = 0; again < 2; again++) { /* what is released counts no more */
+        size_t in_files = fill_many(arrays, directory), plain = 0;
+        assert_true(in_files > ARRAYS / 2);
+        for (size_t i = 0; i < ARRAYS; i++) {
+            plain += arrays[i].memory.file ? 0 : arrays[i].capacity * sizeof(struct pair);
+            big_array_release(&arrays[i]);
+        }
+        assert_true(plain > BIG_ARRAYS_PLAIN / 2 && plain <= BIG_ARRAYS_PLAIN + ARRAYS * BIG_ARRAY_LEAST);
+    }
+    unit_remove(directory);
+}
+
+static void test_descriptors_are_left_for_others(void **state)
+{
+    (void)state;
+    static pairs arrays[ARRAYS];
+    const char *directory = unit_directory();
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(fill_many(arrays, directory), 64 / 2);
+    pairs large = {.memory = {.directory = directory}};
+    fill(&large, BIG_ARRAY_PLAIN / sizeof(struct pair) + 1);
+    assert_true(large.memory.file != 0);
+    int fd = dup(STDERR_FILENO);
+    assert_true(fd >= 0);
+    close(fd);
+    big_array_release(&large);
+    for (size_t i = 0; i < ARRAYS; i++)
+        big_array_release(&arrays[i]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    unit_remove(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_ones_are_memory),
         cmocka_unit_test(test_large_ones_lie_in_a_file),
+        cmocka_unit_test(test_many_are_not_large_together),
+        cmocka_unit_test(test_descriptors_are_left_for_others),
         cmocka_unit_test(test_without_a_place_for_a_file_it_is_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@ struct sums {
     size_t made[MOST];     /* by slot: the piece that lies in it, + 1 */
     size_t taken;          /* pieces so far */
     size_t fails, resists; /* the piece that cannot be made, or taken; SIZE_MAX: none */
+    size_t end;            /* there are no pieces from this one on */
     bool workers[MOST];
     pthread_t caller;
     bool taken_elsewhere, made_by_caller;
@@ -34,6 +35,8 @@ static int make(void *context, size_t piece, unsigned slot, unsigned worker)
         sums->made_by_caller = true;
     if (piece == sums->fails)
         return -1;
+    if (piece >= sums->end)
+        return 1;
     sums->made[slot] = piece + 1;
     return 0;
 }
@@ -59,9 +62,66 @@ static int run(struct sums *sums, unsigned workers, size_t count)
         &(struct pieces){.count = count, .workers = workers, .make = make, .take = take, .context = sums});
 }
 
+/* --- of which together may not be more than so many bytes --- */
+
+struct sizes {
+    size_t held, most_held; /* by those between make and take */
+    size_t slots[MOST];     /* how often each was used */
+    size_t taken;
+};
+
+static size_t size_of(void *context, size_t piece)
+{
+    (void)context;
+    return piece % 10 == 9 ? 5000 : 100; /* one is larger than all may be */
+}
+
+static int make_sized(void *context, size_t piece, unsigned slot, unsigned worker)
+{
+    struct sizes *sizes = context;
+    (void)worker;
+    size_t held = __atomic_add_fetch(&sizes->held, size_of(NULL, piece), __ATOMIC_SEQ_CST);
+    size_t most = __atomic_load_n(&sizes->most_held, __ATOMIC_SEQ_CST);
+    while (held > most &&
+           !__atomic_compare_exchange_n(&sizes->most_held, &most, held, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+    __atomic_add_fetch(&sizes->slots[slot], 1, __ATOMIC_SEQ_CST);
+    sched_yield();
+    return 0;
+}
+
+static int take_sized(void *context, size_t piece, unsigned slot)
+{
+    struct sizes *sizes = context;
+    (void)slot;
+    sizes->taken++;
+    __atomic_sub_fetch(&sizes->held, size_of(NULL, piece), __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+static void no_more_is_held_than_may_be_but_by_one_piece_alone(void **state)
+{
+    (void)state;
+    for (unsigned workers = 2; workers <= 20; workers += 6) {
+        struct sizes sizes = {0};
+        assert_int_equal(pieces_run(&(struct pieces){.count = 1000,
+                                                     .workers = workers,
+                                                     .make = make_sized,
+                                                     .take = take_sized,
+                                                     .size = size_of,
+                                                     .most = 300,
+                                                     .context = &sizes}),
+                         0);
+        assert_int_equal(sizes.taken, 1000);
+        assert_int_equal(sizes.most_held, 5000); /* never beside another */
+        for (unsigned slot = 0; slot + 3 < pieces_slots(workers); slot++)
+            assert_int_equal(sizes.slots[slot], 0); /* three are enough */
+    }
+}
+
 static struct sums nothing_fails(void)
 {
-    return (struct sums){.fails = SIZE_MAX, .resists = SIZE_MAX};
+    return (struct sums){.fails = SIZE_MAX, .resists = SIZE_MAX, .end = SIZE_MAX};
 }
 
 static void pieces_are_taken_in_order_whatever_the_number_of_threads(void **state)
@@ -110,6 +170,20 @@ static void taking_that_fails_ends_it_too(void **state)
     }
 }
 
+static void pieces_end_where_there_are_no_more(void **state)
+{
+    (void)state;
+    static const size_t ends[] = {0, 1, 2, 500};
+    for (unsigned workers = 0; workers <= 5; workers++) {
+        for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+            struct sums sums = nothing_fails();
+            sums.end = ends[i];
+            assert_int_equal(run(&sums, workers, PIECES_UNKNOWN), 0);
+            assert_int_equal(sums.taken, ends[i]);
+        }
+    }
+}
+
 static void workers_are_those_that_may_run_here(void **state)
 {
     (void)state;
@@ -133,6 +207,8 @@ int main(void)
         cmocka_unit_test(no_piece_and_one_piece_need_no_threads),
         cmocka_unit_test(a_piece_that_fails_ends_it_after_those_before),
         cmocka_unit_test(taking_that_fails_ends_it_too),
+        cmocka_unit_test(no_more_is_held_than_may_be_but_by_one_piece_alone),
+        cmocka_unit_test(pieces_end_where_there_are_no_more),
         cmocka_unit_test(workers_are_those_that_may_run_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,19 @@
 /*
- * gen DIRECTORY [LAUNCHES [NAMES [RANGES]]]: a spool of a launch-bound loop in so many NVTX ranges, of any size, for
- * measuring how fast spools become traces. A launch is two records, the call and the kernel, and so is a range.
- * gen -c DIRECTORY TRACE [THREADS]: converts a spool and prints the time it took.
+ * gen [-r ROUNDS] [-t THREADS] DIRECTORY [LAUNCHES [NAMES [RANGES]]]: a spool of a launch-bound loop in so many NVTX
+ * ranges, of any size, for measuring how fast spools become traces. A launch is two records, the call and the kernel,
+ * and so is a range. ROUNDS (0) are of the library's own records, nine each, on so many THREADS (8) at once: ranges of
+ * both sorts, a mark, an allocation and its release, a CUDA event's record and a wait for it.
+ * gen -c DIRECTORY TRACE [THREADS]: converts a spool and prints the time and memory it took.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,7 +21,12 @@
 #include "tests/tool/convert/make_spool.h"
 #include "tool/convert/convert.h"
 
-enum { PID = 4242, PER_CHUNK = 4000, RANGES_PER_CHUNK = 512 };
+enum { PID = 4242, PER_CHUNK = 4000, RANGES_PER_CHUNK = 512, ROUNDS_PER_CHUNK = 128, ADDRESSES = 1000 };
+
+/* What is asked for. */
+struct wanted {
+    unsigned launches, names, ranges, rounds, threads;
+};
 
 /* A spool that is written chunk by chunk. */
 struct growing {
@@ -76,9 +87,57 @@ static void make_ranges(struct growing *growing, unsigned launches, unsigned ran
     write_chunk(growing);
 }
 
-static void make_all(struct growing *growing, unsigned launches, unsigned names, unsigned ranges)
+static void make_round(struct make_spool *spool, const struct wanted *wanted, unsigned round)
 {
+    uint32_t thread = PID + 1 + round % wanted->threads;
+    uint32_t correlation = wanted->launches + 1 + 2 * round;
+    uint64_t time = 1000 * (uint64_t)round, step = 100 * (uint64_t)wanted->threads;
+    struct make_memory memory = {.time = time + 2 * step,
+                                 .address = 0x7f0000000000 + 512 * (uint64_t)(round % ADDRESSES),
+                                 .size = 4096,
+                                 .device = 0,
+                                 .context = 1,
+                                 .thread = thread,
+                                 .operation = SPOOL_MEMORY_ALLOCATE,
+                                 .kind = SPOOL_MEMORY_DEVICE};
+    make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_PUSH, .time = time, .text = "round"});
+    make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_START, .time = time + step, .range = round, .text = "both"});
+    make_memory(spool, memory);
+    make_event_record(spool, 0xe000 + thread, correlation, thread - PID);
+    make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = time + 3 * step, .text = "recorded"});
+    make_own_sync(spool, (struct make_own_sync){.kind = 1, /* for the event */
+                                                .start = time + 4 * step,
+                                                .end = time + 5 * step,
+                                                .event = 0xe000 + thread,
+                                                .stream = thread - PID,
+                                                .correlation = correlation + 1});
+    memory.operation = SPOOL_MEMORY_RELEASE;
+    memory.time = time + 6 * step;
+    make_memory(spool, memory);
+    make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_END, .time = time + 7 * step, .range = round});
+    make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_POP, .time = time + 8 * step});
+}
+
+/* Round after round is another thread's, and each thread has chunks of its own. */
+static void make_rounds(struct growing *growing, const struct wanted *wanted)
+{
+    unsigned most = ROUNDS_PER_CHUNK * wanted->threads;
+    for (unsigned first = 0; first < wanted->rounds; first += most) {
+        unsigned end = wanted->rounds - first < most ? wanted->rounds : first + most;
+        for (unsigned thread = 0; thread < wanted->threads && first + thread < end; thread++) {
+            make_spool_chunk(&growing->spool, SPOOL_RECORDS, PID + 1 + thread);
+            for (unsigned round = first + thread; round < end; round += wanted->threads)
+                make_round(&growing->spool, wanted, round);
+            write_chunk(growing);
+        }
+    }
+}
+
+static void make_all(struct growing *growing, const struct wanted *wanted)
+{
+    unsigned launches = wanted->launches, names = wanted->names, ranges = wanted->ranges;
     make_names(growing, names);
+    make_rounds(growing, wanted);
     for (unsigned i = 0; i < ranges; i += RANGES_PER_CHUNK)
         make_ranges(growing, launches, ranges, i, ranges - i < RANGES_PER_CHUNK ? ranges - i : RANGES_PER_CHUNK);
     make_spool_chunk(&growing->spool, SPOOL_CUPTI, PID);
@@ -89,7 +148,7 @@ static void make_all(struct growing *growing, unsigned launches, unsigned names,
         make_launches(growing, i, launches - i < PER_CHUNK ? launches - i : PER_CHUNK, names);
 }
 
-static int generate(const char *directory, unsigned launches, unsigned names, unsigned ranges)
+static int generate(const char *directory, const struct wanted *wanted)
 {
     struct growing growing = {0};
     char path[4096];
@@ -100,7 +159,7 @@ static int generate(const char *directory, unsigned launches, unsigned names, un
         return 1;
     }
     make_spool_init(&growing.spool, PID, 130001);
-    make_all(&growing, launches, names, ranges);
+    make_all(&growing, wanted);
     struct spool_header *header = make_spool_header(&growing.spool);
     header->formatted = SPOOL_HEADER_BYTES + growing.bytes;
     ssize_t written = pwrite(growing.fd, growing.spool.data, SPOOL_HEADER_BYTES, 0);
@@ -111,36 +170,88 @@ static int generate(const char *directory, unsigned launches, unsigned names, un
     return 1;
 }
 
+/* --- */
+
+/* Looks every ms how much of our memory is no file's: what the kernel keeps a peak of counts mapped files, too. */
+struct watch {
+    pthread_t thread;
+    atomic_bool over;
+    unsigned long anonymous; /* pages, at the most */
+};
+
+static void *watch(void *context)
+{
+    struct watch *watch = context;
+    const struct timespec pause = {.tv_nsec = 1000000};
+    while (!atomic_load(&watch->over)) {
+        unsigned long resident, shared;
+        FILE *file = fopen("/proc/self/statm", "r");
+        if (file && fscanf(file, "%*u %lu %lu", &resident, &shared) == 2 && resident - shared > watch->anonymous)
+            watch->anonymous = resident - shared;
+        if (file)
+            fclose(file);
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
 static int convert(const char *directory, const char *trace, unsigned workers)
 {
     struct convert_options options = {.spool_directory = directory, .output = trace, .workers = workers};
     struct convert_summary summary;
     struct rusage usage;
+    struct watch watched = {0};
+    if (pthread_create(&watched.thread, NULL, watch, &watched) != 0)
+        return 1;
     uint64_t before = clock_monotonic();
-    if (convert_spool(&options, &summary) != 0)
+    int result = convert_spool(&options, &summary);
+    double seconds = (double)(clock_monotonic() - before) / 1e9;
+    atomic_store(&watched.over, true);
+    pthread_join(watched.thread, NULL);
+    if (result != 0)
         return 1;
     convert_plugins_release(&summary.plugins);
-    double seconds = (double)(clock_monotonic() - before) / 1e9;
     getrusage(RUSAGE_SELF, &usage);
     double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    printf("%llu events, %llu kernels, %llu bytes in %.3f s, %.3f s of processors, peak memory %ld KiB\n",
+    printf("%llu events, %llu kernels, %llu bytes in %.3f s, %.3f s of processors, peak memory %ld KiB, without files "
+           "%lu KiB\n",
            (unsigned long long)summary.events, (unsigned long long)summary.kernels, (unsigned long long)summary.bytes,
-           seconds, cpu, usage.ru_maxrss);
+           seconds, cpu, usage.ru_maxrss, watched.anonymous * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
     return 0;
+}
+
+static unsigned number(const char *text)
+{
+    return (unsigned)strtoul(text, NULL, 10);
 }
 
 int main(int argc, char **argv)
 {
-    if ((argc == 4 || argc == 5) && strcmp(argv[1], "-c") == 0)
-        return convert(argv[2], argv[3], argc == 5 ? (unsigned)strtoul(argv[4], NULL, 10) : 0);
-    if (argc < 2 || argc > 5 || argv[1][0] == '-') {
-        fprintf(stderr, "usage: %s DIRECTORY [LAUNCHES [NAMES [RANGES]]]\n       %s -c DIRECTORY TRACE [THREADS]\n",
+    struct wanted wanted = {.launches = 1000000, .names = 100, .threads = 8};
+    unsigned *const numbers[] = {&wanted.launches, &wanted.names, &wanted.ranges};
+    bool conversion = false, wrong = false;
+    for (int option; (option = getopt(argc, argv, "cr:t:")) != -1;) {
+        conversion |= option == 'c';
+        wrong |= option == '?';
+        if (option == 'r')
+            wanted.rounds = number(optarg);
+        else if (option == 't')
+            wanted.threads = number(optarg);
+    }
+    int count = argc - optind;
+    if (wrong || (conversion ? count < 2 || count > 3 : count < 1 || count > 4)) {
+        fprintf(stderr,
+                "usage: %s [-r ROUNDS] [-t THREADS] DIRECTORY [LAUNCHES [NAMES [RANGES]]]\n"
+                "       %s -c DIRECTORY TRACE [THREADS]\n",
                 argv[0], argv[0]);
         return 2;
     }
-    unsigned launches = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1000000;
-    unsigned names = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 100;
-    unsigned ranges = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
-    return generate(argv[1], launches, names ? names : 1, ranges);
+    if (conversion)
+        return convert(argv[optind], argv[optind + 1], count == 3 ? number(argv[optind + 2]) : 0);
+    for (int i = 1; i < count; i++)
+        *numbers[i - 1] = number(argv[optind + i]);
+    wanted.names += wanted.names == 0;
+    wanted.threads += wanted.threads == 0;
+    return generate(argv[optind], &wanted);
 }

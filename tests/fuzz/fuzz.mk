@@ -8,7 +8,7 @@ F := $(B)/fuzz
 
 FUZZ_SANITIZE := address,undefined
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' -O1 -g -w -fno-omit-frame-pointer -pthread \
-               -fno-sanitize-recover=all
+               -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_INCLUDES := -I. $(INCLUDES)
 FUZZ_TOOL_HELPERS := tests/fuzz/tool/files.c tests/fuzz/tool/convert_all.c tests/tool/convert/make_spool.c
 FUZZ_TOOL := $(filter-out $(FUZZ_TOOL_HELPERS) tests/fuzz/tool/seeds.c,$(call sources,tests/fuzz/tool))

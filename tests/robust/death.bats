@@ -484,15 +484,11 @@ keeps_the_spool() { # SAID
 
 @test "the disk is full when the trace is written" {
     need_plain
-    mkdir -p small
-    mount -t tmpfs -o size=64k none small 2>/dev/null || skip "needs a file system of its own"
+    small_disk 64k
     script app "'$programs/dying' quick_exit 1000; exit 0"
     run -125 "$gputrace" run -o small/trace.json ./app
-    local left
-    left=$(ls -A small)
-    umount small
-    assert_equal "$left" ''
-    rm -rf "$TMPDIR"/gputrace-*
+    keeps_the_spool "No space left on device" small
+    assert_equal "$(ls -A small)" ''
 }
 
 @test "the directory of the trace is gone" {
@@ -543,4 +539,46 @@ keeps_the_spool() { # SAID
     grep -E "interrupted: what was recorded stays in '.*': 'gputrace recover .* -o FILE'" said
     "$gputrace" recover -q -o saved.json "$TMPDIR"/gputrace-*
     [ "$(grep -c cuLaunchKernel saved.json)" -ge 100000 ]
+}
+
+# --- names of what was never launched before ---
+
+# Kernels are launched for the first time, and the program is killed before anybody can read the names that their
+# records point to: dying_0, dying_1 and dying_2 are the last of them.
+unlaunched() { # WAY...
+    need_plain
+    local way kind
+    for way in "$@"; do
+        for kind in '' module; do
+            rm -f trace.json
+            run -137 timeout "$limit" "$gputrace" run -q "$programs/unlaunched" "$way" $kind
+            assert_equal "$(number .gputrace.losses.unnamed)" 0
+            assert_equal "$(number '[.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_in_flight") |
+                select(.name != "dying_9") | .name] | sort | join(" ")')" '"dying_0 dying_1 dying_2"'
+        done
+    done
+}
+
+@test "SIGKILL within the first launch of a graph: kernels have their names, however it came to be" {
+    need_simulated
+    export SIMGPU_KILL_GRAPH_LAUNCHED=1
+    unlaunched capture add add-any clone change
+}
+
+@test "SIGKILL within the first launch of a graph that was changed once instantiated: kernels have their new names" {
+    need_simulated
+    export SIMGPU_KILL_GRAPH_LAUNCHED=1
+    unlaunched change-copy update
+}
+
+@test "SIGKILL after the first launch of a graph, also of one that was changed or has graphs in it: names are there" {
+    unlaunched capture add add-any clone change children change-copy update
+}
+
+@test "SIGKILL after the first launch of a kernel that was captured before: it has its name" {
+    unlaunched capture-and-launch
+}
+
+@test "SIGKILL after first launches among thousands of others, long after the kernels were got: they have their names" {
+    unlaunched late
 }

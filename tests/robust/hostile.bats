@@ -94,9 +94,16 @@ sizes() { # BYTES: powers of two up to there
     done
 }
 
-@test "one text of two gigabytes is refused when it has shown its size" {
-    run --separate-stderr bounded "$gputrace" report - < <(printf '[{"name": "' && head -c 2G /dev/zero | tr '\0' x)
+@test "ten gigabytes of one line, which is one text, are refused when it has shown its size" {
+    run --separate-stderr bounded "$gputrace" report - < <(printf '[{"name": "' && head -c 10G /dev/zero | tr '\0' x)
     refused 'standard input' 'a value of more than 16 MiB'
+}
+
+@test "ten gigabytes of one line in a file, of which the disk has nearly nothing" {
+    printf '[{"name": "' >trace.json
+    truncate -s 10G trace.json 2>/dev/null || skip "files cannot be as long here"
+    report trace.json
+    refused trace.json ''
 }
 
 @test "a line of blanks of a gigabyte, and then a trace" {

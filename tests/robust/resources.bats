@@ -5,20 +5,6 @@ load robust
 
 setup_file() { export BATS_TEST_TIMEOUT=120; }
 
-# A file system of so many bytes, at ./small; unmounted with the test.
-small_disk() { # BYTES
-    [ "$(id -u)" -eq 0 ] || skip "needs root, to mount a small file system"
-    mkdir small
-    mount -t tmpfs -o "size=$1,mode=1777" none small 2>/dev/null || skip "cannot mount a file system here"
-    mounted=$PWD/small
-}
-
-teardown() {
-    [ -z "${mounted-}" ] || umount -l "$mounted"
-    touch "$BATS_TEST_TMPDIR/end" # a test that is skipped at once is not there yet
-    [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
-}
-
 lost() { # NAME: fails unless the ledger has it
     ledger traced.json >all
     grep -q "^$1 [1-9]" all || fail "no loss of $1: $(cat all said)"
@@ -84,7 +70,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     [ "$(id -u)" -eq 0 ] || skip "needs root"
     mkdir small
     mount -t tmpfs -o size=8M,nr_inodes=4,mode=1777 none small 2>/dev/null || skip "cannot mount a file system here"
-    mounted=$PWD/small
+    mounted_at=$PWD/small
     touch small/a # the root, this, the directory of the run, and its session
     unharmed --spool-dir="$PWD/small" -- "$programs/flood" 1000 10
     said 'No space left on device'
@@ -177,6 +163,43 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     small_disk 2M
     TMPDIR=$PWD/small unharmed -- "$programs/flood" 30000 100
     lost spool_dropped
+}
+
+@test "a small /dev/shm: nothing of ours is there" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to mount a small file system"
+    unshare --mount sh -c 'mount -t tmpfs -o size=16k none /dev/shm' 2>/dev/null || skip "cannot mount a file system here"
+    script app 'mount -t tmpfs -o size=16k none /dev/shm || exit 9' "'$programs/flood' 50000 300" 'got=$?' 'ls -A /dev/shm' 'exit $got'
+    script small 'exec unshare --mount ./../app'
+    unharmed -- "$PWD/small"
+    assert_equal "$(cat plain.status)" 21
+    [ "$(count user_annotation traced.json)" -ge 50000 ]
+    assert_equal "$(ledger traced.json)" ''
+}
+
+@test "a small /dev/shm as the place of the spool: recording stops, the program does not" {
+    need_plain
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to mount a small file system"
+    unshare --mount sh -c 'mount -t tmpfs -o size=16k none /dev/shm' 2>/dev/null || skip "cannot mount a file system here"
+    script small 'mount -t tmpfs -o size=4M none /dev/shm || exit 9' 'exec "$@"'
+    run unshare --mount ./small timeout "$limit" "$gputrace" run --spool-dir=/dev/shm -o traced.json "$programs/flood" 50000 300
+    assert_equal "$status" 21
+    echo "$output" >said
+    said 'the spool cannot grow (No space left on device)'
+    lost spool_dropped
+}
+
+@test "a directory of the trace that became read-only: 125, the spool stays" {
+    need_plain
+    small_disk 8M
+    mkdir tmp/spools
+    script app "'$programs/flood' 5000 10" "mount -o remount,ro '$PWD/small' || exit 9" 'exit 0'
+    TMPDIR=$TMPDIR/spools run -125 "$gputrace" run -o small/trace.json ./app
+    assert_output --partial 'Read-only file system'
+    assert_output --partial 'what was recorded stays in'
+    assert_equal "$(ls -A small)" ''
+    run -0 "$gputrace" recover -o saved.json "$TMPDIR"/spools/gputrace-*
+    [ "$(count user_annotation saved.json)" -ge 5000 ]
 }
 
 @test "an output that finds no room: 125, the spool stays" {

@@ -15,6 +15,23 @@ need_plain() {
 # Nothing may hang.
 limit=60
 
+# A file system of so many bytes, at ./small; unmounted with the test.
+small_disk() { # BYTES
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to mount a small file system"
+    mkdir small
+    mount -t tmpfs -o "size=$1,mode=1777" none small 2>/dev/null || skip "cannot mount a file system here"
+    mounted_at=$PWD/small
+}
+
+# What a test leaves behind when it ends anywhere: a program beside it, a file system in `mounted_at`.
+leave() {
+    touch "$BATS_TEST_TMPDIR/end" # a test that is skipped at once is not there yet
+    [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
+    [ -z "${mounted_at-}" ] || umount -l "$mounted_at"
+}
+
+teardown() { leave; }
+
 # Runs a command in a directory of its own, with its output in files; INPUT is what it reads.
 apart() { # DIRECTORY COMMAND...
     local place=$1 got=0

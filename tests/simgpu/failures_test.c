@@ -101,6 +101,18 @@ static int launches_and_dies(void)
     return 0;
 }
 
+static int launches_a_graph(void)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    if (cudaGraphCreate(&graph, 0) != cudaSuccess || cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess)
+        return 1;
+    for (int i = 0; i < 2; i++)
+        if (cudaGraphLaunch(exec, NULL) != cudaSuccess)
+            return 2;
+    return 0;
+}
+
 static void a_launch_that_crashes_and_one_that_kills(void **state)
 {
     (void)state;
@@ -113,6 +125,10 @@ static void a_launch_that_crashes_and_one_that_kills(void **state)
     status = recording_in_child(launches_and_dies, "SIMGPU_KILL_LAUNCHED", "10");
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
+    status = recording_in_child(launches_a_graph, "SIMGPU_KILL_GRAPH_LAUNCHED", "2");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    EXITS(launches_a_graph, "SIMGPU_KILL_GRAPH_LAUNCHED", "3");
     EXITS(launches_and_dies, "SIMGPU_CRASH_LAUNCH", "11");
     EXITS(launches_and_dies, "SIMGPU_KILL_LAUNCHED", "11");
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "injected/collect/cupti_ids.h"
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/registry/phases.h"
@@ -14,8 +15,11 @@ static const struct {
 } resources[] = {
     {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, REGISTRY_BIT(context_creation)},
     {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, REGISTRY_BIT(context_deletion) | PHASE_KINDS},
-    {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, REGISTRY_BIT(stream_deletion) | PHASE_KINDS},
+    {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, REGISTRY_BIT(stream_deletion) | PHASE_KINDS | CUPTI_IDS_KINDS},
     {CUPTI_CBID_RESOURCE_MODULE_LOADED, REGISTRY_BIT(code_load)},
+    {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, REGISTRY_BIT(graph_node)},
+    {CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, REGISTRY_BIT(graph_node)},
+    {CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, REGISTRY_BIT(graph_node)},
 };
 
 static struct {
@@ -25,6 +29,8 @@ static struct {
     uint64_t wanted;
     bool launches;
     bool new_functions;
+    bool captures;
+    bool graph_launches;
     bool event_records;
     bool calls_on[CUPTI_DRIVER_TRACE_CBID_SIZE];
     bool resources_on[CUPTI_CBID_RESOURCE_SIZE];
@@ -44,11 +50,17 @@ static bool is_launch(const struct driver_call *call)
     return (call->kinds & REGISTRY_BIT(kernel_launch)) != 0;
 }
 
+static bool launches_are_heard(void)
+{
+    return switches.launches || switches.new_functions || switches.captures;
+}
+
 static bool is_wanted(const struct driver_call *call)
 {
-    bool may_load = (switches.launches || switches.new_functions) && is_launch(call) && call->trigger;
+    bool may_load = launches_are_heard() && is_launch(call) && call->trigger;
+    bool graphs = switches.graph_launches && (call->kinds & REGISTRY_BIT(graph_launch));
     bool watched = switches.event_records && call->cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord;
-    return (call->kinds & switches.wanted) != 0 || may_load || watched;
+    return (call->kinds & switches.wanted) != 0 || may_load || graphs || watched;
 }
 
 /* Brings what serves one of CHANGED kinds to what it should be. */
@@ -82,12 +94,17 @@ void callback_switches_follow(uint64_t wanted)
     pthread_mutex_lock(&switches.lock);
     uint64_t changed = switches.wanted ^ wanted;
     __atomic_store_n(&switches.wanted, wanted, __ATOMIC_RELAXED);
-    bool before = switches.launches || switches.new_functions;
+    bool before = launches_are_heard();
     switches.launches &= (wanted & PHASE_KINDS) != 0;
     switches.new_functions &= (wanted & REGISTRY_BIT(launch_name)) != 0;
+    switches.captures &= (wanted & REGISTRY_BIT(graph_node)) != 0;
+    if (switches.graph_launches)
+        changed |= REGISTRY_BIT(graph_launch);
+    switches.graph_launches &= (wanted & REGISTRY_BIT(graph_node)) != 0;
     if (before)
         changed |= REGISTRY_BIT(kernel_launch);
     apply(changed);
+    cupti_ids_forget_streams(); /* while nobody wanted them CUPTI may have told of none that went */
     pthread_mutex_unlock(&switches.lock);
 }
 
@@ -100,9 +117,9 @@ uint64_t callback_switches_wanted(void)
 static void turn_launches(bool *who, bool on, uint64_t kinds)
 {
     pthread_mutex_lock(&switches.lock);
-    bool before = switches.launches || switches.new_functions;
+    bool before = launches_are_heard();
     *who = on && (switches.wanted & kinds) != 0;
-    if ((switches.launches || switches.new_functions) != before)
+    if (launches_are_heard() != before)
         apply(REGISTRY_BIT(kernel_launch));
     pthread_mutex_unlock(&switches.lock);
 }
@@ -115,6 +132,21 @@ void callback_switches_launches(bool on)
 void callback_switches_new_functions(bool on)
 {
     turn_launches(&switches.new_functions, on, REGISTRY_BIT(launch_name));
+}
+
+void callback_switches_captures(bool on)
+{
+    turn_launches(&switches.captures, on, REGISTRY_BIT(graph_node));
+}
+
+void callback_switches_graph_launches(bool on)
+{
+    pthread_mutex_lock(&switches.lock);
+    bool before = switches.graph_launches;
+    switches.graph_launches = on && (switches.wanted & REGISTRY_BIT(graph_node)) != 0;
+    if (switches.graph_launches != before)
+        apply(REGISTRY_BIT(graph_launch));
+    pthread_mutex_unlock(&switches.lock);
 }
 
 void callback_switches_event_records(void)
@@ -149,6 +181,7 @@ void callback_switches_leave(void)
 {
     pthread_mutex_init(&switches.lock, NULL);
     switches.cupti = NULL;
-    switches.launches = switches.new_functions = switches.event_records = false;
+    switches.launches = switches.new_functions = switches.captures = switches.graph_launches = false;
+    switches.event_records = false;
     callback_switches_follow(0);
 }

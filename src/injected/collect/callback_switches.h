@@ -30,6 +30,12 @@ void callback_switches_launches(bool on);
  * first_launches.h. */
 void callback_switches_new_functions(bool on);
 
+/* The same, as long as nodes of graphs are wanted, while streams are captured: graph_nodes.h. */
+void callback_switches_captures(bool on);
+
+/* Launches of graphs are to be heard of, as long as nodes of graphs are wanted: graph_launches.h. */
+void callback_switches_graph_launches(bool on);
+
 /* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
 void callback_switches_event_records(void);
 

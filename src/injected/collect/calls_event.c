@@ -1,35 +1,36 @@
 /* Events: made, recorded, waited for by the thread, asked for, destroyed. A stream's wait is in calls_sync.c. */
 #include "injected/collect/captures.h"
-#include "injected/collect/cupti_ids.h"
 #include "injected/collect/driver_calls.h"
 
 static void tell_creation(const struct driver_return *returned)
 {
     const cuEventCreate_params *p = returned->params;
-    registry_event_creation_publish(&(struct gputrace_event_creation){
-        .call = returned->call,
-        .event = driver_call_done(returned) ? *p->phEvent : NULL,
-        .flags = p->Flags,
-    });
+    registry_event_creation_publish_by(returned->reader, &(struct gputrace_event_creation){
+                                                             .call = returned->call,
+                                                             .event = driver_call_done(returned) ? *p->phEvent : NULL,
+                                                             .flags = p->Flags,
+                                                         });
 }
 
 static void tell_deletion(const struct driver_return *returned)
 {
     const cuEventDestroy_v2_params *p = returned->params;
-    registry_event_deletion_publish(&(struct gputrace_event_deletion){.call = returned->call, .event = p->hEvent});
+    registry_event_deletion_publish_by(returned->reader,
+                                       &(struct gputrace_event_deletion){.call = returned->call, .event = p->hEvent});
 }
 
 static void tell_record_in(const struct driver_return *returned, CUevent event, CUstream given, uint32_t flags)
 {
     CUstream stream = driver_call_stream(returned, given);
-    registry_event_record_publish(&(struct gputrace_event_record){
-        .call = returned->call,
-        .event = event,
-        .stream = stream,
-        .flags = flags,
-        .stream_id = cupti_stream_id_of_call(&returned->call, stream),
-        .captured = driver_call_done(returned) && captures_hold(stream),
-    });
+    registry_event_record_publish_by(returned->reader,
+                                     &(struct gputrace_event_record){
+                                         .call = returned->call,
+                                         .event = event,
+                                         .stream = stream,
+                                         .flags = flags,
+                                         .stream_id = driver_call_stream_id(returned, stream),
+                                         .captured = driver_call_done(returned) && captures_hold(stream),
+                                     });
 }
 
 static void tell_record(const struct driver_return *returned)
@@ -54,8 +55,8 @@ static void tell_context_record(const struct driver_return *returned)
 {
     const cuCtxRecordEvent_params *p = returned->params;
     struct gputrace_event_record record = whole_record(returned, p->hEvent);
-    cupti_ids_of_context(p->hCtx, 0, &record.call);
-    registry_event_record_publish(&record);
+    cupti_ids_of_context(p->hCtx, &record.call);
+    registry_event_record_publish_by(returned->reader, &record);
 }
 
 /* The number of a green context's CUcontext is not to be had without calling CUDA: the call's stays the thread's. */
@@ -63,20 +64,21 @@ static void tell_green_context_record(const struct driver_return *returned)
 {
     const cuGreenCtxRecordEvent_params *p = returned->params;
     struct gputrace_event_record record = whole_record(returned, p->hEvent);
-    registry_event_record_publish(&record);
+    registry_event_record_publish_by(returned->reader, &record);
 }
 
 static void tell_synchronization(const struct driver_return *returned)
 {
     const cuEventSynchronize_params *p = returned->params;
-    registry_event_synchronization_publish(
-        &(struct gputrace_event_synchronization){.call = returned->call, .event = p->hEvent});
+    registry_event_synchronization_publish_by(
+        returned->reader, &(struct gputrace_event_synchronization){.call = returned->call, .event = p->hEvent});
 }
 
 static void tell_query(const struct driver_return *returned)
 {
     const cuEventQuery_params *p = returned->params;
-    registry_event_query_publish(&(struct gputrace_event_query){.call = returned->call, .event = p->hEvent});
+    registry_event_query_publish_by(returned->reader,
+                                    &(struct gputrace_event_query){.call = returned->call, .event = p->hEvent});
 }
 
 /* When it succeeds both events are done; when it fails it does not say which of them is not. */
@@ -85,8 +87,10 @@ static void tell_elapsed_time(const struct driver_return *returned)
     const cuEventElapsedTime_v2_params *p = returned->params;
     if (!driver_call_done(returned))
         return;
-    registry_event_query_publish(&(struct gputrace_event_query){.call = returned->call, .event = p->hStart});
-    registry_event_query_publish(&(struct gputrace_event_query){.call = returned->call, .event = p->hEnd});
+    registry_event_query_publish_by(returned->reader,
+                                    &(struct gputrace_event_query){.call = returned->call, .event = p->hStart});
+    registry_event_query_publish_by(returned->reader,
+                                    &(struct gputrace_event_query){.call = returned->call, .event = p->hEnd});
 }
 
 /* The thread that is in such a call waits. */
@@ -96,8 +100,8 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuEventCreate, REGISTRY_BIT(event_creation), tell_creation, NULL),
     DRIVER_CALL(cuEventDestroy, REGISTRY_BIT(event_deletion), tell_deletion, NULL),
     DRIVER_CALL(cuEventDestroy_v2, REGISTRY_BIT(event_deletion), tell_deletion, NULL),
-    DRIVER_CALL_PTSZ(cuEventRecord, REGISTRY_BIT(event_record), tell_record, NULL),
-    DRIVER_CALL_PTSZ(cuEventRecordWithFlags, REGISTRY_BIT(event_record), tell_record_with_flags, NULL),
+    DRIVER_CALL_PTSZ_BRIEF(cuEventRecord, REGISTRY_BIT(event_record), tell_record),
+    DRIVER_CALL_PTSZ_BRIEF(cuEventRecordWithFlags, REGISTRY_BIT(event_record), tell_record_with_flags),
     DRIVER_CALL(cuCtxRecordEvent, REGISTRY_BIT(event_record), tell_context_record, NULL),
     DRIVER_CALL(cuGreenCtxRecordEvent, REGISTRY_BIT(event_record), tell_green_context_record, NULL),
     DRIVER_CALL(cuEventSynchronize, WAITS(event_synchronization), tell_synchronization, NULL),

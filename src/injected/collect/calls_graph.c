@@ -1,6 +1,8 @@
 /* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */
 #include "injected/collect/captures.h"
 #include "injected/collect/driver_calls.h"
+#include "injected/collect/graph_launches.h"
+#include "injected/collect/graph_nodes.h"
 #include "injected/registry/phases.h"
 
 /* What a capture is known by while it goes on: its stream or, of the thread's own default stream, the thread. */
@@ -16,6 +18,7 @@ static void tell_start(const struct driver_return *returned, CUstream given, CUs
     bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a relaxed one */
     if (driver_call_done(returned)) {
         captures_begin();
+        graph_nodes_capture_begins();
         phase_capture_begins(captured(stream), bound, &returned->call);
     }
     registry_graph_capture_start_publish(
@@ -47,6 +50,7 @@ static void tell_end(const struct driver_return *returned)
     CUstream stream = driver_call_stream(returned, p->hStream);
     if (returned->call.result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
         captures_end();
+        graph_nodes_capture_ends();
         phase_capture_ends(captured(stream), &returned->call);
     }
     registry_graph_capture_end_publish(&(struct gputrace_graph_capture_end){
@@ -58,6 +62,8 @@ static void tell_end(const struct driver_return *returned)
 
 static void tell_instantiation(const struct driver_return *returned, CUgraph graph, CUgraphExec *out, uint64_t flags)
 {
+    if (driver_call_done(returned))
+        graph_launches_expect(*out);
     registry_graph_instantiation_publish(&(struct gputrace_graph_instantiation){
         .call = returned->call,
         .graph = graph,
@@ -97,11 +103,12 @@ static uint32_t instantiates(const void *params, uint32_t correlation)
     return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
 }
 
-/* Of events it is told whether they are captured: captures.h. */
+/* Of events it is told whether they are captured: captures.h. Nodes are made and copied: graph_nodes.h. */
 #define EVENTS (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait))
-#define START (REGISTRY_BIT(graph_capture_start) | PHASE_KINDS | EVENTS)
-#define END (REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | EVENTS)
-#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS)
+#define NODES REGISTRY_BIT(graph_node)
+#define START (REGISTRY_BIT(graph_capture_start) | PHASE_KINDS | EVENTS | NODES)
+#define END (REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | EVENTS | NODES)
+#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | NODES)
 
 static const struct driver_call rows[] = {
     DRIVER_CALL_PTSZ(cuStreamBeginCapture, START, tell_plain_start, NULL),

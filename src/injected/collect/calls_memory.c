@@ -5,26 +5,27 @@
  * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is told from there.
  */
 #include "injected/collect/array_bytes.h"
-#include "injected/collect/cupti_ids.h"
 #include "injected/collect/driver_calls.h"
+#include "injected/collect/memory_pools.h"
 
 struct request {
-    struct gputrace_call call;
+    const struct driver_return *returned;
     uint64_t address, bytes, pool;
+    uint32_t device;
     CUstream stream;
     bool has_stream;
     bool done;
 };
 
-static struct request request_of(const struct driver_return *returned, enum gputrace_memory_kind kind)
+static inline struct request request_of(const struct driver_return *returned, enum gputrace_memory_kind kind)
 {
-    struct request request = {.call = returned->call, .done = driver_call_done(returned)};
-    if (kind == GPUTRACE_MEMORY_PINNED || kind == GPUTRACE_MEMORY_REGISTERED)
-        request.call.device = GPUTRACE_NO_DEVICE;
-    return request;
+    bool host = kind == GPUTRACE_MEMORY_PINNED || kind == GPUTRACE_MEMORY_REGISTERED;
+    return (struct request){.returned = returned,
+                            .device = host ? GPUTRACE_NO_DEVICE : returned->call.device,
+                            .done = driver_call_done(returned)};
 }
 
-static void set_stream(struct request *request, const struct driver_return *returned, CUstream stream)
+static inline void set_stream(struct request *request, const struct driver_return *returned, CUstream stream)
 {
     request->has_stream = true;
     request->stream = driver_call_stream(returned, stream);
@@ -33,55 +34,79 @@ static void set_stream(struct request *request, const struct driver_return *retu
 /* CUPTI is not asked about a handle that may be none. */
 static uint32_t stream_id_of(const struct request *request)
 {
-    bool valid = request->done || request->call.result == CUDA_ERROR_OUT_OF_MEMORY;
-    if (!request->has_stream || !valid || !request->call.context)
+    const struct gputrace_call *call = &request->returned->call;
+    bool valid = request->done || call->result == CUDA_ERROR_OUT_OF_MEMORY;
+    if (!request->has_stream || !valid || !call->context)
         return GPUTRACE_NO_STREAM;
-    return cupti_stream_id(driver_call_integer(request->call.context), driver_call_integer(request->stream));
+    return cupti_ids_of_stream(request->returned->ids, call, request->stream);
+}
+
+static void tell_failure(const struct request *request, enum gputrace_memory_kind kind)
+{
+    struct gputrace_memory_allocation_failure failure = {
+        .call = request->returned->call,
+        .bytes = request->bytes,
+        .pool = request->pool,
+        .stream = request->stream,
+        .stream_id = stream_id_of(request),
+        .kind = kind,
+    };
+    failure.call.device = request->device;
+    registry_memory_allocation_failure_publish_by(request->returned->reader, &failure);
+}
+
+/* Pools are the program's where a client does not use them. */
+static void note_pool(const struct request *request)
+{
+    const struct reader *reader = request->returned->reader;
+    if (request->device != GPUTRACE_NO_DEVICE && reader && !reader->in_client && registry_pool_level_wanted())
+        memory_pools_note(request->pool, request->device);
 }
 
 static void tell_allocation(const struct request *request, enum gputrace_memory_kind kind)
 {
-    if (request->done)
-        registry_memory_allocation_publish(&(struct gputrace_memory_allocation){
-            .call = request->call,
-            .address = request->address,
-            .bytes = request->bytes,
-            .pool = request->pool,
-            .stream = request->stream,
-            .stream_id = stream_id_of(request),
-            .kind = kind,
-        });
-    else
-        registry_memory_allocation_failure_publish(&(struct gputrace_memory_allocation_failure){
-            .call = request->call,
-            .bytes = request->bytes,
-            .pool = request->pool,
-            .stream = request->stream,
-            .stream_id = stream_id_of(request),
-            .kind = kind,
-        });
+    if (!request->done) {
+        tell_failure(request, kind);
+        return;
+    }
+    struct gputrace_memory_allocation allocation = {
+        .call = request->returned->call,
+        .address = request->address,
+        .bytes = request->bytes,
+        .pool = request->pool,
+        .stream = request->stream,
+        .stream_id = stream_id_of(request),
+        .kind = kind,
+    };
+    allocation.call.device = request->device;
+    registry_memory_allocation_publish_by(request->returned->reader, &allocation);
+    if (kind == GPUTRACE_MEMORY_POOL)
+        note_pool(request);
 }
 
 static void tell_deallocation(const struct request *request, enum gputrace_memory_kind kind)
 {
     if (request->address == 0)
         return; /* freeing NULL is allowed and does nothing */
-    registry_memory_deallocation_publish(&(struct gputrace_memory_deallocation){
-        .call = request->call,
+    struct gputrace_memory_deallocation deallocation = {
+        .call = request->returned->call,
         .address = request->address,
         .stream = request->stream,
         .stream_id = stream_id_of(request),
         .kind = kind,
-    });
+    };
+    deallocation.call.device = request->device;
+    registry_memory_deallocation_publish_by(request->returned->reader, &deallocation);
+    memory_pools_freed();
 }
 
 /* Memory of cuMemCreate lies where its properties say, not on the thread's device. */
-static void set_location(struct gputrace_call *call, const CUmemAllocationProp *properties)
+static void set_location(struct request *request, const CUmemAllocationProp *properties)
 {
     if (properties && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-        call->device = (uint32_t)properties->location.id;
+        request->device = (uint32_t)properties->location.id;
     else if (properties)
-        call->device = GPUTRACE_NO_DEVICE;
+        request->device = GPUTRACE_NO_DEVICE;
 }
 
 /* Readers of calls that are alike but for the type of their parameters. READ is a statement that knows `p`, their
@@ -123,7 +148,7 @@ TELL(allocation, cuMipmappedArrayCreate, ARRAY,
      (request.bytes = array_bytes_mipmapped(p->pMipmappedArrayDesc, p->numMipmapLevels),
       request.address = OUTPUT(p->pHandle)))
 TELL(allocation, cuMemCreate, VIRTUAL,
-     (request.bytes = p->size, request.address = OUTPUT(p->handle), set_location(&request.call, p->prop)))
+     (request.bytes = p->size, request.address = OUTPUT(p->handle), set_location(&request, p->prop)))
 
 FREES(cuMemFree_v2, UNKNOWN, dptr) /* device, managed and stream-ordered memory alike */
 FREES(cuMemFreeHost, PINNED, p)
@@ -149,6 +174,7 @@ static void tell_unmapping(const struct driver_return *returned)
 
 #define ALLOCATION (REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure))
 #define DEALLOCATION REGISTRY_BIT(memory_deallocation)
+#define POOLS REGISTRY_BIT(pool_level)
 
 static const struct driver_call rows[] = {
     DRIVER_CALL(cuMemAlloc_v2, ALLOCATION, tell_cuMemAlloc_v2, NULL),
@@ -161,11 +187,11 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuArrayCreate_v2, ALLOCATION, tell_cuArrayCreate_v2, NULL),
     DRIVER_CALL(cuArray3DCreate_v2, ALLOCATION, tell_cuArray3DCreate_v2, NULL),
     DRIVER_CALL(cuMipmappedArrayCreate, ALLOCATION, tell_cuMipmappedArrayCreate, NULL),
-    DRIVER_CALL_PTSZ(cuMemAllocAsync, ALLOCATION, tell_cuMemAllocAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemAllocFromPoolAsync, ALLOCATION, tell_cuMemAllocFromPoolAsync, NULL),
+    DRIVER_CALL_PTSZ(cuMemAllocAsync, ALLOCATION | POOLS, tell_cuMemAllocAsync, NULL),
+    DRIVER_CALL_PTSZ(cuMemAllocFromPoolAsync, ALLOCATION | POOLS, tell_cuMemAllocFromPoolAsync, NULL),
     DRIVER_CALL(cuMemCreate, ALLOCATION, tell_cuMemCreate, NULL),
-    DRIVER_CALL(cuMemFree_v2, DEALLOCATION, tell_cuMemFree_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemFreeAsync, DEALLOCATION, tell_cuMemFreeAsync, NULL),
+    DRIVER_CALL_BRIEF(cuMemFree_v2, DEALLOCATION | POOLS, tell_cuMemFree_v2),
+    DRIVER_CALL_PTSZ_BRIEF(cuMemFreeAsync, DEALLOCATION | POOLS, tell_cuMemFreeAsync),
     DRIVER_CALL(cuMemFreeHost, DEALLOCATION, tell_cuMemFreeHost, NULL),
     DRIVER_CALL(cuMemHostUnregister, DEALLOCATION, tell_cuMemHostUnregister, NULL),
     DRIVER_CALL(cuArrayDestroy, DEALLOCATION, tell_cuArrayDestroy, NULL),

@@ -2,6 +2,7 @@
  * Modules and libraries: loaded, which is a phase of compilation, and unloaded.
  */
 #include "injected/collect/driver_calls.h"
+#include "injected/collect/first_launches.h"
 #include "injected/collect/image.h"
 #include "injected/registry/phases.h"
 
@@ -63,25 +64,28 @@ static uint32_t loads_file(const void *params, uint32_t correlation)
     return GPUTRACE_TRIGGER_MODULE_LOAD;
 }
 
-static void tell_unload(const struct driver_return *returned, uint64_t module, bool library)
+static void tell_unload(const struct driver_return *returned, const void *handle, bool library)
 {
+    uint64_t module = driver_call_integer(handle);
+    if (driver_call_done(returned))
+        first_launches_unloaded(handle);
     registry_module_unload_publish(
         &(struct gputrace_module_unload){.call = returned->call, .module = module, .library = library});
 }
 
 static void tell_module_unload(const struct driver_return *returned)
 {
-    tell_unload(returned, driver_call_integer(((const cuModuleUnload_params *)returned->params)->hmod), false);
+    tell_unload(returned, ((const cuModuleUnload_params *)returned->params)->hmod, false);
 }
 
 static void tell_library_unload(const struct driver_return *returned)
 {
-    tell_unload(returned, driver_call_integer(((const cuLibraryUnload_params *)returned->params)->library), true);
+    tell_unload(returned, ((const cuLibraryUnload_params *)returned->params)->library, true);
 }
 
 /* CUPTI records just-in-time compilation only within calls that have a callback. */
 #define LOAD (REGISTRY_BIT(module_load) | PHASE_KINDS | REGISTRY_BIT(jit))
-#define UNLOAD REGISTRY_BIT(module_unload)
+#define UNLOAD (REGISTRY_BIT(module_unload) | REGISTRY_BIT(launch_name))
 
 static const struct driver_call rows[] = {
     DRIVER_CALL(cuModuleLoad, LOAD, tell_cuModuleLoad, loads_file),

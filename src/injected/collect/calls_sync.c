@@ -1,20 +1,20 @@
 /* Who waits for whom: the thread for a stream or a context, a stream for an event. */
 #include "injected/collect/captures.h"
-#include "injected/collect/cupti_ids.h"
 #include "injected/collect/driver_calls.h"
 
 static void tell_event_wait(const struct driver_return *returned)
 {
     const cuStreamWaitEvent_params *p = returned->params;
     CUstream stream = driver_call_stream(returned, p->hStream);
-    registry_event_wait_publish(&(struct gputrace_event_wait){
-        .call = returned->call,
-        .event = p->hEvent,
-        .stream = stream,
-        .flags = p->Flags,
-        .stream_id = cupti_stream_id_of_call(&returned->call, stream),
-        .captured = driver_call_done(returned) && captures_hold(stream),
-    });
+    registry_event_wait_publish_by(returned->reader,
+                                   &(struct gputrace_event_wait){
+                                       .call = returned->call,
+                                       .event = p->hEvent,
+                                       .stream = stream,
+                                       .flags = p->Flags,
+                                       .stream_id = driver_call_stream_id(returned, stream),
+                                       .captured = driver_call_done(returned) && captures_hold(stream),
+                                   });
 }
 
 static struct gputrace_event_wait whole_wait(const struct driver_return *returned, CUevent event)
@@ -27,35 +27,39 @@ static void tell_context_wait(const struct driver_return *returned)
 {
     const cuCtxWaitEvent_params *p = returned->params;
     struct gputrace_event_wait wait = whole_wait(returned, p->hEvent);
-    cupti_ids_of_context(p->hCtx, 0, &wait.call);
-    registry_event_wait_publish(&wait);
+    cupti_ids_of_context(p->hCtx, &wait.call);
+    registry_event_wait_publish_by(returned->reader, &wait);
 }
 
 static void tell_green_context_wait(const struct driver_return *returned)
 {
     const cuGreenCtxWaitEvent_params *p = returned->params;
     struct gputrace_event_wait wait = whole_wait(returned, p->hEvent);
-    registry_event_wait_publish(&wait);
+    registry_event_wait_publish_by(returned->reader, &wait);
 }
 
 static void tell_stream_synchronization(const struct driver_return *returned)
 {
     const cuStreamSynchronize_params *p = returned->params;
     CUstream stream = driver_call_stream(returned, p->hStream);
-    registry_stream_synchronization_publish(&(struct gputrace_stream_synchronization){
-        .call = returned->call, .stream = stream, .stream_id = cupti_stream_id_of_call(&returned->call, stream)});
+    registry_stream_synchronization_publish_by(
+        returned->reader,
+        &(struct gputrace_stream_synchronization){
+            .call = returned->call, .stream = stream, .stream_id = driver_call_stream_id(returned, stream)});
 }
 
 static void tell_stream_query(const struct driver_return *returned)
 {
     const cuStreamQuery_params *p = returned->params;
-    registry_stream_query_publish(
+    registry_stream_query_publish_by(
+        returned->reader,
         &(struct gputrace_stream_query){.call = returned->call, .stream = driver_call_stream(returned, p->hStream)});
 }
 
 static void tell_context_synchronization(const struct driver_return *returned)
 {
-    registry_device_synchronization_publish(&(struct gputrace_device_synchronization){.call = returned->call});
+    registry_device_synchronization_publish_by(returned->reader,
+                                               &(struct gputrace_device_synchronization){.call = returned->call});
 }
 
 /* It may be another context than the thread's; NULL is the thread's. */
@@ -64,8 +68,8 @@ static void tell_named_context_synchronization(const struct driver_return *retur
     const cuCtxSynchronize_v2_params *p = returned->params;
     struct gputrace_device_synchronization waited = {.call = returned->call};
     if (p->ctx && p->ctx != waited.call.context)
-        cupti_ids_of_context(p->ctx, 0, &waited.call);
-    registry_device_synchronization_publish(&waited);
+        cupti_ids_of_context(p->ctx, &waited.call);
+    registry_device_synchronization_publish_by(returned->reader, &waited);
 }
 
 /* The thread that is in such a call waits. */

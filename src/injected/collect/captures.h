@@ -18,7 +18,12 @@ void captures_begin(void);
 void captures_end(void);
 
 /* STREAM as driver_call_stream() gives it, of a call that was done. */
-bool captures_hold(CUstream stream);
+extern unsigned captures_going_on;
+bool captures_ask(CUstream stream);
+static inline bool captures_hold(CUstream stream)
+{
+    return __atomic_load_n(&captures_going_on, __ATOMIC_RELAXED) != 0 && captures_ask(stream);
+}
 
 /* In a forked child. */
 void captures_leave(void);

@@ -12,6 +12,9 @@
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/event_watch.h"
 #include "injected/collect/first_launches.h"
+#include "injected/collect/function_names.h"
+#include "injected/collect/graph_launches.h"
+#include "injected/collect/graph_nodes.h"
 #include "injected/collect/lazy_loading.h"
 #include "injected/collect/memory_pools.h"
 #include "injected/collect/names_due.h"
@@ -20,21 +23,56 @@
 #include "injected/registry/phases.h"
 #include "injected/registry/registry.h"
 
+/* --- threads --- */
+
+/* What a thread's callbacks keep from one to the next, in one variable: to find a thread's own takes a call. */
+struct callback_thread {
+    struct reader **reader; /* where the registry keeps this thread's; NULL: nothing was looked for yet */
+    uint32_t id;
+    struct cupti_ids ids;
+    struct open_calls open;
+};
+static __thread struct callback_thread this_thread;
+
+static inline struct callback_thread *callback_thread(void)
+{
+    struct callback_thread *mine = &this_thread;
+    __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
+    if (!mine->reader) {
+        mine->reader = &reader_mine;
+        mine->id = thread_id();
+    }
+    return mine;
+}
+
+struct open_call *open_call_current(void)
+{
+    return open_calls_innermost(&callback_thread()->open);
+}
+
+static inline struct reader *reader_of(const struct callback_thread *mine)
+{
+    return *mine->reader ? *mine->reader : reader_make();
+}
+
 /* --- driver calls --- */
 
-static struct gputrace_call call_of(const struct driver_call *row, const CUpti_CallbackData *data, uint64_t start,
-                                    uint64_t end)
+static inline struct gputrace_call call_of(struct callback_thread *mine, const struct driver_call *row,
+                                           const CUpti_CallbackData *data, uint64_t start, uint64_t end)
 {
     struct gputrace_call call = {
         .start = start,
         .end = end,
         .function = row->name,
         .correlation = data->correlationId,
-        .thread = thread_id(),
+        .thread = mine->id,
     };
-    cupti_ids_of_context(data->context, data->contextUid, &call);
+    cupti_ids_of_call(&mine->ids, data->context, data->contextUid, &call);
     return call;
 }
+
+#define WAITS \
+    (REGISTRY_BIT(stream_synchronization) | REGISTRY_BIT(event_synchronization) | REGISTRY_BIT(device_synchronization))
 
 /* What the thread waits for in a call. */
 static enum spool_call_object waits_for(const struct driver_call *row, const void *params, uint64_t *object)
@@ -54,45 +92,68 @@ static enum spool_call_object waits_for(const struct driver_call *row, const voi
 
 /* Every call that has a callback is told, so that a death finds out where threads were; but for launches, whose
  * callbacks come and go. */
-static void tell_open(const struct driver_call *row, const CUpti_CallbackData *data, uint64_t start, bool returned)
+static inline bool is_told_open(const struct driver_call *row)
 {
-    if (!registry_open_call_wanted() || (row->kinds & REGISTRY_BIT(kernel_launch)))
-        return;
-    struct gputrace_open_call call = {.returned = returned,
-                                      .start = start,
-                                      .cbid = row->cbid,
-                                      .correlation = data->correlationId,
-                                      .thread = thread_id()};
-    if (!returned)
-        call.what = waits_for(row, data->functionParams, &call.object);
-    registry_open_call_publish(&call);
+    return registry_open_call_wanted() && !(row->kinds & REGISTRY_BIT(kernel_launch));
 }
 
-static void call_begins(const struct driver_call *row, const CUpti_CallbackData *data)
+static inline void tell_begin(const struct callback_thread *mine, const struct driver_call *row,
+                              const CUpti_CallbackData *data, uint64_t start)
 {
-    struct open_call *open = open_call_push(row, data->functionParams, data->correlationId);
-    tell_open(row, data, open->start, false);
+    struct gputrace_open_call call = {
+        .start = start, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
+    if (row->kinds & WAITS)
+        call.what = waits_for(row, data->functionParams, &call.object);
+    registry_open_call_publish_by(reader_of(mine), &call);
+}
+
+static inline void tell_return(const struct callback_thread *mine, const struct driver_call *row,
+                               const CUpti_CallbackData *data)
+{
+    struct gputrace_open_call call = {
+        .returned = true, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
+    registry_open_call_publish_by(reader_of(mine), &call);
+}
+
+static void launch_begins(CUfunction function, const CUpti_CallbackData *data)
+{
+    graph_nodes_launch_begins(function, data->symbolName);
+    first_launches_begins(data->symbolName, data->correlationId);
+}
+
+static void call_begins(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)
+{
+    struct open_call *open = open_call_push(&mine->open, row, data->functionParams, data->correlationId, clock_now());
+    if (is_told_open(row))
+        tell_begin(mine, row, data, open->start);
     if (row->begins)
         row->begins(data->functionParams);
     if (row->launched)
-        first_launches_begins(row->launched(data->functionParams), data->correlationId, data->symbolName);
+        launch_begins(row->launched(data->functionParams), data);
     if (!row->trigger || !(callback_switches_wanted() & PHASE_KINDS))
         return;
     uint32_t trigger = row->trigger(data->functionParams, data->correlationId);
     if (trigger == 0)
         return;
-    struct gputrace_call call = call_of(row, data, open->start, open->start);
+    struct gputrace_call call = call_of(mine, row, data, open->start, open->start);
     open->in_phase = true;
     phase_call_begins((enum gputrace_trigger)trigger, &call);
 }
 
-/* A kernel was launched for the first time, so its name is in its record, or soon will be. What is gathered in a
- * client's callback would be told to nobody. */
+/* A kernel or a graph was launched for the first time, so its name is in its record, or soon will be. What is gathered
+ * in a client's callback would be told to nobody. */
 static void read_names(void)
 {
     const struct reader *reader = reader_of_thread();
     if (reader && !reader->in_client)
         cupti_activity_gather_names();
+}
+
+/* The launch of one, which has returned. */
+static inline bool is_new_graph(const struct driver_call *row, const CUpti_CallbackData *data)
+{
+    return row->kinds == REGISTRY_BIT(graph_launch) &&
+           graph_launches_returned(((const cuGraphLaunch_params *)data->functionParams)->hGraph);
 }
 
 static void end_phase(const struct driver_call *row, const struct gputrace_call *call)
@@ -104,25 +165,36 @@ static void end_phase(const struct driver_call *row, const struct gputrace_call 
     names_due();
 }
 
-static void call_returns(const struct driver_call *row, const CUpti_CallbackData *data)
+/* A client is told the end of all; the recorder alone of what is not brief, and to read a clock takes as long as to
+ * write a record. */
+static inline uint64_t end_of(const struct driver_call *row, const struct open_call *open)
 {
-    uint64_t now = clock_now();
-    struct open_call open = open_call_pop(row, data->correlationId);
-    tell_open(row, data, 0, true);
-    if (row->launched && first_launches_returned())
+    return row->brief && open && !registry_had_clients() ? open->start : clock_now();
+}
+
+static void call_returns(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)
+{
+    const struct open_call *open = open_call_pop(&mine->open, row, data->correlationId);
+    uint64_t now = end_of(row, open), start = open ? open->start : now;
+    bool in_phase = open && open->in_phase, told = open && open->told; /* read before another call may begin */
+    if (is_told_open(row))
+        tell_return(mine, row, data);
+    if (row->launched ? first_launches_returned() : is_new_graph(row, data))
         read_names();
     bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
-    if (!wanted && !open.in_phase)
+    if (!wanted && !in_phase)
         return;
     struct driver_return returned = {
         .row = row,
-        .call = call_of(row, data, open.row ? open.start : now, now),
+        .call = call_of(mine, row, data, start, now),
         .params = data->functionParams,
         .symbol = data->symbolName,
-        .told = open.told,
+        .told = told,
+        .reader = reader_of(mine),
+        .ids = &mine->ids,
     };
     returned.call.result = data->functionReturnValue ? (int32_t) * (const CUresult *)data->functionReturnValue : 0;
-    if (open.in_phase)
+    if (in_phase)
         end_phase(row, &returned.call);
     if (wanted)
         row->tell(&returned);
@@ -135,10 +207,11 @@ static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
         return;
     if (cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord && event_watch_sees(data->correlationId))
         return;
+    struct callback_thread *mine = callback_thread();
     if (data->callbackSite == CUPTI_API_ENTER)
-        call_begins(row, data);
+        call_begins(mine, row, data);
     else
-        call_returns(row, data);
+        call_returns(mine, row, data);
 }
 
 /* --- resources --- */
@@ -154,7 +227,7 @@ static struct gputrace_call call_within(const struct open_call *open, CUcontext 
         .correlation = open ? open->correlation : 0,
         .thread = thread_id(),
     };
-    cupti_ids_of_context(context, 0, &call);
+    cupti_ids_of_context(context, &call);
     return call;
 }
 
@@ -193,6 +266,7 @@ static void stream_goes(const CUpti_ResourceData *data)
             .stream_id = cupti_stream_id(driver_call_integer(data->context), driver_call_integer(stream)),
         });
     phases_of_stream_end(stream, &call);
+    cupti_ids_forget_streams(); /* not before its number was asked for, the last time */
 }
 
 static void code_came(const CUpti_ResourceData *data)
@@ -208,13 +282,26 @@ static void code_came(const CUpti_ResourceData *data)
     });
 }
 
-static void resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
+static void graph_node_came(const CUpti_ResourceData *data, bool copied)
+{
+    const CUpti_GraphData *graph = data->resourceDescriptor;
+    if (graph && copied)
+        graph_node_copied(graph->node, graph->originalNode);
+    else if (graph)
+        graph_node_made(graph->node, graph->nodeType);
+}
+
+/* Apart from the calls, which are many and want few registers saved. */
+static __attribute__((noinline)) void resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
 {
     switch (cbid) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: context_created(data); break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_goes(data); break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data); break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: graph_node_came(data, false); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: graph_node_came(data, true); break;
     default: break;
     }
 }
@@ -241,6 +328,12 @@ static void wanted_changed(uint64_t wanted)
     }
     if (!(wanted & REGISTRY_BIT(launch_name)))
         first_launches_forget();
+    if (!(wanted & REGISTRY_BIT(function_name)))
+        function_names_forget();
+    if (!(wanted & REGISTRY_BIT(graph_node))) {
+        graph_nodes_forget();
+        graph_launches_forget();
+    }
     callback_switches_follow(wanted);
     cupti_activity_want_jit((wanted & REGISTRY_BIT(jit)) != 0);
 }
@@ -259,7 +352,9 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     }
     driver_calls_init();
     cupti_ids_init(cupti);
+    graph_nodes_init(cupti);
     captures_init();
+    function_names_init();
     callback_switches_init(cupti, subscriber);
     registry_watch(wanted_changed);
     return 0;
@@ -267,10 +362,14 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
 
 void cupti_callbacks_leave(void)
 {
+    this_thread = (struct callback_thread){0};
     callback_switches_leave();
     captures_leave();
     cupti_ids_leave();
     first_launches_leave();
+    function_names_leave();
+    graph_launches_leave();
+    graph_nodes_leave();
     lazy_loading_leave();
     memory_pools_leave();
     names_due_leave();

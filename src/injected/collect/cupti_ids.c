@@ -5,13 +5,7 @@
 #include "injected/collect/cupti_library.h"
 
 static const struct cupti *cupti_in_use;
-
-/* The context of this thread's last call: threads seldom change theirs. */
-static __thread struct {
-    CUcontext context;
-    uint32_t uid;
-    uint32_t id, device;
-} last;
+static uint32_t streams_round = 1; /* of streams: one that was asked for in another is forgotten */
 
 static const struct cupti *in_use(void)
 {
@@ -20,42 +14,35 @@ static const struct cupti *in_use(void)
 
 void cupti_ids_init(const struct cupti *cupti)
 {
+    cupti_ids_forget_streams();
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
 }
 
 void cupti_ids_leave(void)
 {
     cupti_ids_init(NULL);
-    last.context = NULL;
 }
 
-static void ask(const struct cupti *cupti, CUcontext context, uint32_t *id, uint32_t *device)
+static void ask(CUcontext context, uint32_t *id, uint32_t *device)
 {
-    if (cupti->cuptiGetContextId(context, id) != CUPTI_SUCCESS)
+    const struct cupti *cupti = in_use();
+    if (!context || !cupti || cupti->cuptiGetContextId(context, id) != CUPTI_SUCCESS)
         *id = 0;
-    if (cupti->cuptiGetDeviceId(context, device) != CUPTI_SUCCESS)
+    if (!context || !cupti || cupti->cuptiGetDeviceId(context, device) != CUPTI_SUCCESS)
         *device = GPUTRACE_NO_DEVICE;
 }
 
-void cupti_ids_of_context(struct CUctx_st *context, uint32_t uid, struct gputrace_call *call)
+void cupti_ids_of_context(struct CUctx_st *context, struct gputrace_call *call)
 {
-    const struct cupti *cupti = in_use();
     call->context = context;
-    call->context_id = 0;
-    call->device = GPUTRACE_NO_DEVICE;
-    if (!context || !cupti)
-        return;
-    if (uid == 0) {
-        ask(cupti, context, &call->context_id, &call->device);
-        return;
-    }
-    if (last.context != context || last.uid != uid) {
-        last.context = context;
-        last.uid = uid;
-        ask(cupti, context, &last.id, &last.device);
-    }
-    call->context_id = last.id;
-    call->device = last.device;
+    ask(context, &call->context_id, &call->device);
+}
+
+void cupti_ids_learn(struct cupti_ids *mine, struct CUctx_st *context, uint32_t uid)
+{
+    mine->context = context;
+    mine->uid = uid;
+    ask(context, &mine->id, &mine->device);
 }
 
 uint32_t cupti_stream_id(uint64_t context, uint64_t stream)
@@ -71,9 +58,38 @@ uint32_t cupti_stream_id(uint64_t context, uint64_t stream)
     return id;
 }
 
-uint32_t cupti_stream_id_of_call(const struct gputrace_call *call, const struct CUstream_st *stream)
+/* --- what was asked before --- */
+
+static uint32_t round_now(void)
 {
-    if (call->result != 0 || !call->context)
-        return GPUTRACE_NO_STREAM;
-    return cupti_stream_id((uint64_t)(uintptr_t)call->context, (uint64_t)(uintptr_t)stream);
+    return __atomic_load_n(&streams_round, __ATOMIC_ACQUIRE);
+}
+
+void cupti_ids_forget_streams(void)
+{
+    __atomic_add_fetch(&streams_round, 1, __ATOMIC_RELEASE);
+}
+
+/* Handles are addresses of things that are larger than 64 bytes, or small numbers. */
+static unsigned place_of(uint64_t stream)
+{
+    return (unsigned)(stream ^ stream >> 6 ^ stream >> 9) % CUPTI_IDS_STREAMS;
+}
+
+/* The round is read before CUPTI is asked: if the stream goes meanwhile, what CUPTI said is not believed again. A call
+ * within the call, made by a client, may have left another context here. */
+uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call *call, const struct CUstream_st *stream)
+{
+    uint64_t handle = (uint64_t)(uintptr_t)stream, context = (uint64_t)(uintptr_t)call->context;
+    if (mine->context != call->context || mine->uid == 0)
+        return cupti_stream_id(context, handle);
+    __typeof__(mine->streams[0]) *known = &mine->streams[place_of(handle)];
+    uint32_t round = round_now();
+    if (known->stream == handle && known->uid == mine->uid && known->round == round)
+        return known->id;
+    known->stream = handle;
+    known->round = round;
+    known->id = cupti_stream_id(context, handle);
+    known->uid = known->id == GPUTRACE_NO_STREAM ? 0 : mine->uid;
+    return known->id;
 }

@@ -29,6 +29,7 @@
 #define CUPTI_NEWER_FUNCTIONS(X)    \
     X(cuptiGetCallbackState)        \
     X(cuptiActivityEnableDriverApi) \
+    X(cuptiGetGraphNodeId)          \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 
 struct cupti {

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "injected/collect/cupti_ids.h"
 #include "injected/registry/registry.h"
 
 /* A call that has returned. */
@@ -25,6 +26,9 @@ struct driver_return {
     const void *params; /* the struct FUNCTION_params of CUPTI's headers; what it points to is the program's */
     const char *symbol; /* of a launch: the kernel's mangled name */
     bool told;          /* CUPTI's resource callbacks have told what this call did */
+    /* Of this thread, which finds them but once. */
+    struct reader *reader;
+    struct cupti_ids *ids;
 };
 
 struct driver_call {
@@ -36,6 +40,7 @@ struct driver_call {
     /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
     uint32_t (*trigger)(const void *params, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
+    bool brief;      /* the recorder writes when it begins, and not when it ends */
     /* The function that a launch launches. NULL: it is no launch, or of several. */
     CUfunction (*launched)(const void *params);
     /* When the call begins, before CUDA does anything. NULL: nothing is to be done then. */
@@ -48,14 +53,18 @@ struct driver_calls {
 };
 
 extern const struct driver_calls event_calls, stream_calls, sync_calls, memory_calls, copy_calls, copy_shape_calls,
-    copy_batch_calls, set_calls, launch_calls, queue_calls, graph_calls, module_calls, code_calls, profiler_calls,
-    pool_calls;
+    copy_batch_calls, set_calls, launch_calls, queue_calls, graph_calls, graph_node_calls, module_calls, code_calls,
+    profiler_calls, pool_calls;
 
 /* Builds the index. Once, before the first look; again does no harm. */
 void driver_calls_init(void);
 
 /* The row of CBID, or NULL. */
-const struct driver_call *driver_call_find(CUpti_CallbackId cbid);
+extern const struct driver_call *driver_calls_by_cbid[CUPTI_DRIVER_TRACE_CBID_SIZE];
+static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
+{
+    return cbid < CUPTI_DRIVER_TRACE_CBID_SIZE ? driver_calls_by_cbid[cbid] : NULL;
+}
 
 /* --- for the groups --- */
 
@@ -76,6 +85,18 @@ const struct driver_call *driver_call_find(CUpti_CallbackId cbid);
     DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell, trigger), \
         DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptds, #function "_ptds", true, kinds, tell, trigger)
 
+/* Those of which the recorder writes no end. */
+#define DRIVER_CALL_BRIEF_ROW(id, text, is_per_thread, kind_set, teller)                                    \
+    {                                                                                                       \
+        .cbid = (id), .name = (text), .kinds = (kind_set), .tell = (teller), .per_thread = (is_per_thread), \
+        .brief = true                                                                                       \
+    }
+#define DRIVER_CALL_BRIEF(function, kinds, tell) \
+    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell)
+#define DRIVER_CALL_PTSZ_BRIEF(function, kinds, tell)                                         \
+    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell), \
+        DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, tell)
+
 #define DRIVER_CALLS(table)                         \
     {                                               \
         (table), sizeof(table) / sizeof((table)[0]) \
@@ -91,6 +112,14 @@ static inline bool driver_call_done(const struct driver_return *returned)
 static inline CUstream driver_call_stream(const struct driver_return *returned, CUstream stream)
 {
     return stream == NULL && returned->row->per_thread ? CU_STREAM_PER_THREAD : stream;
+}
+
+/* CUPTI's number of STREAM, as driver_call_stream() gives it. Of a call that failed GPUTRACE_NO_STREAM: its handle may
+ * be none, and CUPTI is not asked about such. */
+static inline uint32_t driver_call_stream_id(const struct driver_return *returned, CUstream stream)
+{
+    bool valid = driver_call_done(returned) && returned->call.context;
+    return valid ? cupti_ids_of_stream(returned->ids, &returned->call, stream) : GPUTRACE_NO_STREAM;
 }
 
 static inline uint64_t driver_call_integer(const void *pointer)

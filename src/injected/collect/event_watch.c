@@ -2,6 +2,8 @@
 
 #include "injected/collect/callback_switches.h"
 
+bool event_watch_used;
+
 static __thread struct {
     bool begun;
     uint32_t correlation;
@@ -14,6 +16,7 @@ void event_watch_switch_on(void)
 
 void event_watch_begin(void)
 {
+    __atomic_store_n(&event_watch_used, true, __ATOMIC_RELAXED);
     watch.begun = true;
     watch.correlation = 0;
 }
@@ -24,7 +27,7 @@ uint32_t event_watch_end(void)
     return watch.correlation;
 }
 
-bool event_watch_sees(uint32_t correlation)
+bool event_watch_looks(uint32_t correlation)
 {
     if (watch.begun)
         watch.correlation = correlation;

@@ -3,9 +3,17 @@
  * killed before anybody has read the name that a record points to.
  *
  * Launches have no callback unless somebody wants to hear of them. So, when the program gets a function, their
- * callbacks are switched on until all that it got were launched; or until FIRST_LAUNCHES_PATIENCE launches of others
- * went by with none of those among them, as a program may get functions that it never launches. Then it is polling
- * that finds the names of those (cupti_activity_gather_names()).
+ * callbacks are switched on until all that it got were launched. A program may get functions that it never launches, or
+ * late: hearing launches of others may take no more than a hundredth of its time. FIRST_LAUNCHES_PATIENCE of them are
+ * heard at once; those heard in vain come back with time, and once all have, launches are heard again. So a program
+ * that launches less often than FIRST_LAUNCHES_PER_MS is heard all the time. What is first launched when nobody hears
+ * it has its name by polling (cupti_activity_gather_names()).
+ *
+ * Functions are known by their names here: a kernel has one handle to be launched by and another in each context, and
+ * CUPTI has one copy of a name, to which the records of all that are called so point, in whatever module (13.0).
+ *
+ * A launch that is captured into a graph launches nothing: the function's first launch is still to come. What the graph
+ * launches is told by graph_nodes.h.
  */
 #ifndef GPUTRACE_INJECTED_COLLECT_FIRST_LAUNCHES_H
 #define GPUTRACE_INJECTED_COLLECT_FIRST_LAUNCHES_H
@@ -13,18 +21,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* About a millisecond of the program's time. */
+/* About a millisecond of the program's time, as hearing of a launch takes 0.2 us. */
 #define FIRST_LAUNCHES_PATIENCE 4096u
+#define FIRST_LAUNCHES_PER_MS 50u
 
-/* This thread got FUNCTION, a CUfunction or CUkernel (NULL: none), in the call CORRELATION. */
-void first_launches_got(const void *function, uint32_t correlation);
+/* The program got a function called NAME (NULL: not known) from MODULE, a CUmodule or CUlibrary (NULL: not known). */
+void first_launches_got(const char *name, const void *module);
 
-/* A launch of FUNCTION begins: whether it is the first. NAME (may be NULL) is then told as what CORRELATION launches.
- */
-bool first_launches_begins(const void *function, uint32_t correlation, const char *name);
+/* What was got from MODULE is not launched any more. */
+void first_launches_unloaded(const void *module);
+
+/* A launch of what is called NAME (may be NULL) begins: whether it is the first, which is then told as what CORRELATION
+ * launches. */
+bool first_launches_begins(const char *name, uint32_t correlation);
+
+/* The launch that has begun on this thread goes into a graph. */
+void first_launches_captured(void);
 
 /* A launch has returned on this thread: whether it was a first one, so that its record has a name to be read. */
 bool first_launches_returned(void);
+
+/* At times; NOW is CLOCK_MONOTONIC, ns. */
+void first_launches_renew(uint64_t now);
 
 /* Nobody wants the names any more. */
 void first_launches_forget(void);

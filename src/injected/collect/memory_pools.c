@@ -138,24 +138,10 @@ void memory_pools_forget_device(uint32_t device)
     pthread_mutex_unlock(&pools.asking);
 }
 
-static void allocated(void *data, const struct gputrace_memory_allocation *memory)
+void memory_pools_freed(void)
 {
-    (void)data;
-    if (memory->kind == GPUTRACE_MEMORY_POOL && memory->call.device != GPUTRACE_NO_DEVICE)
-        memory_pools_note(memory->pool, memory->call.device);
-}
-
-/* Of a release it is not told whether its memory was a pool's. */
-static void freed(void *data, const struct gputrace_memory_deallocation *memory)
-{
-    (void)data, (void)memory;
     if (first())
         mark_used();
-}
-
-int memory_pools_watch(void)
-{
-    return registry_memory_allocation_register(allocated, NULL) | registry_memory_deallocation_register(freed, NULL);
 }
 
 /* --- asking --- */

@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hears of allocations from now on. Gives 0, or -1: no memory. */
-int memory_pools_watch(void);
-
 /* POOL (0: the default one of DEVICE) is in use. From any thread; takes no lock for a pool that is known. */
 void memory_pools_note(uint64_t pool, uint32_t device);
+
+/* Memory was freed, of a pool or not: of a release that is not told. */
+void memory_pools_freed(void);
 
 /* The pool, or the device with all of its pools, is about to go. */
 void memory_pools_forget(uint64_t pool);

@@ -8,12 +8,15 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "injected/collect/cupti_activity.h"
 #include "injected/record/last_words.h"
+#include "injected/record/spool_file.h"
 #include "injected/record/writer.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
@@ -25,6 +28,7 @@ static struct {
     pid_t process;   /* that the handlers write for; 0: none */
     uint32_t thread; /* that has begun to die; 0: none */
     bool done;
+    bool mended; /* it was told that a part of the spool was lost */
     /* Where a fault goes that comes while CUPTI's records are read, which other threads may take away meanwhile. */
     sigjmp_buf escape;
     volatile sig_atomic_t may_escape;
@@ -148,12 +152,35 @@ static bool is_first(uint32_t thread)
     return false;
 }
 
+/* Whether the fault was in the spool, and nothing is there any more to die of; that it was is said and counted. */
+static bool is_mended(int number, siginfo_t *info)
+{
+    siginfo_t told; /* INFO may be garbage here too */
+    struct iovec from = {info, sizeof(*info)}, to = {&told, sizeof(told)};
+    if (number != SIGBUS || !info ||
+        syscall(SYS_process_vm_readv, death.process, &to, 1, &from, 1, 0) != (long)sizeof(told))
+        return false;
+    if (told.si_signo != SIGBUS || told.si_code != BUS_ADRERR || spool_file_rescue(told.si_addr) != 0)
+        return false;
+    let_faults_through(SIG_UNBLOCK); /* the header may have gone as well */
+    __atomic_add_fetch(&spool_file_header()->losses.no_room, 1, __ATOMIC_RELAXED);
+    let_faults_through(SIG_BLOCK);
+    if (!__atomic_exchange_n(&death.mended, true, __ATOMIC_RELAXED))
+        warning("a part of the spool cannot be written any more (no room, or its file was made shorter): what comes "
+                "there is lost");
+    return true;
+}
+
 static void die(int number, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
     uint32_t thread = this_thread();
     bool ours = getpid() == death.process; /* not a child of vfork or fork */
+    if (ours && is_mended(number, info)) {
+        errno = saved;
+        return;
+    }
     if (ours && death.may_escape && thread == __atomic_load_n(&death.thread, __ATOMIC_RELAXED)) {
         death.may_escape = 0;
         siglongjmp(death.escape, 1);
@@ -168,18 +195,27 @@ static void die(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
+static void watch(int number)
+{
+    struct sigaction action = {.sa_sigaction = die, .sa_flags = SA_SIGINFO | SA_ONSTACK}, before;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(number, &action, NULL);
+}
+
+void death_watch_spool(void)
+{
+    death.process = getpid();
+    watch(SIGBUS);
+}
+
 void death_watch(void)
 {
     if (last_words_open() != 0)
         return;
     death.process = getpid();
-    struct sigaction action = {.sa_sigaction = die, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
-        struct sigaction before;
-        if (sigaction(fatal[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(fatal[i], &action, NULL);
-    }
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+        watch(fatal[i]);
 }
 
 void death_leave(void)

@@ -133,9 +133,9 @@ static bool prepare(void)
     failed |= capture_init(&library.settings);
     record_cuda_keep_stacks(library.settings.backtrace == BACKTRACE_ALLOCATIONS);
     failed |= recorder_subscribe((uint64_t)library.settings.trace);
+    if ((library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes)
+        failed |= recorder_subscribe_graph_nodes();
     failed |= last_words_subscribe((uint64_t)library.settings.trace);
-    if (library.settings.trace & TRACE_MEMORY)
-        failed |= memory_pools_watch();
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
     failed |= atexit(finish) | at_quick_exit(finish);
@@ -167,6 +167,7 @@ static bool open_spool(void)
         return false;
     }
     open_shortcut();
+    death_watch_spool();
     if (service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0)
         recorder_note(SPOOL_NOTE_WARNING, "times of GPU work are collected at the end alone: no thread for it (%m)");
     return true;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "injected/collect/callback_switches.h"
 #include "injected/collect/cupti_activity.h"
+#include "injected/collect/first_launches.h"
 #include "injected/collect/memory_pools.h"
 #include "injected/collect/names_due.h"
 #include "injected/entry/capture.h"
@@ -93,6 +94,13 @@ static bool is_ending(void)
     return __atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
 }
 
+/* … and hears again of launches that will tell theirs. */
+static void gather_names(void)
+{
+    cupti_activity_gather_names();
+    first_launches_renew(clock_monotonic());
+}
+
 /* Sleeps NS, but for looking for names meanwhile. */
 static void look_for_names(uint64_t ns)
 {
@@ -101,7 +109,7 @@ static void look_for_names(uint64_t ns)
         bool due = names_due_wait(least(service.names_every, ns - passed));
         pthread_mutex_lock(&service.working);
         if (!service.stopped)
-            cupti_activity_gather_names();
+            gather_names();
         pthread_mutex_unlock(&service.working);
         service.names_every = due ? NAMES_SOON_NS : least(2 * service.names_every, NAMES_LATEST_NS);
     }

@@ -14,6 +14,6 @@ void current_context_find(struct gputrace_call *call)
     if (!driver || !aside_begin(&aside))
         return;
     if (driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context)
-        cupti_ids_of_context(context, 0, call);
+        cupti_ids_of_context(context, call);
     aside_end(&aside);
 }

@@ -1,21 +1,13 @@
 /*
- * Chunks of the spool, ready before they are asked for.
- *
- * A thread of ours keeps a few fresh segments in stock, more when they go faster. What comes back half empty is cut,
- * and the rest handed out again. Asking takes a lock that is only ever held for a few instructions; when the stock is
- * empty the asking thread grows the file itself rather than lose anything.
+ * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
+ * stock.h has what is ready. Asking takes a lock that is only ever held for a few instructions.
  */
 #ifndef GPUTRACE_INJECTED_RECORD_CHUNKS_H
 #define GPUTRACE_INJECTED_RECORD_CHUNKS_H
 
 #include <stdint.h>
 
-#include "wire/spool.h"
-
-/* Size of a chunk with its header that a thread's own records are written to. */
-#define RECORDS_CHUNK_BYTES ((uint64_t)64 << 10)
-/* A CUPTI buffer is at least this large. */
-#define CUPTI_CHUNK_BYTES_MIN ((uint64_t)256 << 10)
+#include "injected/record/stock.h"
 
 /* Opens the spool of this process in DIRECTORY, with one segment in stock. Gives 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);

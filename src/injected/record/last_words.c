@@ -13,11 +13,12 @@ static struct {
 } last;
 
 /* Where this thread's last call stood: mostly free again. */
-static __thread struct {
+struct last_call {
     struct spool_open_call *call; /* NULL: none is open that stands in the table */
     uint32_t correlation;
     uint32_t index;
-} mine;
+};
+static __thread struct last_call this_call;
 
 int last_words_open(void)
 {
@@ -39,39 +40,39 @@ int last_words_open(void)
 
 /* --- open calls --- */
 
-static struct spool_open_call *take_call(struct spool_open_call *calls)
+static inline struct spool_open_call *take_call(struct last_call *mine, struct spool_open_call *calls)
 {
     for (unsigned tried = 0; tried < LAST_WORDS_CALLS; tried++) {
-        struct spool_open_call *call = &calls[(mine.index + tried) % LAST_WORDS_CALLS];
+        unsigned index = (mine->index + tried) % LAST_WORDS_CALLS;
         uint16_t returned = SPOOL_CALL_RETURNED;
-        if (__atomic_compare_exchange_n(&call->head.flags, &returned, (uint16_t)SPOOL_CALL_TAKEN, false,
+        if (__atomic_compare_exchange_n(&calls[index].head.flags, &returned, (uint16_t)SPOOL_CALL_TAKEN, false,
                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-            mine.index = (mine.index + tried) % LAST_WORDS_CALLS;
-            return call;
+            mine->index = index;
+            return &calls[index];
         }
     }
     return NULL;
 }
 
-static void close_call(void)
+static inline void close_call(struct last_call *mine)
 {
-    if (mine.call)
-        __atomic_store_n(&mine.call->head.flags, (uint16_t)SPOOL_CALL_RETURNED, __ATOMIC_RELEASE);
-    mine.call = NULL;
+    if (mine->call)
+        __atomic_store_n(&mine->call->head.flags, (uint16_t)SPOOL_CALL_RETURNED, __ATOMIC_RELEASE);
+    mine->call = NULL;
 }
 
 /* Of calls within calls the outermost is told. One whose end is not heard of ends with the next. */
-static void call_begins(const struct gputrace_open_call *what)
+static inline void call_begins(struct last_call *mine, const struct gputrace_open_call *what)
 {
     struct spool_open_call *calls = __atomic_load_n(&last.calls, __ATOMIC_ACQUIRE);
-    if (mine.call && mine.correlation == what->correlation)
+    if (mine->call && mine->correlation == what->correlation)
         return;
-    close_call();
+    close_call(mine);
     if (!calls)
         return;
-    if (mine.index == 0)
-        mine.index = what->thread; /* threads begin to look in different places */
-    struct spool_open_call *call = take_call(calls);
+    if (mine->index == 0)
+        mine->index = what->thread; /* threads begin to look in different places */
+    struct spool_open_call *call = take_call(mine, calls);
     if (!call)
         return;
     call->head.time = what->start;
@@ -80,18 +81,20 @@ static void call_begins(const struct gputrace_open_call *what)
     call->cbid = what->cbid;
     call->correlation = what->correlation;
     call->thread = what->thread;
-    mine.call = call;
-    mine.correlation = what->correlation;
+    mine->call = call;
+    mine->correlation = what->correlation;
     __atomic_store_n(&call->head.flags, (uint16_t)SPOOL_CALL_OPEN, __ATOMIC_RELEASE);
 }
 
 static void hear_of_call(void *data, const struct gputrace_open_call *what)
 {
     (void)data;
+    struct last_call *mine = &this_call;
+    __asm__("" : "+r"(mine)); /* found once: to find a thread's own takes a call */
     if (!what->returned)
-        call_begins(what);
-    else if (mine.call && mine.correlation == what->correlation && mine.call->cbid == what->cbid)
-        close_call();
+        call_begins(mine, what);
+    else if (mine->call && mine->correlation == what->correlation && mine->call->cbid == what->cbid)
+        close_call(mine);
 }
 
 int last_words_subscribe(uint64_t trace_bits)
@@ -122,5 +125,5 @@ void last_words_leave(void)
     last.chunk = NULL;
     last.calls = NULL;
     last.used = 0;
-    mine.call = NULL;
+    this_call.call = NULL;
 }

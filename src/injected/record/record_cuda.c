@@ -30,10 +30,11 @@ static uint32_t take_stack(void)
     return stacks_wanted ? stacks_take(0) : 0;
 }
 
-static struct spool_memory *begin_memory(const struct gputrace_call *call, enum spool_memory_operation operation,
-                                         uint32_t kind)
+static inline struct spool_memory *begin_memory(struct writer *mine, const struct gputrace_call *call,
+                                                enum spool_memory_operation operation, uint32_t kind)
 {
-    struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), call->end);
+    struct spool_memory *record =
+        writer_begin_in(mine, SPOOL_RECORD_MEMORY, sizeof(*record), sizeof(*record), call->end);
     if (!record)
         return NULL;
     record->device = call->device;
@@ -50,7 +51,8 @@ static void record_allocation(void *data, const struct gputrace_memory_allocatio
 {
     (void)data;
     uint32_t stack = take_stack();
-    struct spool_memory *record = begin_memory(&memory->call, SPOOL_MEMORY_ALLOCATE, memory->kind);
+    struct writer *mine = writer_mine();
+    struct spool_memory *record = begin_memory(mine, &memory->call, SPOOL_MEMORY_ALLOCATE, memory->kind);
     if (!record)
         return;
     record->address = memory->address;
@@ -58,32 +60,34 @@ static void record_allocation(void *data, const struct gputrace_memory_allocatio
     record->pool = memory->pool;
     record->stream = memory->stream_id;
     record->stack = stack;
-    writer_commit(&record->head);
+    writer_commit_in(mine, &record->head);
 }
 
 static void record_failure(void *data, const struct gputrace_memory_allocation_failure *memory)
 {
     (void)data;
     uint32_t stack = take_stack();
-    struct spool_memory *record = begin_memory(&memory->call, SPOOL_MEMORY_ALLOCATE, memory->kind);
+    struct writer *mine = writer_mine();
+    struct spool_memory *record = begin_memory(mine, &memory->call, SPOOL_MEMORY_ALLOCATE, memory->kind);
     if (!record)
         return;
     record->size = memory->bytes;
     record->pool = memory->pool;
     record->stream = memory->stream_id;
     record->stack = stack;
-    writer_commit(&record->head);
+    writer_commit_in(mine, &record->head);
 }
 
 static void record_release(void *data, const struct gputrace_memory_deallocation *memory)
 {
     (void)data;
-    struct spool_memory *record = begin_memory(&memory->call, SPOOL_MEMORY_RELEASE, memory->kind);
+    struct writer *mine = writer_mine();
+    struct spool_memory *record = begin_memory(mine, &memory->call, SPOOL_MEMORY_RELEASE, memory->kind);
     if (!record)
         return;
     record->address = memory->address;
     record->stream = memory->stream_id;
-    writer_commit(&record->head);
+    writer_commit_in(mine, &record->head);
 }
 
 static void record_context(const struct gputrace_call *call, uint16_t flags)

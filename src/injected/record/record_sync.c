@@ -19,7 +19,8 @@ static void write_wait(const struct gputrace_call *call, enum spool_sync_kind ki
 {
     if (!recorder_is_on())
         return;
-    struct spool_sync *record = writer_begin(SPOOL_RECORD_SYNC, sizeof(*record), call->end);
+    struct writer *mine = writer_mine();
+    struct spool_sync *record = writer_begin_in(mine, SPOOL_RECORD_SYNC, sizeof(*record), sizeof(*record), call->end);
     if (!record)
         return;
     record->head.flags = (uint16_t)kind;
@@ -29,7 +30,7 @@ static void write_wait(const struct gputrace_call *call, enum spool_sync_kind ki
     record->stream = stream_id;
     record->correlation = call->correlation;
     record->result = call->result;
-    writer_commit(&record->head);
+    writer_commit_in(mine, &record->head);
 }
 
 static void record_event_synchronization(void *data, const struct gputrace_event_synchronization *wait)
@@ -66,14 +67,16 @@ static void record_event_record(void *data, const struct gputrace_event_record *
     (void)data;
     if (event->call.result != 0 || event->captured || !recorder_is_on())
         return;
-    struct spool_event_record *record = writer_begin(SPOOL_RECORD_EVENT_RECORD, sizeof(*record), event->call.end);
+    struct writer *mine = writer_mine();
+    struct spool_event_record *record =
+        writer_begin_in(mine, SPOOL_RECORD_EVENT_RECORD, sizeof(*record), sizeof(*record), event->call.end);
     if (!record)
         return;
     record->event = (uintptr_t)event->event;
     record->context = event->call.context_id;
     record->stream = event->stream_id;
     record->correlation = event->call.correlation;
-    writer_commit(&record->head);
+    writer_commit_in(mine, &record->head);
 }
 
 int record_sync_subscribe(void)

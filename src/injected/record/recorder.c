@@ -36,6 +36,36 @@ static void record_launch_name(void *data, const struct gputrace_launch_name *na
     writer_commit(&record->head);
 }
 
+static void record_function_name(void *data, const struct gputrace_function_name *name)
+{
+    (void)data;
+    struct spool_function_name *record;
+    struct gputrace_text kept = {name->text.bytes, record_text_kept(name->text.length)}; /* the pointer's is counted */
+    if (!record_begin_text(record, SPOOL_RECORD_FUNCTION_NAME, clock_now(), kept))
+        return;
+    record->function = (uint64_t)(uintptr_t)name->function;
+    writer_commit(&record->head);
+}
+
+static void record_graph_node(void *data, const struct gputrace_graph_node *node)
+{
+    (void)data;
+    struct spool_graph_node *record = writer_begin(SPOOL_RECORD_GRAPH_NODE, sizeof(*record), clock_now());
+    if (!record)
+        return;
+    record->node = node->node;
+    record->original = node->original;
+    record->function = (uint64_t)(uintptr_t)node->function;
+    record->correlation = node->correlation;
+    writer_commit(&record->head);
+}
+
+int recorder_subscribe_graph_nodes(void)
+{
+    return registry_function_name_register(record_function_name, NULL) |
+           registry_graph_node_register(record_graph_node, NULL);
+}
+
 int recorder_subscribe(uint64_t trace_bits)
 {
     int failed = registry_pointer_name_register(record_pointer_name, NULL);

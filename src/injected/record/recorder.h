@@ -16,6 +16,8 @@
 
 /* Subscribes to what TRACE_BITS ask for. Gives 0, or -1: no memory. */
 int recorder_subscribe(uint64_t trace_bits);
+/* Also to what nodes of graphs launch, where there is a record for each node. */
+int recorder_subscribe_graph_nodes(void);
 
 /* Recording goes on or off, as of TIME (CLOCK_REALTIME, ns); REASON is written beside it. */
 void recorder_switch(bool on, uint64_t time, const char *reason);

@@ -184,6 +184,17 @@ struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper)
     return NULL;
 }
 
+char *segments_find(const void *address)
+{
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < used; i++) {
+        char *base = __atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE);
+        if (base && (uintptr_t)address - (uintptr_t)base < SPOOL_SEGMENT_BYTES)
+            return base;
+    }
+    return NULL;
+}
+
 void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset))
 {
     for (unsigned i = 0; i < SEGMENTS_MAX; i++) {

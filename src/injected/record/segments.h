@@ -43,6 +43,9 @@ struct segment_keeper {
 /* A segment in which all was drained or never used, as one chunk, blank, held once; NULL: there is none. */
 struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper);
 
+/* Where the segment begins in which ADDRESS is; NULL: in none. Async-signal-safe. */
+char *segments_find(const void *address);
+
 /* In a forked child: what is held becomes, by MAKE_PRIVATE, a copy of this process, and all is forgotten.
  * Async-signal-safe. */
 void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset));

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "injected/record/descriptor.h"
@@ -106,6 +108,33 @@ static bool is_file(void)
     return descriptor_is_ours(has_own_descriptors ? &file.own : &file.descriptor);
 }
 
+/* Pages that a write finds ready; it may need room for what the file system writes of it besides. Gives 0, or errno. */
+static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
+{
+    if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    if (errno == EFAULT || errno == ENOMEM) /* a write would have brought SIGBUS; why, a system call tells */
+        return pwrite(fd, "", 1, (off_t)offset) < 0 ? errno : ENOSPC;
+    for (uint64_t at = 0; at < bytes; at += 4096) /* Linux before 5.14, and sandboxes, do not know it */
+        *(volatile char *)(base + at) = 0;
+    return 0;
+}
+
+/* BYTES at OFFSET, mapped and touched; NULL with errno set. */
+static void *map_touched(int fd, uint64_t offset, uint64_t bytes)
+{
+    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (base == MAP_FAILED)
+        return NULL;
+    /* Closed meanwhile: it may be another file's pages. */
+    int failure = is_file() ? touch(fd, base, offset, bytes) : EBADF;
+    if (!failure)
+        return base;
+    munmap(base, bytes);
+    errno = failure;
+    return NULL;
+}
+
 /* BYTES of the file at OFFSET, its end: allocated, mapped and touched. NULL with errno set: the file is as it was. */
 static void *map_more(uint64_t offset, uint64_t bytes)
 {
@@ -113,24 +142,18 @@ static void *map_more(uint64_t offset, uint64_t bytes)
     int failure = fd < 0 ? errno : may_grow(fd, offset + bytes, bytes);
     if (!failure && !is_file()) /* while the disk was looked at: it may be another file that would grow */
         failure = EBADF;
-    if (!failure && (failure = allocate(fd, offset, bytes)) != 0 && is_file() && ftruncate(fd, (off_t)offset) != 0)
+    if (!failure)
+        failure = allocate(fd, offset, bytes);
+    else
+        fd = -1; /* nothing was allocated */
+    char *base = failure ? NULL : map_touched(fd, offset, bytes);
+    if (base)
+        return base;
+    failure = failure ? failure : errno;
+    if (fd >= 0 && is_file() && ftruncate(fd, (off_t)offset) != 0)
         failure = errno; /* what was allocated of it stays: no harm but to the disk */
-    if (failure) {
-        errno = failure;
-        return NULL;
-    }
-    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    if (base == MAP_FAILED)
-        return NULL;
-    if (!is_file()) { /* closed meanwhile: it may be another file's pages */
-        munmap(base, bytes);
-        errno = EBADF;
-        return NULL;
-    }
-    if (madvise(base, bytes, MADV_POPULATE_WRITE) != 0) /* Linux before 5.14 */
-        for (uint64_t at = 0; at < bytes; at += 4096)
-            *(volatile char *)(base + at) = 0;
-    return base;
+    errno = failure;
+    return NULL;
 }
 
 /* So that the launcher knows of this process. In a directory that is gone or not ours this fails too. */
@@ -213,22 +236,50 @@ bool spool_file_was_closed(void)
     return file.open && !descriptor_is_ours(&file.descriptor);
 }
 
+/* What can be read of it: a page whose part of the file is gone brings SIGBUS to whoever reads it, but not to this. */
+static void copy_pages(char *copy, char *base, uint64_t bytes)
+{
+    pid_t process = getpid();
+    for (uint64_t at = 0; at < bytes; at += 4096) {
+        struct iovec from = {base + at, 4096}, to = {copy + at, 4096};
+        syscall(SYS_process_vm_readv, process, &to, 1, &from, 1, 0);
+    }
+}
+
 /* A copy in ordinary memory takes the place of BASE. */
-static void copy_private(char *base, uint64_t bytes)
+static int copy_private(char *base, uint64_t bytes, void (*take)(char *copy, char *base, uint64_t bytes))
 {
     char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
-        return;
+        return -1;
+    take(copy, base, bytes);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) != MAP_FAILED)
+        return 0;
+    munmap(copy, bytes);
+    return -1;
+}
+
+static void copy_at_once(char *copy, char *base, uint64_t bytes)
+{
     memcpy(copy, base, bytes);
-    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) == MAP_FAILED)
-        munmap(copy, bytes);
+}
+
+int spool_file_rescue(const void *address)
+{
+    char *header = (char *)file.header;
+    if (!file.open)
+        return -1;
+    if ((uintptr_t)address - (uintptr_t)header < SPOOL_HEADER_BYTES)
+        return copy_private(header, SPOOL_HEADER_BYTES, copy_pages);
+    char *base = segments_find(address);
+    return base ? copy_private(base, SPOOL_SEGMENT_BYTES, copy_pages) : -1;
 }
 
 static void make_private(void *base, uint64_t bytes, uint64_t offset)
 {
     if (!descriptor_is_ours(&file.descriptor) || mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
                                                       file.descriptor.fd, (off_t)offset) != (void *)base)
-        copy_private(base, bytes);
+        copy_private(base, bytes, copy_at_once);
 }
 
 void spool_file_leave(void)

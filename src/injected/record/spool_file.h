@@ -37,6 +37,14 @@ int spool_file_own_descriptors(void);
 /* Whether the program has closed the file's descriptor, and so most likely all that were not its own. */
 bool spool_file_was_closed(void);
 
+/*
+ * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary
+ * memory with what can be read of it, and whoever was to write there goes on; what comes into it from now on is lost.
+ * So it is where the file was made shorter, or where its file system finds no room for a page that it has given once
+ * (those that never write in place, under a quota). 0, or -1: it is nowhere in the spool. Async-signal-safe.
+ */
+int spool_file_rescue(const void *address);
+
 /* In a forked child: what is mapped becomes a private copy of this process, so that nothing it does reaches the
  * parent's file, and the file is forgotten. Async-signal-safe. */
 void spool_file_leave(void);

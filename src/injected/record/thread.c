@@ -16,6 +16,7 @@ int thread_start(void *(*run)(void *), void *argument)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* which has a handler of ours, for pages of the spool that are gone */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
     int failure = pthread_create(&thread, &attributes, run, argument);

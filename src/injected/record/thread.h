@@ -4,7 +4,8 @@
 #ifndef GPUTRACE_INJECTED_RECORD_THREAD_H
 #define GPUTRACE_INJECTED_RECORD_THREAD_H
 
-/* Starts RUN(ARGUMENT) detached, with all signals blocked from its first instruction. Gives 0, or -1 with errno set. */
+/* Starts RUN(ARGUMENT) detached, with all signals but SIGBUS blocked from its first instruction. Gives 0, or -1 with
+ * errno set. */
 int thread_start(void *(*run)(void *), void *argument);
 
 /* First thing a thread of ours does: takes its NAME (at most 15 bytes). */

@@ -58,6 +58,20 @@ struct gputrace_launch_name {
     struct gputrace_text text;
 };
 
+/* What a function of the program's is called. */
+struct gputrace_function_name {
+    const void *function; /* its handle: CUfunction or CUkernel */
+    struct gputrace_text text;
+};
+
+/* A node of a graph was made, copied or changed by the call CORRELATION. */
+struct gputrace_graph_node {
+    uint32_t correlation;
+    uint64_t node;        /* CUPTI's number */
+    uint64_t original;    /* of which it is a copy; 0: of none … */
+    const void *function; /* … but it launches this */
+};
+
 /* This thread was in callbacks of plugins from START to END: calls of CUDA in between are theirs, not the program's. */
 struct gputrace_plugin_window {
     uint64_t start, end;

@@ -10,12 +10,13 @@
 #define WINDOW_LEAST_NS 64u
 
 struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
+gputrace_any_fn *registry_only[REGISTRY_KIND_COUNT];
 registry_shortcut_fn *registry_shortcut_open;
+bool registry_clients_came;
 
 static struct {
     pthread_mutex_t lock; /* of all but the lists' use */
     uint64_t last;        /* registration */
-    bool has_clients;     /* or had */
     void (*changed)(uint64_t wanted);
     /* Replaced, and not yet freed: somebody may be walking them. */
     struct subscribers *retired_lists;
@@ -40,9 +41,16 @@ static void free_retired(void)
     }
 }
 
+static gputrace_any_fn *only_of(const struct subscribers *list)
+{
+    const struct subscriber *first = list && list->count == 1 ? list->each[0] : NULL;
+    return first && !first->data && !first->removed && !registry_had_clients() ? first->call : NULL;
+}
+
 static void replace(unsigned kind, struct subscribers *list)
 {
     struct subscribers *old = registry_lists[kind];
+    __atomic_store_n(&registry_only[kind], only_of(list), __ATOMIC_RELEASE);
     __atomic_store_n(&registry_lists[kind], list, __ATOMIC_RELEASE);
     if (old) {
         old->retired = registry.retired_lists;
@@ -81,16 +89,19 @@ static bool append(unsigned kind, struct subscriber *subscriber)
     return true;
 }
 
-static void close_shortcut(void)
+/* Before the client can be called. */
+static void client_comes(void)
 {
-    registry.has_clients = true;
+    __atomic_store_n(&registry_clients_came, true, __ATOMIC_RELAXED);
+    for (unsigned kind = 0; kind < REGISTRY_KIND_COUNT; kind++)
+        __atomic_store_n(&registry_only[kind], NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&registry_shortcut_open, NULL, __ATOMIC_RELEASE);
 }
 
 void registry_open_shortcut(registry_shortcut_fn *shortcut)
 {
     pthread_mutex_lock(&registry.lock);
-    if (!registry.has_clients)
+    if (!registry_had_clients())
         __atomic_store_n(&registry_shortcut_open, shortcut, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&registry.lock);
 }
@@ -101,14 +112,14 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     if (!subscriber)
         return 0;
     pthread_mutex_lock(&registry.lock);
+    if (client != REGISTRY_LIBRARY)
+        client_comes();
     uint64_t registration = registry.last + 1;
     *subscriber = (struct subscriber){.call = call, .data = data, .registration = registration, .client = client};
     bool added = append(kind, subscriber);
     registry.last += added;
     if (added)
         tell_wanted();
-    if (client != REGISTRY_LIBRARY)
-        close_shortcut();
     free_retired();
     pthread_mutex_unlock(&registry.lock);
     if (!added)

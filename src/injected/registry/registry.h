@@ -5,11 +5,13 @@
  * For each row of REGISTRY_KINDS (those of callbacks.h, and events.h's) there are
  *     int  registry_KIND_register(gputrace_KIND_fn *call, void *data);     for the library itself: 0, or -1: no memory
  *     void registry_KIND_publish(const struct gputrace_KIND *what);
+ *     void registry_KIND_publish_by(struct reader *reader, const struct gputrace_KIND *what);
  *     bool registry_KIND_wanted(void);                                     somebody is registered
  *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
  * replaced as a whole, and freed when no thread can be walking it (readers.h). While a thread is in a callback of a
- * client nothing that it does is published.
+ * client nothing that it does is published. Who publishes more than once, or has to be quick, hands its thread's reader
+ * on: reader_of_thread(), NULL: nobody is told.
  */
 #ifndef GPUTRACE_INJECTED_REGISTRY_REGISTRY_H
 #define GPUTRACE_INJECTED_REGISTRY_REGISTRY_H
@@ -28,6 +30,8 @@ typedef void gputrace_plugin_window_fn(void *data, const struct gputrace_plugin_
 typedef void gputrace_open_call_fn(void *data, const struct gputrace_open_call *what);
 typedef void gputrace_pool_level_fn(void *data, const struct gputrace_pool_level *what);
 typedef void gputrace_launch_name_fn(void *data, const struct gputrace_launch_name *what);
+typedef void gputrace_function_name_fn(void *data, const struct gputrace_function_name *what);
+typedef void gputrace_graph_node_fn(void *data, const struct gputrace_graph_node *what);
 
 #define REGISTRY_KINDS(X) \
     GPUTRACE_KINDS(X)     \
@@ -38,7 +42,9 @@ typedef void gputrace_launch_name_fn(void *data, const struct gputrace_launch_na
     X(plugin_window)      \
     X(open_call)          \
     X(pool_level)         \
-    X(launch_name)
+    X(launch_name)        \
+    X(function_name)      \
+    X(graph_node)
 
 enum registry_kind {
 #define KIND(name) REGISTRY_##name,
@@ -62,6 +68,13 @@ int registry_remove(unsigned client, uint64_t registration);
 void registry_clear(unsigned client, unsigned kind);
 /* Waits until no other thread is in a callback that was removed before. */
 void registry_synchronize(void);
+
+/* Whether somebody but the library was ever registered for anything. */
+extern bool registry_clients_came;
+static inline bool registry_had_clients(void)
+{
+    return __atomic_load_n(&registry_clients_came, __ATOMIC_RELAXED);
+}
 
 /* The set of kinds that somebody is registered for, now and whenever it changes: CHANGED is called under a lock. */
 void registry_watch(void (*changed)(uint64_t wanted));
@@ -104,6 +117,10 @@ struct subscribers {
 };
 extern struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
 
+/* The one callback of a kind, where that is the library's and needs no data, until a client registers for anything:
+ * then they are gone for good. It is called without a dispatch, which would take longer than most of what it does. */
+extern gputrace_any_fn *registry_only[REGISTRY_KIND_COUNT];
+
 static inline bool registry_wanted(enum registry_kind kind)
 {
     return __atomic_load_n(&registry_lists[kind], __ATOMIC_RELAXED) != NULL;
@@ -127,9 +144,8 @@ void dispatch_client_returned(struct dispatch *dispatch);
 void dispatch_tell_window(const struct dispatch *dispatch);
 
 /* False: nobody is to be told. Else dispatch_next() until it gives false. */
-static inline bool dispatch_begin(struct dispatch *dispatch, enum registry_kind kind)
+static inline bool dispatch_begin(struct dispatch *dispatch, struct reader *reader, enum registry_kind kind)
 {
-    struct reader *reader = reader_of_thread();
     if (!reader || reader->in_client)
         return false;
     reader_enter(reader);
@@ -165,23 +181,31 @@ static inline bool dispatch_next(struct dispatch *dispatch)
     return false;
 }
 
-#define KIND(name)                                                                                  \
-    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)            \
-    {                                                                                               \
-        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data); \
-        return done ? 0 : -1;                                                                       \
-    }                                                                                               \
-    static inline bool registry_##name##_wanted(void)                                               \
-    {                                                                                               \
-        return registry_wanted(REGISTRY_##name);                                                    \
-    }                                                                                               \
-    static inline void registry_##name##_publish(const struct gputrace_##name *what)                \
-    {                                                                                               \
-        struct dispatch dispatch;                                                                   \
-        if (!registry_##name##_wanted() || !dispatch_begin(&dispatch, REGISTRY_##name))             \
-            return;                                                                                 \
-        while (dispatch_next(&dispatch))                                                            \
-            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                           \
+#define KIND(name)                                                                                             \
+    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                       \
+    {                                                                                                          \
+        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);            \
+        return done ? 0 : -1;                                                                                  \
+    }                                                                                                          \
+    static inline bool registry_##name##_wanted(void)                                                          \
+    {                                                                                                          \
+        return registry_wanted(REGISTRY_##name);                                                               \
+    }                                                                                                          \
+    static inline void registry_##name##_publish_by(struct reader *reader, const struct gputrace_##name *what) \
+    {                                                                                                          \
+        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);            \
+        struct dispatch dispatch;                                                                              \
+        if (only && reader && !reader->in_client)                                                              \
+            ((gputrace_##name##_fn *)only)(NULL, what);                                                        \
+        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                       \
+            return;                                                                                            \
+        while (dispatch_next(&dispatch))                                                                       \
+            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                      \
+    }                                                                                                          \
+    static inline void registry_##name##_publish(const struct gputrace_##name *what)                           \
+    {                                                                                                          \
+        if (registry_##name##_wanted())                                                                        \
+            registry_##name##_publish_by(reader_of_thread(), what);                                            \
     }
 REGISTRY_KINDS(KIND)
 #undef KIND

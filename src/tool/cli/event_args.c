@@ -36,11 +36,16 @@ int64_t event_args_number(uint64_t value, int64_t otherwise)
     return value < EXACT_MAX ? (int64_t)value : as_read((double)value, otherwise);
 }
 
-static int64_t text_as_read(const struct arg *arg, int64_t otherwise)
+int64_t event_args_signed(int64_t value, int64_t otherwise)
+{
+    return as_read((double)value, otherwise);
+}
+
+int64_t event_args_text_number(const char *text, size_t length, int64_t otherwise)
 {
     char digits[64];
-    size_t length = arg->length < sizeof(digits) - 1 ? arg->length : sizeof(digits) - 1;
-    memcpy(digits, arg->text, length);
+    length = length < sizeof(digits) - 1 ? length : sizeof(digits) - 1;
+    memcpy(digits, text, length);
     digits[length] = '\0';
     return *digits ? strtoll(digits, NULL, 0) : otherwise;
 }
@@ -49,11 +54,11 @@ static void take_number(const struct arg *arg, int64_t *number)
 {
     switch (arg->type) {
     case ARG_TYPE_U64: *number = event_args_number(arg->u64, *number); break;
-    case ARG_TYPE_I64: *number = as_read((double)arg->i64, *number); break;
+    case ARG_TYPE_I64: *number = event_args_signed(arg->i64, *number); break;
     case ARG_TYPE_FIXED:
     case ARG_TYPE_REAL: *number = as_read(arg->real, *number); break;
     case ARG_TYPE_HEX: *number = arg->u64 > INT64_MAX ? INT64_MAX : (int64_t)arg->u64; break;
-    case ARG_TYPE_TEXT: *number = text_as_read(arg, *number); break;
+    case ARG_TYPE_TEXT: *number = event_args_text_number(arg->text, arg->length, *number); break;
     case ARG_TYPE_TRUE: *number = 1; break;
     case ARG_TYPE_FALSE: *number = 0; break;
     default: break;

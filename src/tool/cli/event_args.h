@@ -21,5 +21,8 @@ void event_args_take(struct writer *writer, const struct args *args, struct trac
 
 /* A number as it is read: as a double, and OTHERWISE when it is too large. */
 int64_t event_args_number(uint64_t value, int64_t otherwise);
+int64_t event_args_signed(int64_t value, int64_t otherwise);
+/* That of a text, "0x7f00"; OTHERWISE when there is none. */
+int64_t event_args_text_number(const char *text, size_t length, int64_t otherwise);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "tool/cli/event_records.h"
 #include "tool/report/batch.h"
+#include "tool/report/event_fields.h"
 #include "tool/report/quick.h"
 #include "tool/report/reader.h"
 #include "tool/report/scan.h"
@@ -33,10 +34,10 @@ static int take_text(struct event_feed *feed, const char *text, size_t size)
     return 0;
 }
 
-static int take_event(struct event_feed *feed, const char *data)
+static int take_event(struct event_feed *feed, const char *data, size_t size)
 {
-    struct trace_event event;
-    memcpy(&event, data, sizeof(event));
+    struct trace_event event = event_nothing;
+    memcpy(&event, data, size);
     batch_translate(feed->numbers.items, &event);
     return feed->sink->event(feed->sink->context, &event);
 }
@@ -93,7 +94,7 @@ static int take_record(struct event_feed *feed, const struct event_record *recor
     switch ((enum event_record_kind)record->kind) {
     case EVENT_RECORD_PIECE: feed->numbers.count = 0; return 0;
     case EVENT_RECORD_TEXT: return take_text(feed, data, record->size);
-    case EVENT_RECORD_EVENT: return take_event(feed, data);
+    case EVENT_RECORD_EVENT: return take_event(feed, data, record->size);
     case EVENT_RECORD_JSON: return take_json(feed, data, record->size);
     case EVENT_RECORD_METADATA: return take_metadata(feed, data, record->size);
     }

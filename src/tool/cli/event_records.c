@@ -10,10 +10,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/utf8.h"
 #include "tool/cli/event_args.h"
 #include "tool/report/event_fields.h"
-#include "tool/report/quick.h"
 
 struct state {
     struct interner texts; /* as they came */
@@ -36,20 +34,6 @@ static void make_tables(void)
         categories[i] = event_category_find(category_words[i], strlen(category_words[i]));
 }
 
-/* --- records --- */
-
-static void put_record(struct sink *sink, enum event_record_kind kind, const void *data, size_t size)
-{
-    struct event_record record = {kind, (uint32_t)size};
-    char *at = sink_reserve(sink, sizeof(record) + size);
-    if (!at)
-        return;
-    memcpy(at, &record, sizeof(record));
-    if (size > 0)
-        memcpy(at + sizeof(record), data, size);
-    sink_advance(sink, sizeof(record) + size);
-}
-
 static void no_memory(struct writer *writer)
 {
     writer->sink->failure = writer->sink->failure ? writer->sink->failure : ENOMEM;
@@ -68,7 +52,7 @@ static void begin_piece(struct writer *writer)
 {
     writer->state = NULL;
     state_of(writer);
-    put_record(writer->sink, EVENT_RECORD_PIECE, NULL, 0);
+    event_records_put_piece(writer->sink);
 }
 
 static void release(struct writer *writer)
@@ -78,21 +62,6 @@ static void release(struct writer *writer)
         interner_release(&state->texts);
     free(state);
     writer->state = NULL;
-}
-
-/* As JSON would give it: valid UTF-8, up to its first NUL. */
-static void put_new_text(struct sink *sink, const char *text, size_t length)
-{
-    struct sink clean;
-    sink_init_memory(&clean);
-    length = strnlen(text, length);
-    for (size_t at = 0, size; at < length; at += size ? size : 1) {
-        size = utf8_size(text + at, length - at);
-        sink_bytes(&clean, size ? text + at : UTF8_REPLACEMENT, size ? size : strlen(UTF8_REPLACEMENT));
-    }
-    put_record(sink, EVENT_RECORD_TEXT, clean.data, clean.length);
-    sink->failure = sink->failure ? sink->failure : clean.failure;
-    sink_release(&clean);
 }
 
 uint32_t event_records_text(struct writer *writer, const char *text, size_t length)
@@ -105,7 +74,7 @@ uint32_t event_records_text(struct writer *writer, const char *text, size_t leng
         return EVENT_NO_TEXT;
     }
     if (state->texts.count > before)
-        put_new_text(writer->sink, text, length);
+        event_records_put_text(writer->sink, text, length);
     return number;
 }
 
@@ -125,20 +94,12 @@ static struct trace_event begin_event(struct writer *writer, char phase, const s
 
 static void put_event(struct writer *writer, const struct trace_event *event)
 {
-    put_record(writer->sink, EVENT_RECORD_EVENT, event, sizeof(*event));
+    event_records_put_event(writer->sink, event);
 }
 
 static enum event_category category_of(enum category category, const char *other)
 {
     return other ? event_category_find(other, strlen(other)) : categories[category];
-}
-
-static void put_json(struct writer *writer, struct sink *text)
-{
-    static const char padding[QUICK_PADDING];
-    sink_bytes(text, padding, sizeof(padding));
-    put_record(writer->sink, EVENT_RECORD_JSON, text->data, text->length);
-    writer->sink->failure = writer->sink->failure ? writer->sink->failure : text->failure;
 }
 
 #define AS_JSON(writer, what, thing)                                                          \
@@ -147,7 +108,7 @@ static void put_json(struct writer *writer, struct sink *text)
         sink_init_memory(&text);                                                              \
         struct writer json = {.format = &chrome_json, .sink = &text, .base = (writer)->base}; \
         chrome_json.what(&json, thing);                                                       \
-        put_json(writer, &text);                                                              \
+        event_records_put_json(writer->sink, &text);                                          \
         sink_release(&text);                                                                  \
     } while (0)
 
@@ -246,13 +207,7 @@ static void write_thread(struct writer *writer, const struct row_name *thread)
 
 static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
 {
-    struct sink text;
-    sink_init_memory(&text);
-    sink_bytes(&text, key, strlen(key) + 1);
-    sink_bytes(&text, value, size);
-    put_record(writer->sink, EVENT_RECORD_METADATA, text.data, text.length);
-    writer->sink->failure = writer->sink->failure ? writer->sink->failure : text.failure;
-    sink_release(&text);
+    event_records_put_metadata(writer->sink, key, value, size);
 }
 
 static void write_begin(struct writer *writer, uint64_t base)

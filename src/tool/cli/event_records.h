@@ -17,10 +17,10 @@
 struct reader_sink;
 
 enum event_record_kind {
-    EVENT_RECORD_PIECE,    /* texts are numbered from 0 again */
-    EVENT_RECORD_TEXT,     /* bytes */
-    EVENT_RECORD_EVENT,    /* struct trace_event with numbers of these texts */
-    EVENT_RECORD_JSON,     /* events of JSON, with ',' between them, and QUICK_PADDING: what has no other form */
+    EVENT_RECORD_PIECE, /* texts are numbered from 0 again */
+    EVENT_RECORD_TEXT,  /* bytes */
+    EVENT_RECORD_EVENT, /* struct trace_event with numbers of these texts, up to its last field that tells something */
+    EVENT_RECORD_JSON,  /* events of JSON, with ',' between them, and QUICK_PADDING: what has no other form */
     EVENT_RECORD_METADATA, /* a key, NUL, a JSON value */
 };
 
@@ -30,6 +30,14 @@ struct event_record {
 };
 
 extern const struct writer_format event_records;
+
+/* event_records_put.c: records into SINK. The number of a text is how many there were before it since the piece began.
+ */
+void event_records_put_piece(struct sink *sink);
+void event_records_put_text(struct sink *sink, const char *text, size_t length);
+void event_records_put_event(struct sink *sink, const struct trace_event *event);
+void event_records_put_json(struct sink *sink, struct sink *text);
+void event_records_put_metadata(struct sink *sink, const char *key, const char *value, size_t size);
 
 /* The number of a text in the records of WRITER, of this format. */
 uint32_t event_records_text(struct writer *writer, const char *text, size_t length);

@@ -159,3 +159,11 @@ void options_help(const struct command *command, FILE *out)
         print_row(row_at(command, i), out);
     fprintf(out, "\nSee gputrace-%s(1).\n", command->name);
 }
+
+int options_choice(bool *field, const char *word, const char *first, const char *second, const char *value)
+{
+    *field = strcmp(value, second) == 0;
+    if (*field || strcmp(value, first) == 0)
+        return 0;
+    return error("'--%s=%s' is neither '%s' nor '%s'", word, value, first, second);
+}

@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_TOOL_CLI_OPTIONS_H
 #define GPUTRACE_TOOL_CLI_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -47,6 +48,14 @@ int options_parse(const struct command *command, void *settings, int argc, char 
 
 /* Prints usage and every option of COMMAND. */
 void options_help(const struct command *command, FILE *out);
+
+/* For `take` of the option WORD: one of two words, of which the second sets FIELD. Gives 0, or -1 after error(). */
+int options_choice(bool *field, const char *word, const char *first, const char *second, const char *value);
+
+/* Help of --arrows, which several commands have. */
+#define OPTIONS_ARROWS_HELP                                             \
+    "draw arrows in JSON by flow events of their own (events), or by\n" \
+    "flow_out and flow_in on the slices (slices): a sixth smaller"
 
 /* The commands of gputrace, each defined in its own file of this room. */
 extern const struct command command_run, command_report, command_recover, command_convert, command_doctor;

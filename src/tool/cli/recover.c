@@ -25,8 +25,9 @@
 #define EXIT_USAGE 2
 
 struct recover_options {
-    const char *output;       /* NULL: where the run wanted it */
-    const char *spool_parent; /* NULL: the usual place */
+    const char *output;                   /* NULL: where the run wanted it */
+    const char *spool_parent;             /* NULL: the usual place */
+    bool arrows_chosen, arrows_on_slices; /* not chosen: as the run wanted them */
     bool keep, quiet, verbose;
 };
 
@@ -94,12 +95,17 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     return output_name_writable(output);
 }
 
-static int convert(const char *directory, const char *output, bool living, struct convert_summary *summary)
+static int convert(const struct recover_options *wanted, const char *directory, const char *output, bool living,
+                   struct convert_summary *summary)
 {
+    struct session_facts facts;
+    session_read(directory, &facts);
     struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
     struct convert_options options = {.spool_directory = directory,
                                       .output = output,
+                                      .arrows_on_slices =
+                                          wanted->arrows_chosen ? wanted->arrows_on_slices : facts.arrows_on_slices,
                                       .namer = symbols ? &namer : NULL,
                                       .lives = living ? run_directory_writer_lives : NULL};
     int result = output_name_keep_old(output) < 0 ? -1 : convert_spool(&options, summary);
@@ -147,7 +153,7 @@ static int recover(const struct recover_options *wanted, const char *path)
         sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
         signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
         writing_ends_with(&signals, directory.path);
-        result = convert(directory.path, output, busy, &summary);
+        result = convert(wanted, directory.path, output, busy, &summary);
     }
     if (result < 0) {
         run_directory_release(&directory);
@@ -160,6 +166,13 @@ static int recover(const struct recover_options *wanted, const char *path)
 
 /* --- the command --- */
 
+static int take_arrows(void *settings, const char *value)
+{
+    struct recover_options *options = settings;
+    options->arrows_chosen = true;
+    return options_choice(&options->arrows_on_slices, "arrows", "events", "slices", value);
+}
+
 #define FIELD(name) offsetof(struct recover_options, name)
 
 static const struct option_row rows[] = {
@@ -170,6 +183,7 @@ static const struct option_row rows[] = {
      .offset = FIELD(output),
      .help = "write the trace to FILE, not to where the run wanted it;\n.pftrace at its end makes it Perfetto's "
              "format, .gz compresses it"},
+    {.word = "arrows", .argument = "HOW", .type = OPTION_CALL, .take = take_arrows, .help = OPTIONS_ARROWS_HELP},
     {.word = "keep", .type = OPTION_FLAG, .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
     {.word = "spool-dir",
      .argument = "DIR",

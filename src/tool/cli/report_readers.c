@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "tool/cli/event_records.h"
+#include "tool/cli/report_pftrace.h"
 #include "tool/convert/convert.h"
 #include "tool/report/reader.h"
 #include "tool/symbols/symbols.h"
-#include "tool/transcode/sources.h"
 #include "tool/transcode/transcode.h"
 
 static bool is_spool(const char *name)
@@ -51,24 +51,8 @@ static int read_spools(const char *path, struct interner *strings, const struct 
     return status;
 }
 
-static int read_pftrace(const char *path, struct interner *strings, const struct reader_sink *reader_sink)
-{
-    struct event_feed feed;
-    struct sink sink;
-    struct writer writer;
-    event_feed_init(&feed, strings, reader_sink);
-    sink_init(&sink, event_feed_take, &feed);
-    writer_init(&writer, &event_records, &sink);
-    int status = replay_pftrace(path, &writer);
-    int failure = sink_finish(&sink);
-    writer_release(&writer);
-    sink_release(&sink);
-    event_feed_release(&feed);
-    return failure ? -1 : status; /* the feed, or who reads, has said what is wrong */
-}
-
 const struct report_reader report_readers[] = {
     {holds_spools, read_spools},
-    {transcode_is_pftrace, read_pftrace},
+    {transcode_is_pftrace, report_pftrace},
     {NULL, NULL},
 };

@@ -140,7 +140,10 @@ static enum launch_way before(void *context, pid_t pid)
     if (output_name_expand(run->options.output, &facts, run->output, sizeof(run->output)) < 0 ||
         output_name_writable(run->output) < 0)
         return LAUNCH_CANCELLED;
-    struct session session = {.command = run->launch.argv, .output = run->output, .settings = &run->options.settings};
+    struct session session = {.command = run->launch.argv,
+                              .output = run->output,
+                              .settings = &run->options.settings,
+                              .arrows_on_slices = run->options.arrows_on_slices};
     run->traced = session_write(run->directory.path, &session) == 0;
     if (!run->traced)
         warning("the program runs without being traced");

@@ -46,6 +46,7 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
     struct frame_namer namer = symbols_namer(symbols);
     struct convert_options options = {.spool_directory = result->directory->path,
                                       .output = result->output,
+                                      .arrows_on_slices = result->options->arrows_on_slices,
                                       .exit_text = exit_text,
                                       .lives = run_directory_writer_lives,
                                       .namer = symbols ? &namer : NULL};

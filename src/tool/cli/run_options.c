@@ -119,25 +119,22 @@ static int take_cupti(void *settings, const char *value)
     return library_check(path);
 }
 
-/* One of two words, of which the second sets FIELD. */
-static int take_choice(bool *field, const char *option, const char *first, const char *second, const char *value)
-{
-    *field = strcmp(value, second) == 0;
-    if (*field || strcmp(value, first) == 0)
-        return 0;
-    return error("'--%s=%s' is neither '%s' nor '%s'", option, value, first, second);
-}
-
 static int take_children(void *settings, const char *value)
 {
     struct run_options *options = settings;
-    return take_choice(&options->first_alone, "children", "yes", "no", value);
+    return options_choice(&options->first_alone, "children", "yes", "no", value);
 }
 
 static int take_wait(void *settings, const char *value)
 {
     struct run_options *options = settings;
-    return take_choice(&options->wait_all, "wait", "primary", "all", value);
+    return options_choice(&options->wait_all, "wait", "primary", "all", value);
+}
+
+static int take_arrows(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return options_choice(&options->arrows_on_slices, "arrows", "events", "slices", value);
 }
 
 static int take_backtrace(void *settings, const char *value)
@@ -228,6 +225,7 @@ static const struct option_row rows[] = {
      .take = take_wait,
      .help = "end when the first process has ended (primary), or all\n"
              "that are recorded (all)"},
+    {.word = "arrows", .argument = "HOW", .type = OPTION_CALL, .take = take_arrows, .help = OPTIONS_ARROWS_HELP},
     {.word = "spool-dir",
      .argument = "DIR",
      .type = OPTION_TEXT,

@@ -5,6 +5,7 @@
 #define GPUTRACE_TOOL_CLI_SESSION_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "wire/settings.h"
 
@@ -12,6 +13,7 @@ struct session {
     char *const *command;            /* the program and its arguments; NULL at the end */
     const char *output;              /* path of the trace to be */
     const struct settings *settings; /* what is recorded */
+    bool arrows_on_slices;           /* in the trace to be */
 };
 
 /* Writes session.json into DIRECTORY. Gives 0, or -1 after error(). */
@@ -21,6 +23,7 @@ int session_write(const char *directory, const struct session *session);
 struct session_facts {
     char output[PATH_MAX]; /* absolute, if it can be known */
     char command[256];     /* its words, cut where they are many */
+    bool arrows_on_slices;
 };
 void session_read(const char *directory, struct session_facts *facts);
 

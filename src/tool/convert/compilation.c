@@ -110,6 +110,7 @@ int emit_compilation(struct emitter *emitter, struct process *process)
                               .end = step->end,
                               .args = &args};
         emitter->writer.format->slice(&emitter->writer, &slice);
+        emitter_passed(emitter, process);
     }
     return 0;
 }

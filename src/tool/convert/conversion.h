@@ -9,11 +9,12 @@
  *
  * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
  * that grow with every trace lie beside the spool, not in memory, once they are large (base/spill.h, base/big_array.h):
- * 32 bytes for a correlation id, 52 for an NVTX range, 36 for a range on the GPU, 32 for a slice of a row that needs
- * lanes, a call that allocates or a record of a CUDA event. In memory are 40 bytes for a step of a memory pool,
- * 208 for a device range, 32 for a plugin's slice, 16 for a window of a plugin, 48 for a name of a CUDA event's record
- * or an allocation that lives, 24 for an address that was freed or a call stack, 12 for a graph's launch whose works
- * are in several parts of the spool.
+ * 32 bytes for a correlation id, a slice of a row that needs lanes, a record of a CUDA event, a plugin's slice and a
+ * sample of an NVTX counter, 52 for an NVTX range (84 when it was started, not pushed), 36 for a range on the GPU, 72
+ * for a call that allocates or releases, 48 for a deferred NVTX event, 16 for a window of a plugin. In memory are 330
+ * bytes for a device range, 40 for a step of a memory pool, 48 for a name of a CUDA event's record or an allocation
+ * that lives, 24 for a call stack, 12 for a graph's launch whose works are in several parts of the spool; and addresses
+ * that were freed, but no more than there is a bound for (tool/model/memory.h).
  */
 #ifndef GPUTRACE_TOOL_CONVERT_CONVERSION_H
 #define GPUTRACE_TOOL_CONVERT_CONVERSION_H
@@ -31,6 +32,7 @@
 #include "tool/model/cuda_events.h"
 #include "tool/model/device_ranges.h"
 #include "tool/model/event.h"
+#include "tool/model/graph_nodes.h"
 #include "tool/model/launches.h"
 #include "tool/model/memory.h"
 #include "tool/model/names.h"
@@ -60,8 +62,10 @@ struct noting;
 
 /* Beside what the pointers of kernels' records mean. */
 struct kernel_names {
-    struct map of_launch; /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
-    struct map unknown;   /* pointer -> how many records have it; its meaning was not known yet */
+    struct pointer_names functions; /* by their handles */
+    struct graph_nodes nodes;       /* what they launch; not of a process that ended in order */
+    struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
+    struct map unknown;             /* pointer -> how many records have it; its meaning was not known yet */
 };
 
 struct process_gpu {
@@ -143,9 +147,14 @@ struct conversion {
  * it is not known. */
 int see_pointer_name(struct conversion *conversion, struct process *process, const struct event *event);
 int see_launch_name(struct conversion *conversion, struct process *process, const struct event *event);
+int see_function_name(struct conversion *conversion, struct process *process, const struct event *event);
+int see_graph_node(struct process *process, const struct event *event);
 int see_kernel_name(struct process *process, const struct event *event);
+/* Once all but kernels were seen. */
+void order_kernel_names(struct process *process);
 /* Once all records were seen: counts those without a name. */
 void close_kernel_names(struct process *process);
+void release_kernel_names(struct process *process);
 uint32_t kernel_name_number(const struct process *process, const struct event *event);
 
 /* process.c */
@@ -196,7 +205,7 @@ uint32_t process_correlation(const struct process *process, uint32_t correlation
 /* Widens the time that the process is known to have lived. */
 void see_time(struct process *process, uint64_t start, uint64_t end);
 
-/* survey.c, match.c: give 0, or -1 after error(). */
+/* survey.c (and survey.h), match.c: give 0, or -1 after error(). */
 int survey_process(struct conversion *conversion, struct process *process);
 int match_process(struct conversion *conversion, struct process *process);
 

@@ -133,7 +133,8 @@ static int write_file(struct conversion *conversion, uint64_t *bytes)
         output_open_stream(&output, stream->take, stream->context);
     else if (output_open(&output, path) != 0)
         return -1;
-    writer_init(&conversion->writer, stream ? stream->format : writer_format_for(path), &output.sink);
+    writer_init(&conversion->writer,
+                stream ? stream->format : writer_format_for(path, conversion->options->arrows_on_slices), &output.sink);
     int result = write_trace(conversion, &output);
     writer_release(&conversion->writer);
     if (result == 0)

@@ -30,7 +30,8 @@ struct convert_options {
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
-    unsigned workers; /* threads that write; 0: as many as there are processors. The trace is the same. */
+    bool arrows_on_slices; /* as writer_format_for() has it */
+    unsigned workers;      /* threads that write; 0: as many as there are processors. The trace is the same. */
     /* Whether the process that wrote a spool still runs, which is not read whole then. NULL: none does. */
     bool (*lives)(void *context, const struct spool_header *header);
     void *lives_context;

@@ -6,15 +6,19 @@
 #include "base/pieces.h"
 #include "tool/convert/emitter.h"
 #include "tool/convert/nvtx_extensions.h"
-#include "tool/convert/walks.h"
 #include "tool/write/output.h"
 
 /* A piece of this many bytes of records, or this many ranges, becomes some MiB of JSON. */
 #define PIECE_BYTES ((size_t)512 << 10)
 #define PIECE_RANGES ((size_t)4096)
 
-/* Indexes give their pages back after so many pieces. */
-#define REST_PIECES 32
+/* Pieces that are made and not in the file yet may take this much; of text, bytes of records become so many times as
+ * many, in JSON. */
+#define MADE_BYTES ((size_t)64 << 20)
+#define TEXT_PER_BYTE 5
+
+/* Indexes give their pages back after so many bytes of records. */
+#define REST_BYTES ((uint64_t)16 << 20)
 
 /* More threads than this write faster than one can put it into the file, and need more memory. */
 #define WORKERS_MOST 32
@@ -25,6 +29,7 @@ struct job {
     int (*emit)(struct emitter *emitter, struct process *process, size_t first, size_t end);
     int (*emit_all)(struct emitter *emitter, struct process *process);
     size_t first, end;
+    size_t bytes; /* of records that are read, about; 0 of what is not made apart */
 };
 
 struct worker {
@@ -47,72 +52,9 @@ struct emission {
     struct worker *workers;
     struct made *slots;
     struct emitter alone; /* of the thread that puts the pieces into the file */
+    uint64_t passed;      /* bytes of records since pages were given back … */
+    uint64_t rested;      /* … and bytes of text that were in the file then */
 };
-
-/* --- jobs --- */
-
-static int emit_cupti(struct emitter *emitter, struct process *process, const struct event *event)
-{
-    switch (event->type) {
-    case EVENT_KERNEL:
-    case EVENT_MEMCPY:
-    case EVENT_MEMSET:
-    case EVENT_GRAPH: return emit_gpu_work(emitter, process, event);
-    case EVENT_API: return emit_api(emitter, process, event);
-    case EVENT_SYNC: return emit_sync(emitter, process, event);
-    case EVENT_CUDA_EVENT: return emit_cuda_event(emitter, process, event);
-    case EVENT_OVERHEAD: return emit_overhead(emitter, process, event);
-    default: return 0;
-    }
-}
-
-static int emit_own(struct emitter *emitter, struct process *process, const struct event *event)
-{
-    if (event->type == EVENT_CAPTURE)
-        return emit_capture(emitter, process, event);
-    if (event->type == EVENT_PLUGIN_EVENT)
-        return emit_plugin_event(emitter, process, event);
-    if (event->type == EVENT_SYNC && process_shows_own_wait(process, event))
-        return emit_sync(emitter, process, event);
-    if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start))
-        return emit_nvtx_mark(emitter, process, event);
-    return 0;
-}
-
-static int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
-{
-    int result = 0;
-    for (size_t i = first; i < end && result == 0; i++) {
-        const struct spool_part *part = &process->file.parts.items[i];
-        struct part_walk walk;
-        struct event event;
-        if (part->type != SPOOL_CUPTI)
-            continue;
-        emitter_enter_part(emitter, (uint32_t)i);
-        part_walk_begin(&walk, process, part, &emitter->scratch, false);
-        while (result == 0 && part_walk_cupti(&walk, &event))
-            result = emit_cupti(emitter, process, &event);
-        part_walk_end(&walk);
-    }
-    return result;
-}
-
-static int emit_own_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
-{
-    int result = 0;
-    for (size_t i = first; i < end && result == 0; i++) {
-        const struct spool_part *part = &process->file.parts.items[i];
-        struct part_walk walk;
-        struct event event;
-        if (part->type != SPOOL_RECORDS)
-            continue;
-        part_walk_begin(&walk, process, part, &emitter->scratch, false);
-        while (result == 0 && part_walk_own(&walk, &event))
-            result = emit_own(emitter, process, &event);
-        part_walk_end(&walk);
-    }
-    return result;
-}
 
 /* --- the plan --- */
 
@@ -131,15 +73,28 @@ static int plan_all(struct emission *emission, struct process *process,
     return plan(emission, &(struct job){.process = process, .emit_all = emit});
 }
 
-/* COUNT things, some PIECE_RANGES of them a piece. */
+/* Of a range itself, and of the spool from one to the next. */
+static size_t range_bytes(const struct process *process)
+{
+    size_t bytes = 0, ranges = nvtx_range_count(&process->nvtx);
+    for (size_t i = 0; i < process->file.parts.count; i++)
+        if (process->file.parts.items[i].type == SPOOL_RECORDS)
+            bytes += process->file.parts.items[i].size;
+    return sizeof(struct nvtx_range) + (ranges > 0 ? bytes / ranges : 0);
+}
+
+/* COUNT things, some PIECE_RANGES of them a piece, fewer where they lie far apart. */
 static int plan_ranges(struct emission *emission, struct process *process, size_t count,
                        int (*emit)(struct emitter *, struct process *, size_t, size_t))
 {
-    size_t most = PIECE_RANGES * emission->scale;
+    size_t each = range_bytes(process), most = PIECE_BYTES / each < PIECE_RANGES ? PIECE_BYTES / each : PIECE_RANGES;
     int result = 0;
+    most = most > 0 ? most * emission->scale : 1;
     for (size_t first = 0; first < count && result == 0; first += most) {
         size_t end = count - first < most ? count : first + most;
-        result = plan(emission, &(struct job){.process = process, .emit = emit, .first = first, .end = end});
+        result = plan(
+            emission,
+            &(struct job){.process = process, .emit = emit, .first = first, .end = end, .bytes = (end - first) * each});
     }
     return result;
 }
@@ -156,7 +111,8 @@ static int plan_parts(struct emission *emission, struct process *process, uint16
         bytes += part->type == type ? part->size : 0;
         if (bytes < piece && (i + 1 < count || bytes == 0))
             continue;
-        result = plan(emission, &(struct job){.process = process, .emit = emit, .first = first, .end = i + 1});
+        result = plan(emission,
+                      &(struct job){.process = process, .emit = emit, .first = first, .end = i + 1, .bytes = bytes});
         first = i + 1;
         bytes = 0;
     }
@@ -206,6 +162,14 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
     return result;
 }
 
+/* Its text, and what is read for it. */
+static size_t piece_size(void *context, size_t piece)
+{
+    const struct emission *emission = context;
+    size_t bytes = emission->jobs.items[piece].bytes;
+    return bytes * TEXT_PER_BYTE / emission->scale + bytes;
+}
+
 static int emit_alone(struct emission *emission, const struct job *job)
 {
     struct emitter *emitter = &emission->alone;
@@ -225,9 +189,15 @@ static int take_piece(void *context, size_t piece, unsigned slot)
         return emit_alone(emission, job);
     emission->conversion->events += made->events;
     emission->conversion->kernels += made->kernels;
-    if (piece % REST_PIECES == 0)
+    int result = output_put(emission->output, &made->block);
+    uint64_t written = emission->output->sink.total;
+    emission->passed += job->bytes;
+    if (emission->passed >= REST_BYTES || written - emission->rested >= EMITTER_REST_BYTES) {
         process_rest(job->process);
-    return output_put(emission->output, &made->block);
+        emission->passed = 0;
+        emission->rested = written;
+    }
+    return result;
 }
 
 static int set_up(struct emission *emission)
@@ -290,6 +260,8 @@ int emit_all(struct conversion *conversion, struct output *output)
                                              .workers = emission.worker_count,
                                              .make = make_piece,
                                              .take = take_piece,
+                                             .size = piece_size,
+                                             .most = MADE_BYTES,
                                              .context = &emission});
     release(&emission);
     return result;

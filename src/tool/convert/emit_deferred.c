@@ -84,6 +84,7 @@ int emit_deferred(struct emitter *emitter, struct process *process)
         payload_view_open(&view, &sources, event->record->domain, event->record->number);
         if (payload_facts_read(&facts, &view, event->record->stride, event->index))
             emit_event(emitter, process, event, &facts, &last_async);
+        emitter_passed(emitter, process);
     }
     return 0;
 }

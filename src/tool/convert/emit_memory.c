@@ -7,8 +7,6 @@
 
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
-#include "tool/decode/own.h"
-#include "tool/spool/records.h"
 #include "wire/spool.h"
 
 static const char *kind_text(uint16_t kind)
@@ -173,11 +171,7 @@ static int emit_call(struct emitter *emitter, struct process *process, const str
 
 static int emit_step(struct emitter *emitter, struct process *process, const struct memory_step *step)
 {
-    struct own_walk walk;
-    struct event event;
-    own_walk_at(&walk, step->record);
-    own_decode(&event, &walk, step->thread);
-    event.start = event.end = step->time; /* on the axis */
+    struct event event = memory_event(step);
     int result =
         event.type == EVENT_CONTEXT ? emit_context_end(emitter, process, &event) : emit_call(emitter, process, &event);
     if (result != 0)
@@ -189,8 +183,10 @@ static int emit_step(struct emitter *emitter, struct process *process, const str
 
 int emit_memory(struct emitter *emitter, struct process *process)
 {
-    for (size_t i = 0; i < process->memory.steps.count; i++)
+    for (size_t i = 0; i < process->memory.steps.count; i++) {
         if (emit_step(emitter, process, &process->memory.steps.items[i]) != 0)
             return -1;
+        emitter_passed(emitter, process);
+    }
     return 0;
 }

@@ -119,6 +119,7 @@ int emit_nvtx_counters(struct emitter *emitter, struct process *process)
         struct nvtx_counter *counter = nvtx_counters_find(counters, sample->record->domain, sample->record->counter);
         if (counter)
             emit_sample(emitter, process, counter, sample);
+        emitter_passed(emitter, process);
     }
     return 0;
 }

@@ -219,6 +219,7 @@ int emit_nvtx_memory(struct emitter *emitter, struct process *process)
         const struct nvtx_heap_step *step = &heaps->steps.items[i];
         const struct nvtx_heap *heap;
         const struct nvtx_region *region;
+        emitter_passed(emitter, process);
         if (nvtx_heaps_apply(heaps, step->record, &heap, &region) != 0)
             return -1;
         if (!windows_hold(&process->windows, step->time))

@@ -88,12 +88,16 @@ static int emit_hold(struct emitter *emitter, struct process *process, const str
 int emit_nvtx_syncs(struct emitter *emitter, struct process *process)
 {
     const struct nvtx_syncs *syncs = &process->nvtx.syncs;
-    for (size_t i = 0; i < syncs->waits.count; i++)
+    for (size_t i = 0; i < syncs->waits.count; i++) {
         if (emit_wait(emitter, process, &syncs->waits.items[i]) != 0)
             return -1;
+        emitter_passed(emitter, process);
+    }
     uint64_t before = process->async_before + process->nvtx.started.count;
-    for (size_t i = 0; i < syncs->holds.count; i++)
+    for (size_t i = 0; i < syncs->holds.count; i++) {
         if (emit_hold(emitter, process, &syncs->holds.items[i], before + i + 1) != 0)
             return -1;
+        emitter_passed(emitter, process);
+    }
     return 0;
 }

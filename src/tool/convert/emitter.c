@@ -24,6 +24,16 @@ void emitter_release(struct emitter *emitter)
     *emitter = (struct emitter){0};
 }
 
+void emitter_passed(struct emitter *emitter, const struct process *process)
+{
+    uint64_t written = emitter->writer.sink->total;
+    if (++emitter->passed < EMITTER_REST_EVENTS && written - emitter->rested < EMITTER_REST_BYTES)
+        return;
+    process_rest(process);
+    emitter->passed = 0;
+    emitter->rested = written;
+}
+
 void emitter_enter_part(struct emitter *emitter, uint32_t part)
 {
     emitter->part = part;

@@ -25,6 +25,8 @@ struct emitter {
     struct map works;    /* of this part, by correlation: how many works were met + 1 */
     size_t device_range; /* the next one to write */
     uint64_t kernels;    /* written in this piece */
+    size_t passed;       /* since pages were given back: things … */
+    uint64_t rested;     /* … and bytes that were written until then */
 };
 
 /* emitter.c */
@@ -34,6 +36,12 @@ void emitter_begin(struct emitter *emitter, struct conversion *conversion, struc
 void emitter_end(struct emitter *emitter);
 /* Of one that is all zero, too. */
 void emitter_release(struct emitter *emitter);
+
+/* Text that is written, and events, before the pages of what was read for them are given back. */
+#define EMITTER_REST_BYTES ((uint64_t)32 << 20)
+#define EMITTER_REST_EVENTS ((size_t)1 << 16)
+/* For who writes all there are: that much is written of it, and what was read for that need not stay in memory. */
+void emitter_passed(struct emitter *emitter, const struct process *process);
 
 /* The next events are of this part. */
 void emitter_enter_part(struct emitter *emitter, uint32_t part);
@@ -60,6 +68,10 @@ int emit_overhead(struct emitter *emitter, struct process *process, const struct
 int emit_nvtx_mark(struct emitter *emitter, struct process *process, const struct event *event);
 int emit_capture(struct emitter *emitter, struct process *process, const struct event *event);
 int emit_plugin_event(struct emitter *emitter, struct process *process, const struct event *event);
+
+/* emit_parts.c: the events of CUPTI's parts of the spool, of ours, from FIRST to END, without END itself. */
+int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t first, size_t end);
+int emit_own_parts(struct emitter *emitter, struct process *process, size_t first, size_t end);
 
 /* Those of the numbers FIRST to END, without END itself. The last of the ranges on the GPU bring the device ranges
  * after them. */

@@ -1,6 +1,7 @@
 /*
  * What kernels are called. Their records hold a pointer into the process, whose text somebody read while it lived; or,
- * when it was killed before that, the launch had told the name by its correlation id.
+ * when it was killed before that, the launch had told the name by its correlation id, or the graph's node had told its
+ * function.
  */
 #include "base/log.h"
 #include "tool/convert/conversion.h"
@@ -15,6 +16,12 @@ int see_pointer_name(struct conversion *conversion, struct process *process, con
     return pointer_names_put(&process->symbols, event->pointer_name.pointer, event->start, name);
 }
 
+/* Then the names that its kernels' records point to have all been read. */
+static bool ended_in_order(const struct process *process)
+{
+    return process->file.header.state == SPOOL_FINISHED;
+}
+
 int see_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
     uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
@@ -27,11 +34,40 @@ int see_launch_name(struct conversion *conversion, struct process *process, cons
     return 0;
 }
 
-/* The name that the launch told; a launch of a graph has no one name. */
+int see_function_name(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    if (ended_in_order(process))
+        return 0;
+    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    if (name == NAMES_NO_MEMORY)
+        return -1;
+    return pointer_names_put(&process->kernel_names.functions, event->graph_node.function, event->start, name);
+}
+
+int see_graph_node(struct process *process, const struct event *event)
+{
+    return ended_in_order(process) ? 0 : graph_nodes_see(&process->kernel_names.nodes, event);
+}
+
+void order_kernel_names(struct process *process)
+{
+    graph_nodes_order(&process->kernel_names.nodes);
+}
+
+/* The name of the function that the graph's node launches. */
+static uint32_t name_of_node(const struct process *process, const struct event *event)
+{
+    const struct kernel_names *names = &process->kernel_names;
+    uint64_t node = event->kernel.graph_node, time = 0;
+    uint64_t function = node ? graph_nodes_find(&names->nodes, node, event->correlation, &time) : 0;
+    return function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
+}
+
+/* The name that the launch told of the one kernel that it launches. */
 static uint32_t name_of_launch(const struct process *process, const struct event *event)
 {
     const uint64_t *known = map_get(&process->kernel_names.of_launch, event->correlation);
-    if (!known || *known == KERNEL_NAMES_SEVERAL || event->kernel.graph != 0)
+    if (!known || *known == KERNEL_NAMES_SEVERAL)
         return NAMES_NO_MEMORY;
     return (uint32_t)(*known - 1);
 }
@@ -42,12 +78,17 @@ static uint32_t name_of_pointer(const struct process *process, const struct even
                               : NAMES_NO_MEMORY;
 }
 
+static uint32_t name_told(const struct process *process, const struct event *event)
+{
+    return event->kernel.graph != 0 ? name_of_node(process, event) : name_of_launch(process, event);
+}
+
 /* Launches of a kernel after the first do not tell its name: what the first one's record points to has it. */
 int see_kernel_name(struct process *process, const struct event *event)
 {
     if (name_of_pointer(process, event) != NAMES_NO_MEMORY)
         return 0;
-    uint32_t name = name_of_launch(process, event);
+    uint32_t name = name_told(process, event);
     if (name != NAMES_NO_MEMORY)
         return event->kernel.name ? pointer_names_put(&process->symbols, event->kernel.name, event->start, name) : 0;
     uint64_t *count = map_put(&process->kernel_names.unknown, event->kernel.name, NULL);
@@ -65,6 +106,15 @@ static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
     return 0;
 }
 
+void release_kernel_names(struct process *process)
+{
+    struct kernel_names *names = &process->kernel_names;
+    map_release(&names->of_launch);
+    map_release(&names->unknown);
+    pointer_names_release(&names->functions);
+    graph_nodes_release(&names->nodes);
+}
+
 void close_kernel_names(struct process *process)
 {
     map_each(&process->kernel_names.unknown, count_unnamed, process);
@@ -73,5 +123,5 @@ void close_kernel_names(struct process *process)
 uint32_t kernel_name_number(const struct process *process, const struct event *event)
 {
     uint32_t name = name_of_pointer(process, event);
-    return name != NAMES_NO_MEMORY ? name : name_of_launch(process, event);
+    return name != NAMES_NO_MEMORY ? name : name_told(process, event);
 }

@@ -33,6 +33,18 @@ static const struct name *device_name(const struct conversion *conversion, const
     return name == NAMES_NO_MEMORY ? NULL : names_get(&conversion->names, name);
 }
 
+/* As nvidia-smi shows it. */
+static void put_uuid(struct json_out *json, const uint8_t uuid[16])
+{
+    static const uint8_t unknown[16];
+    char text[64], *at = text + sprintf(text, "GPU-");
+    if (memcmp(uuid, unknown, sizeof(unknown)) == 0)
+        return;
+    for (int i = 0; i < 16; i++)
+        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+    put_text(json, "uuid", text);
+}
+
 static void put_device(const struct conversion *conversion, const struct process *process, const struct device *device,
                        struct json_out *json)
 {
@@ -42,6 +54,7 @@ static void put_device(const struct conversion *conversion, const struct process
     put_u64(json, "id", device->id);
     json_key(json, "name");
     json_string_n(json, name ? name->text : "", name ? name->length : 0);
+    put_uuid(json, device->uuid);
     put_u64(json, "totalGlobalMem", device->memory_bytes);
     put_u64(json, "computeMajor", device->major);
     put_u64(json, "computeMinor", device->minor);

@@ -9,6 +9,8 @@
 #include "tool/model/payload_facts.h"
 #include "tool/model/payload_values.h"
 
+#define REST_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
+
 /* --- survey --- */
 
 int see_nvtx_extension(struct process *process, const struct event *event)
@@ -83,7 +85,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     uint64_t scope =
         facts->scope_rank <= PAYLOAD_SCOPE_BY_BATCH && made.record->scope ? made.record->scope : facts->scope;
     struct track *track = row_of(process, &made, scope);
-    struct nvtx_deferred_event *event = track ? array_push(&process->extensions.deferred.events) : NULL;
+    struct nvtx_deferred_event *event = track ? big_array_push(&process->extensions.deferred.events) : NULL;
     if (!event)
         return error_no_memory("deferred events");
     *event = made;
@@ -102,7 +104,7 @@ int match_deferred(struct process *process)
     struct payload_view view;
     struct payload_facts facts;
     int result = 0;
-    for (size_t i = 0; i < deferred->submissions.count; i++) {
+    for (size_t i = 0; i < deferred->submissions.count && result == 0; i++) {
         const struct nvtx_submission *submission = &deferred->submissions.items[i];
         const struct spool_nvtx_deferred *record = submission->record;
         payload_view_open(&view, &sources, record->domain, record->number);
@@ -110,9 +112,10 @@ int match_deferred(struct process *process)
             result = add_event(process,
                                (struct nvtx_deferred_event){.record = record, .index = n, .thread = submission->thread},
                                &facts);
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
     }
-    nvtx_deferred_sort(deferred);
-    return result;
+    return result == 0 ? nvtx_deferred_sort(deferred) : -1;
 }
 
 char *deferred_row_name(const struct process *process, uint32_t number)
@@ -230,7 +233,8 @@ int match_counters(struct process *process)
             result = match_batch(process, counter, record);
         else
             result = put_sample(process, record, 0, record->head.time);
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
     }
-    nvtx_counters_sort(counters);
-    return result;
+    return result == 0 ? nvtx_counters_sort(counters) : -1;
 }

@@ -60,14 +60,19 @@ int see_plugin_event(struct process *process, const struct event *event)
     return plugins_see(&process->plugins, event);
 }
 
+#define REST_SLICES ((size_t)1 << 18) /* are walked over before indexes give their pages back */
+
 int match_plugins(struct process *process)
 {
-    plugins_close(&process->plugins);
+    if (plugins_close(&process->plugins) != 0)
+        return -1;
     for (size_t i = 0; i < process->plugins.slices.count; i++) {
         const struct plugin_slice *slice = &process->plugins.slices.items[i];
         struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, slice->plugin);
         if (track && lanes_collect_own(&track->lanes, slice->start, slice->end, slice->thread) != 0)
             return -1;
+        if (i % REST_SLICES == 0)
+            process_rest(process);
     }
     return 0;
 }
@@ -109,8 +114,10 @@ static void emit_slice(struct emitter *emitter, struct process *process, const s
 
 int emit_plugin_slices(struct emitter *emitter, struct process *process)
 {
-    for (size_t i = 0; i < process->plugins.slices.count; i++)
+    for (size_t i = 0; i < process->plugins.slices.count; i++) {
         emit_slice(emitter, process, &process->plugins.slices.items[i]);
+        emitter_passed(emitter, process);
+    }
     return 0;
 }
 

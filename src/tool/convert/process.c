@@ -28,6 +28,8 @@ int process_open(struct process *process, const char *path, const char *director
     launches_init(&process->launches, directory);
     nvtx_init(&process->nvtx, directory);
     projections_init(&process->projections, directory);
+    nvtx_extensions_init(&process->extensions, directory);
+    process->plugin_windows.directory = process->plugins.slices.memory.directory = directory;
     process->tracks.directory = process->memory.steps.memory.directory = process->cuda_events.items.memory.directory =
         directory;
     return 0;
@@ -39,8 +41,7 @@ void process_close(struct process *process)
     windows_release(&process->windows);
     plugin_windows_release(&process->plugin_windows);
     pointer_names_release(&process->symbols);
-    map_release(&process->kernel_names.of_launch);
-    map_release(&process->kernel_names.unknown);
+    release_kernel_names(process);
     launches_release(&process->launches);
     tracks_release(&process->tracks);
     nvtx_release(&process->nvtx);
@@ -78,6 +79,9 @@ void process_rest(const struct process *process)
     tracks_rest(&process->tracks);
     big_array_rest(&process->memory.steps);
     big_array_rest(&process->cuda_events.items);
+    big_array_rest(&process->plugins.slices);
+    plugin_windows_rest(&process->plugin_windows);
+    nvtx_extensions_rest(&process->extensions);
 }
 
 bool process_was_to_record(const struct process *process, uint64_t bits)

@@ -119,7 +119,8 @@ int find_windows(struct conversion *conversion, struct process *process)
     if (process_walk_own(conversion, process, see_window, NULL) != 0)
         return -1;
     windows_close(&process->windows);
-    plugin_windows_close(&process->plugin_windows);
+    if (plugin_windows_close(&process->plugin_windows) != 0)
+        return -1;
     if (!process->windows.limited && !has_calls_aside(process))
         return 0;
     return process_walk_all_cupti(conversion, process, see_call);

@@ -271,6 +271,23 @@ static void decode_launch_name(struct event *event, const void *record)
     event->correlation = name->correlation;
 }
 
+static void decode_function_name(struct event *event, const void *record)
+{
+    const struct spool_function_name *name = record;
+    event->type = EVENT_FUNCTION_NAME;
+    event->graph_node.function = name->function;
+}
+
+static void decode_graph_node(struct event *event, const void *record)
+{
+    const struct spool_graph_node *node = record;
+    event->type = EVENT_GRAPH_NODE;
+    event->correlation = node->correlation;
+    event->graph_node.node = node->node;
+    event->graph_node.original = node->original;
+    event->graph_node.function = node->function;
+}
+
 static void decode_sync(struct event *event, const void *record)
 {
     static const enum event_sync_kind kinds[] = {
@@ -338,6 +355,8 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_DEATH] = decode_death,
     [SPOOL_RECORD_OPEN_CALL] = decode_open_call,
     [SPOOL_RECORD_LAUNCH_NAME] = decode_launch_name,
+    [SPOOL_RECORD_FUNCTION_NAME] = decode_function_name,
+    [SPOOL_RECORD_GRAPH_NODE] = decode_graph_node,
     [SPOOL_RECORD_SYNC] = decode_sync,
     [SPOOL_RECORD_EVENT_RECORD] = decode_event_record,
 #define EXTENSION(type, structure) [SPOOL_RECORD_##type] = decode_nvtx_extension,

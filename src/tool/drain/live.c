@@ -78,6 +78,10 @@ size_t live_see_cupti(struct live *live, const struct spool_part *part, const ui
 
 /* --- memory in use --- */
 
+/* Releases before their allocation was heard of, which a round or two later it is; those of host memory, of which no
+ * allocation counts, stay among them. When there are so many all are forgotten. */
+#define RELEASED_MOST ((size_t)1 << 16)
+
 static void allocate(struct live *live, struct live_process *process, const struct event *event)
 {
     const uint64_t *released = map_get(&process->released, event->memory.address);
@@ -85,6 +89,8 @@ static void allocate(struct live *live, struct live_process *process, const stru
         map_remove(&process->released, event->memory.address);
         return;
     }
+    if (released)
+        map_remove(&process->released, event->memory.address);
     uint64_t *bytes = map_put(&process->allocated, event->memory.address, NULL);
     if (!bytes)
         return;
@@ -100,6 +106,8 @@ static void give_back(struct live *live, struct live_process *process, const str
         map_remove(&process->allocated, event->memory.address);
         return;
     }
+    if (process->released.count >= RELEASED_MOST)
+        map_release(&process->released);
     uint64_t *when = map_put(&process->released, event->memory.address, NULL);
     if (when)
         *when = event->start;

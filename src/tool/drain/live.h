@@ -35,7 +35,7 @@ struct live {
 /* Of one process: its allocations, by address. */
 struct live_process {
     struct map allocated; /* -> bytes */
-    struct map released;  /* before the allocation was heard of, which threads tell apart -> when */
+    struct map released;  /* before the allocation was heard of, which threads tell apart -> when; not many */
 };
 void live_process_release(struct live_process *process, struct live *live);
 

@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +34,17 @@ static void warn_of_others(const char *parent)
                 parent, parent);
 }
 
+/* Where a file system writes nothing in place, a page that the spool has room for finds none when it is written again,
+ * and its writer dies of it. Of btrfs this can be asked for files to be made; others do not know it. */
+static void ask_to_write_in_place(int directory)
+{
+    int flags;
+    if (ioctl(directory, FS_IOC_GETFLAGS, &flags) != 0)
+        return;
+    flags |= FS_NOCOW_FL;
+    ioctl(directory, FS_IOC_SETFLAGS, &flags);
+}
+
 int run_directory_make(struct run_directory *directory, const char *parent)
 {
     *directory = (struct run_directory){.lock = -1};
@@ -51,8 +64,10 @@ int run_directory_make(struct run_directory *directory, const char *parent)
     }
     directory->lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     warn_of_others(absolute);
-    if (directory->lock >= 0)
+    if (directory->lock >= 0) {
         flock(directory->lock, LOCK_EX | LOCK_NB); /* where it cannot be had, leftovers are told too eagerly */
+        ask_to_write_in_place(directory->lock);
+    }
     return 0;
 }
 

@@ -53,6 +53,8 @@ enum event_type {
     EVENT_DEATH,
     EVENT_OPEN_CALL,
     EVENT_LAUNCH_NAME,    /* its text: the mangled name of what `correlation` launches */
+    EVENT_FUNCTION_NAME,  /* its text: the mangled name of graph_node.function */
+    EVENT_GRAPH_NODE,     /* what it launches, or is a copy of */
     EVENT_NVTX_EXTENSION, /* its record is a struct of wire/spool_nvtx.h */
 };
 
@@ -245,6 +247,10 @@ struct event {
             uint32_t what;   /* enum spool_call_object */
             uint32_t cbid;   /* of the driver */
         } open_call;
+        struct {
+            uint64_t node, original; /* CUPTI's numbers */
+            uint64_t function;       /* the handle */
+        } graph_node;
     };
 };
 

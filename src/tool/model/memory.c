@@ -11,6 +11,7 @@ void memory_release(struct memory *memory)
     map_release(&memory->failed);
     map_release(&memory->live);
     map_release(&memory->gone);
+    map_release(&memory->before);
     array_release(&memory->allocations);
     array_release(&memory->levels);
 }
@@ -40,15 +41,58 @@ bool memory_was_tried_again(const struct memory *memory, const struct event *eve
     return attempt && *attempt == ATTEMPT_MADE_UP_FOR;
 }
 
+static void collect_call(struct memory_step *step, const struct event *event)
+{
+    step->stream = event->stream;
+    step->correlation = event->correlation;
+    step->address = event->memory.address;
+    step->size = event->memory.size;
+    step->pool = event->memory.pool;
+    step->result = event->memory.result;
+    step->operation = event->memory.operation;
+    step->kind = (uint8_t)event->memory.kind;
+    step->stack = event->memory.stack;
+}
+
 int memory_collect(struct memory *memory, const struct event *event)
 {
     bool noted = !is_allocation(event) || note_attempt(memory, event) == 0;
     struct memory_step *step = noted ? big_array_push(&memory->steps) : NULL;
     if (!step)
         return error_no_memory("allocations");
-    *step = (struct memory_step){
-        .time = event->start, .order = memory->steps.count, .record = event->record, .thread = event->thread};
+    *step = (struct memory_step){.time = event->start,
+                                 .order = memory->steps.count,
+                                 .device = event->device,
+                                 .context = event->context,
+                                 .thread = event->thread,
+                                 .ends_context = event->type == EVENT_CONTEXT};
+    if (!step->ends_context)
+        collect_call(step, event);
     return 0;
+}
+
+struct event memory_event(const struct memory_step *step)
+{
+    struct event event = {.type = step->ends_context ? EVENT_CONTEXT : EVENT_MEMORY,
+                          .start = step->time,
+                          .end = step->time,
+                          .device = step->device,
+                          .context = step->context,
+                          .stream = step->ends_context ? EVENT_NO_STREAM : step->stream,
+                          .thread = step->thread,
+                          .correlation = step->correlation};
+    if (step->ends_context) {
+        event.object.destroyed = true;
+        return event;
+    }
+    event.memory.address = step->address;
+    event.memory.size = step->size;
+    event.memory.pool = step->pool;
+    event.memory.result = step->result;
+    event.memory.operation = step->operation;
+    event.memory.kind = step->kind;
+    event.memory.stack = step->stack;
+    return event;
 }
 
 static int by_time(const void *a, const void *b)
@@ -118,6 +162,20 @@ static int allocate(struct memory *memory, const struct event *event, const stru
 
 #define GONE_KIND_SHIFT 32 /* the device is below */
 
+static int note_gone(struct memory *memory, uint64_t address, const struct allocation *about)
+{
+    if (memory->gone.count == MEMORY_GONE) {
+        map_release(&memory->before);
+        memory->before = memory->gone;
+        memory->gone = (struct map){0};
+    }
+    uint64_t *gone = map_put(&memory->gone, address, NULL);
+    if (!gone)
+        return error_no_memory("allocations");
+    *gone = (uint64_t)about->kind << GONE_KIND_SHIFT | about->device;
+    return 0;
+}
+
 /* Gives 0, or -1 after error(). */
 static int remove_oldest(struct memory *memory, uint64_t address, uint64_t *oldest)
 {
@@ -129,17 +187,17 @@ static int remove_oldest(struct memory *memory, uint64_t address, uint64_t *olde
     } else {
         map_remove(&memory->live, address);
     }
-    uint64_t *gone = map_put(&memory->gone, address, NULL);
-    if (gone)
-        *gone = (uint64_t)entry->kind << GONE_KIND_SHIFT | entry->device;
+    int result = note_gone(memory, address, entry);
     *entry = (struct allocation){.next = memory->free};
     memory->free = index;
-    return gone ? 0 : error_no_memory("allocations");
+    return result;
 }
 
 static void find_fault(const struct memory *memory, const struct event *event, struct allocation *about)
 {
     const uint64_t *gone = map_get(&memory->gone, event->memory.address);
+    if (!gone)
+        gone = map_get(&memory->before, event->memory.address);
     about->fault = gone ? MEMORY_FREED_TWICE : MEMORY_NEVER_ALLOCATED;
     if (!gone)
         return;

@@ -8,6 +8,8 @@
  * CUDA's runtime asks the driver for memory that is in a stream's order before it has a context, makes one when that
  * fails, and asks again: all in one call of the program, which has not failed. So of a correlation id with an
  * allocation the failures are left out.
+ *
+ * A step holds all that its record told: by time, records lie anywhere in the spool, whose pages would all be needed.
  */
 #ifndef GPUTRACE_TOOL_MODEL_MEMORY_H
 #define GPUTRACE_TOOL_MODEL_MEMORY_H
@@ -20,14 +22,23 @@
 #include "base/map.h"
 #include "tool/model/event.h"
 
+/* An EVENT_MEMORY, or a context's end. */
 struct memory_step {
     uint64_t time;
-    uint64_t order;     /* in which it was read */
-    const void *record; /* of an EVENT_MEMORY or of a context's end */
-    uint32_t thread;
+    uint64_t order; /* in which it was read */
+    uint64_t address, size, pool;
+    uint32_t device, context, stream, thread, correlation, stack;
+    int32_t result;
+    uint16_t operation;
+    uint8_t kind;
+    bool ends_context;
 };
 
-/* What is wrong with a release.
+/* So many addresses that were released are remembered, at least, and twice as many at most: where an allocator never
+ * gives out the same again there is no end to them. */
+#define MEMORY_GONE ((size_t)1 << 18)
+
+/* What is wrong with a release. Of one whose address is not remembered it is not known that it was allocated ever.
  *      fault            words in the trace */
 #define MEMORY_FAULTS(X)          \
     X(NO_FAULT, "")               \
@@ -62,7 +73,8 @@ struct memory {
     BIG_ARRAY(struct memory_step) steps;
     struct map failed; /* correlation id of an allocation that failed -> ATTEMPT_* in memory.c; few */
     struct map live;   /* address -> index + 1 of the oldest */
-    struct map gone;   /* addresses that were released -> kind and device of the last allocation there */
+    struct map gone;   /* addresses that were released -> kind and device of the last allocation there … */
+    struct map before; /* … and those before them; what was released before these is forgotten */
     ARRAY(struct allocation) allocations;
     uint32_t free;                     /* index + 1 of the first free entry */
     ARRAY(struct memory_level) levels; /* few */
@@ -76,6 +88,8 @@ int memory_collect(struct memory *memory, const struct event *event);
 bool memory_was_tried_again(const struct memory *memory, const struct event *event);
 /* Gives 0, or -1 after error(). */
 int memory_sort(struct memory *memory);
+/* The event of a step: what it was collected from, but for `record`. */
+struct event memory_event(const struct memory_step *step);
 
 /*
  * Applies an EVENT_MEMORY. What it was about is told in ABOUT: of a release, size, kind and device are the

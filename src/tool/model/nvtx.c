@@ -9,10 +9,13 @@ void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
     *nvtx = (struct nvtx){.directory = directory};
     nvtx->ranges.memory.directory = nvtx->started.memory.directory = directory;
+    nvtx->syncs.steps.memory.directory = nvtx->syncs.waits.memory.directory = nvtx->syncs.holds.memory.directory =
+        directory;
 }
 
 void nvtx_rest(const struct nvtx *nvtx)
 {
+    nvtx_syncs_rest(&nvtx->syncs);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
         big_array_rest(&nvtx->tracks.items[i].ranges);
     big_array_rest(&nvtx->ranges);

@@ -8,8 +8,8 @@ void nvtx_counters_release(struct nvtx_counters *counters)
 {
     array_release(&counters->items);
     array_release(&counters->semantics);
-    array_release(&counters->samplings);
-    array_release(&counters->samples);
+    big_array_release(&counters->samplings);
+    big_array_release(&counters->samples);
     map_release(&counters->by_id);
 }
 
@@ -35,7 +35,7 @@ static int see_semantics(struct nvtx_counters *counters, const struct event *eve
 
 static int see_sample(struct nvtx_counters *counters, const struct event *event)
 {
-    struct nvtx_sampling *sampling = array_push(&counters->samplings);
+    struct nvtx_sampling *sampling = big_array_push(&counters->samplings);
     if (!sampling)
         return error_no_memory("counters");
     *sampling = (struct nvtx_sampling){.record = event->record, .thread = event->thread};
@@ -102,7 +102,7 @@ struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, ui
 int nvtx_counters_put(struct nvtx_counters *counters, const struct spool_nvtx_sample *record, uint32_t index,
                       uint64_t time)
 {
-    struct nvtx_sample *sample = array_push(&counters->samples);
+    struct nvtx_sample *sample = big_array_push(&counters->samples);
     if (!sample)
         return error_no_memory("counters");
     *sample = (struct nvtx_sample){
@@ -118,8 +118,7 @@ static int by_time(const void *a, const void *b)
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-void nvtx_counters_sort(struct nvtx_counters *counters)
+int nvtx_counters_sort(struct nvtx_counters *counters)
 {
-    if (counters->samples.count > 1)
-        qsort(counters->samples.items, counters->samples.count, sizeof(*counters->samples.items), by_time);
+    return big_array_sort(&counters->samples, by_time) == 0 ? 0 : error_no_memory("counters");
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "tool/model/payload_schemas.h"
@@ -41,9 +42,9 @@ struct nvtx_sample {
 struct nvtx_counters {
     ARRAY(struct nvtx_counter) items; /* once closed: by number */
     ARRAY(const struct spool_nvtx_semantics *) semantics;
-    ARRAY(struct nvtx_sampling) samplings;
-    ARRAY(struct nvtx_sample) samples; /* whoever knows their times puts them here */
-    struct map by_id;                  /* domain and id -> index + 1 of the latest */
+    BIG_ARRAY(struct nvtx_sampling) samplings;
+    BIG_ARRAY(struct nvtx_sample) samples; /* whoever knows their times puts them here */
+    struct map by_id;                      /* domain and id -> index + 1 of the latest */
 };
 
 void nvtx_counters_release(struct nvtx_counters *counters);
@@ -60,6 +61,7 @@ struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, ui
 /* A sample at TIME. Gives 0, or -1 after error(). */
 int nvtx_counters_put(struct nvtx_counters *counters, const struct spool_nvtx_sample *record, uint32_t index,
                       uint64_t time);
-void nvtx_counters_sort(struct nvtx_counters *counters);
+/* After the last. Gives 0, or -1 after error(). */
+int nvtx_counters_sort(struct nvtx_counters *counters);
 
 #endif

@@ -7,8 +7,8 @@
 
 void nvtx_deferred_release(struct nvtx_deferred *deferred)
 {
-    array_release(&deferred->submissions);
-    array_release(&deferred->events);
+    big_array_release(&deferred->submissions);
+    big_array_release(&deferred->events);
     array_release(&deferred->rows);
     map_release(&deferred->row_of);
 }
@@ -18,7 +18,7 @@ int nvtx_deferred_see(struct nvtx_deferred *deferred, const struct event *event)
     const struct spool_nvtx_deferred *record = event->record;
     if (record->head.type != SPOOL_RECORD_NVTX_DEFERRED)
         return 0;
-    struct nvtx_submission *submission = array_push(&deferred->submissions);
+    struct nvtx_submission *submission = big_array_push(&deferred->submissions);
     if (!submission)
         return error_no_memory("deferred events");
     *submission = (struct nvtx_submission){.record = record, .thread = event->thread};
@@ -52,10 +52,9 @@ static int outer_first(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-void nvtx_deferred_sort(struct nvtx_deferred *deferred)
+int nvtx_deferred_sort(struct nvtx_deferred *deferred)
 {
-    if (deferred->events.count > 1)
-        qsort(deferred->events.items, deferred->events.count, sizeof(*deferred->events.items), outer_first);
+    return big_array_sort(&deferred->events, outer_first) == 0 ? 0 : error_no_memory("deferred events");
 }
 
 size_t nvtx_deferred_started(const struct nvtx_deferred *deferred)

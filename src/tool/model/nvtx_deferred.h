@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "wire/spool.h"
@@ -32,8 +33,8 @@ struct nvtx_deferred_row {
 };
 
 struct nvtx_deferred {
-    ARRAY(struct nvtx_submission) submissions;
-    ARRAY(struct nvtx_deferred_event) events; /* whoever knows their times puts them here */
+    BIG_ARRAY(struct nvtx_submission) submissions;
+    BIG_ARRAY(struct nvtx_deferred_event) events; /* whoever knows their times puts them here */
     ARRAY(struct nvtx_deferred_row) rows;
     struct map row_of; /* domain and scope -> index + 1 */
 };
@@ -49,7 +50,7 @@ uint32_t nvtx_deferred_row(struct nvtx_deferred *deferred, uint32_t domain, uint
 /* How many of the events are started ranges. */
 size_t nvtx_deferred_started(const struct nvtx_deferred *deferred);
 
-/* What encloses comes first. */
-void nvtx_deferred_sort(struct nvtx_deferred *deferred);
+/* What encloses comes first. Gives 0, or -1 after error(). */
+int nvtx_deferred_sort(struct nvtx_deferred *deferred);
 
 #endif

@@ -22,6 +22,25 @@ struct nvtx_extensions {
     struct nvtx_heaps heaps;
 };
 
+/* DIRECTORY is for what memory cannot hold. One that is all zero, too, can be used. */
+static inline void nvtx_extensions_init(struct nvtx_extensions *extensions, const char *directory)
+{
+    *extensions = (struct nvtx_extensions){0};
+    extensions->counters.samplings.memory.directory = extensions->counters.samples.memory.directory = directory;
+    extensions->deferred.submissions.memory.directory = extensions->deferred.events.memory.directory = directory;
+    extensions->heaps.steps.memory.directory = directory;
+}
+
+/* What is known need not stay in memory for now. */
+static inline void nvtx_extensions_rest(const struct nvtx_extensions *extensions)
+{
+    big_array_rest(&extensions->counters.samplings);
+    big_array_rest(&extensions->counters.samples);
+    big_array_rest(&extensions->deferred.submissions);
+    big_array_rest(&extensions->deferred.events);
+    big_array_rest(&extensions->heaps.steps);
+}
+
 /* An EVENT_NVTX_EXTENSION. Gives 0, or -1 after error(). */
 static inline int nvtx_extensions_see(struct nvtx_extensions *extensions, const struct event *event)
 {
@@ -34,9 +53,8 @@ static inline int nvtx_extensions_see(struct nvtx_extensions *extensions, const 
 /* After the last. Gives 0, or -1 after error(). */
 static inline int nvtx_extensions_close(struct nvtx_extensions *extensions)
 {
-    nvtx_heaps_sort(&extensions->heaps);
-    return payload_schemas_close(&extensions->schemas) | nvtx_clocks_close(&extensions->clocks) |
-           nvtx_counters_close(&extensions->counters);
+    return nvtx_heaps_sort(&extensions->heaps) | payload_schemas_close(&extensions->schemas) |
+           nvtx_clocks_close(&extensions->clocks) | nvtx_counters_close(&extensions->counters);
 }
 
 static inline void nvtx_extensions_release(struct nvtx_extensions *extensions)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "tool/model/payload_schemas.h"
@@ -35,7 +36,7 @@ struct nvtx_heap_step {
 };
 
 struct nvtx_heaps {
-    ARRAY(struct nvtx_heap_step) steps;
+    BIG_ARRAY(struct nvtx_heap_step) steps;
     ARRAY(struct nvtx_heap) items;
     ARRAY(struct nvtx_region) regions;
     uint32_t changed[2]; /* heaps that the last step changed: what moves leaves one and enters another */
@@ -48,7 +49,8 @@ void nvtx_heaps_release(struct nvtx_heaps *heaps);
 
 /* Remembers a record of memory; others are passed over. Gives 0, or -1 after error(). */
 int nvtx_heaps_see(struct nvtx_heaps *heaps, const struct event *event);
-void nvtx_heaps_sort(struct nvtx_heaps *heaps);
+/* After the last. Gives 0, or -1 after error(). */
+int nvtx_heaps_sort(struct nvtx_heaps *heaps);
 
 /* Applies a step. *REGION and *HEAP are what it is about, NULL where it is about none; valid until the next step. Gives
  * 0, or -1 after error(). */

@@ -5,18 +5,27 @@
 #include "base/log.h"
 #include "wire/spool.h"
 
+#define REST_STEPS ((size_t)1 << 17) /* are taken before pages are given back */
+
+void nvtx_syncs_rest(const struct nvtx_syncs *syncs)
+{
+    big_array_rest(&syncs->steps);
+    big_array_rest(&syncs->waits);
+    big_array_rest(&syncs->holds);
+}
+
 void nvtx_syncs_release(struct nvtx_syncs *syncs)
 {
-    array_release(&syncs->steps);
-    array_release(&syncs->waits);
-    array_release(&syncs->holds);
+    big_array_release(&syncs->steps);
+    big_array_release(&syncs->waits);
+    big_array_release(&syncs->holds);
     map_release(&syncs->waiting);
     map_release(&syncs->held);
 }
 
 int nvtx_syncs_see(struct nvtx_syncs *syncs, const struct event *event)
 {
-    struct nvtx_sync_step *step = array_push(&syncs->steps);
+    struct nvtx_sync_step *step = big_array_push(&syncs->steps);
     if (!step)
         return error_no_memory("NVTX synchronisation");
     *step = (struct nvtx_sync_step){
@@ -42,7 +51,7 @@ static uint64_t waiting_key(const struct nvtx_sync_step *step)
 
 static int begin_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
-    struct nvtx_wait *wait = array_push(&syncs->waits);
+    struct nvtx_wait *wait = big_array_push(&syncs->waits);
     uint64_t *waiting = map_put(&syncs->waiting, waiting_key(step), NULL);
     if (!wait || !waiting)
         return error_no_memory("NVTX synchronisation");
@@ -67,7 +76,7 @@ static void end_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
 static int begin_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
     uint64_t *first = map_put(&syncs->held, step->object, NULL);
-    struct nvtx_hold *hold = first ? array_push(&syncs->holds) : NULL;
+    struct nvtx_hold *hold = first ? big_array_push(&syncs->holds) : NULL;
     if (!hold)
         return error_no_memory("NVTX synchronisation");
     *hold = (struct nvtx_hold){
@@ -125,11 +134,15 @@ static uint64_t last_time(const struct windows *windows, uint64_t start, uint64_
 
 int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time)
 {
-    if (syncs->steps.count > 1)
-        qsort(syncs->steps.items, syncs->steps.count, sizeof(*syncs->steps.items), by_time);
-    for (size_t i = 0; i < syncs->steps.count; i++)
+    if (big_array_sort(&syncs->steps, by_time) != 0)
+        return error_no_memory("NVTX synchronisation");
+    for (size_t i = 0; i < syncs->steps.count; i++) {
         if (take_step(syncs, &syncs->steps.items[i]) != 0)
             return -1;
+        if (i % REST_STEPS == 0)
+            nvtx_syncs_rest(syncs);
+    }
+    big_array_release(&syncs->steps);
     for (size_t i = 0; i < syncs->waits.count; i++) {
         struct nvtx_wait *wait = &syncs->waits.items[i];
         wait->open_at_end = wait->end == 0;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "tool/model/windows.h"
@@ -35,15 +36,18 @@ struct nvtx_hold {
 };
 
 struct nvtx_syncs {
-    ARRAY(struct nvtx_sync_step) steps;
-    ARRAY(struct nvtx_wait) waits; /* after nvtx_syncs_match() */
-    ARRAY(struct nvtx_hold) holds;
+    BIG_ARRAY(struct nvtx_sync_step) steps;
+    BIG_ARRAY(struct nvtx_wait) waits; /* after nvtx_syncs_match() */
+    BIG_ARRAY(struct nvtx_hold) holds;
     struct map waiting; /* thread, object -> index + 1 */
     struct map held;    /* object -> index + 1 of the last that was taken and is held */
     uint64_t unmatched; /* steps that follow from none */
 };
 
 void nvtx_syncs_release(struct nvtx_syncs *syncs);
+
+/* What is known need not stay in memory for now. */
+void nvtx_syncs_rest(const struct nvtx_syncs *syncs);
 
 /* An EVENT_NVTX of such a step. Gives 0, or -1 after error(). */
 int nvtx_syncs_see(struct nvtx_syncs *syncs, const struct event *event);

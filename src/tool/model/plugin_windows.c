@@ -4,10 +4,12 @@
 
 #include "base/log.h"
 
+#define REST_WINDOWS ((size_t)1 << 19) /* are joined before pages are given back */
+
 void plugin_windows_release(struct plugin_windows *windows)
 {
     for (size_t i = 0; i < windows->threads.count; i++)
-        array_release(&windows->threads.items[i].windows);
+        big_array_release(&windows->threads.items[i].windows);
     array_release(&windows->threads);
     map_release(&windows->by_thread);
 }
@@ -17,9 +19,11 @@ int plugin_windows_add(struct plugin_windows *windows, uint32_t thread, uint64_t
     uint64_t *index = map_put(&windows->by_thread, thread, NULL);
     if (!index || (*index == 0 && !array_push(&windows->threads)))
         return error_no_memory("windows of plugins");
-    if (*index == 0)
+    if (*index == 0) {
         *index = windows->threads.count;
-    struct plugin_window *window = array_push(&windows->threads.items[*index - 1].windows);
+        windows->threads.items[*index - 1].windows.memory.directory = windows->directory;
+    }
+    struct plugin_window *window = big_array_push(&windows->threads.items[*index - 1].windows);
     if (!window)
         return error_no_memory("windows of plugins");
     *window = (struct plugin_window){start, end};
@@ -33,24 +37,36 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Sorted, and those that touch are one. */
-static void put_in_order(struct plugin_windows_of *thread)
+static int put_in_order(struct plugin_windows_of *thread)
 {
     struct plugin_window *items = thread->windows.items;
     size_t kept = 0;
-    qsort(items, thread->windows.count, sizeof(*items), by_start);
+    if (big_array_sort(&thread->windows, by_start) != 0)
+        return error_no_memory("windows of plugins");
     for (size_t i = 1; i < thread->windows.count; i++) {
         if (items[i].start > items[kept].end)
             items[++kept] = items[i];
         else if (items[i].end > items[kept].end)
             items[kept].end = items[i].end;
+        if (i % REST_WINDOWS == 0)
+            big_array_rest(&thread->windows);
     }
     thread->windows.count = kept + 1;
+    return 0;
 }
 
-void plugin_windows_close(struct plugin_windows *windows)
+int plugin_windows_close(struct plugin_windows *windows)
 {
     for (size_t i = 0; i < windows->threads.count; i++)
-        put_in_order(&windows->threads.items[i]);
+        if (put_in_order(&windows->threads.items[i]) != 0)
+            return -1;
+    return 0;
+}
+
+void plugin_windows_rest(const struct plugin_windows *windows)
+{
+    for (size_t i = 0; i < windows->threads.count; i++)
+        big_array_rest(&windows->threads.items[i].windows);
 }
 
 bool plugin_windows_hold(const struct plugin_windows *windows, uint32_t thread, uint64_t start, uint64_t end)

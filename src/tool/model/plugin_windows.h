@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 
 struct plugin_window {
@@ -17,7 +18,8 @@ struct plugin_window {
 
 struct plugin_windows {
     struct map by_thread; /* -> index + 1 in threads */
-    ARRAY(struct plugin_windows_of { ARRAY(struct plugin_window) windows; }) threads;
+    ARRAY(struct plugin_windows_of { BIG_ARRAY(struct plugin_window) windows; }) threads;
+    const char *directory; /* for what memory cannot hold; NULL: there is none */
 };
 
 void plugin_windows_release(struct plugin_windows *windows);
@@ -25,8 +27,11 @@ void plugin_windows_release(struct plugin_windows *windows);
 /* Gives 0, or -1 after error(). */
 int plugin_windows_add(struct plugin_windows *windows, uint32_t thread, uint64_t start, uint64_t end);
 
-/* After the last: puts them in order. */
-void plugin_windows_close(struct plugin_windows *windows);
+/* After the last: puts them in order. Gives 0, or -1 after error(). */
+int plugin_windows_close(struct plugin_windows *windows);
+
+/* What is known need not stay in memory for now. */
+void plugin_windows_rest(const struct plugin_windows *windows);
 
 static inline bool plugin_windows_any(const struct plugin_windows *windows)
 {

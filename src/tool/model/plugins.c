@@ -8,7 +8,7 @@
 void plugins_release(struct plugins *plugins)
 {
     array_release(&plugins->items);
-    array_release(&plugins->slices);
+    big_array_release(&plugins->slices);
     array_release(&plugins->lines);
     map_release(&plugins->by_number);
 }
@@ -61,7 +61,7 @@ static int see_event(struct plugins *plugins, const struct event *event)
         return -1;
     if (event->plugin_event.what != SPOOL_PLUGIN_SLICE)
         return 0;
-    struct plugin_slice *slice = array_push(&plugins->slices);
+    struct plugin_slice *slice = big_array_push(&plugins->slices);
     if (!slice)
         return error_no_memory("slices of plugins");
     *slice = (struct plugin_slice){.record = event->record,
@@ -124,13 +124,15 @@ static int by_number(const void *a, const void *b)
     if ((array)->count > 1) \
     qsort((array)->items, (array)->count, sizeof(*(array)->items), order)
 
-void plugins_close(struct plugins *plugins)
+int plugins_close(struct plugins *plugins)
 {
-    SORT(&plugins->slices, outer_first);
+    if (big_array_sort(&plugins->slices, outer_first) != 0)
+        return error_no_memory("slices of plugins");
     SORT(&plugins->lines, by_time);
     SORT(&plugins->items, by_number);
     for (size_t i = 0; i < plugins->items.count; i++)
         *map_get(&plugins->by_number, plugins->items.items[i].number) = i + 1;
+    return 0;
 }
 
 const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 
@@ -37,10 +38,10 @@ struct plugin_line {
 };
 
 struct plugins {
-    ARRAY(struct plugin) items;        /* once closed: by number */
-    struct map by_number;              /* -> index + 1 */
-    ARRAY(struct plugin_slice) slices; /* once closed: what encloses comes first */
-    ARRAY(struct plugin_line) lines;   /* once closed: by time */
+    ARRAY(struct plugin) items;            /* once closed: by number */
+    struct map by_number;                  /* -> index + 1 */
+    BIG_ARRAY(struct plugin_slice) slices; /* once closed: what encloses comes first */
+    ARRAY(struct plugin_line) lines;       /* once closed: by time */
 };
 
 void plugins_release(struct plugins *plugins);
@@ -49,8 +50,8 @@ void plugins_release(struct plugins *plugins);
  * 0, or -1 after error(). */
 int plugins_see(struct plugins *plugins, const struct event *event);
 
-/* After the last: puts all in order. */
-void plugins_close(struct plugins *plugins);
+/* After the last: puts all in order. Gives 0, or -1 after error(). */
+int plugins_close(struct plugins *plugins);
 
 /* NULL: nothing was seen of it. */
 const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number);

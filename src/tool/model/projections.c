@@ -13,7 +13,7 @@ static int no_memory(void)
 
 void projections_init(struct projections *projections, const char *directory)
 {
-    *projections = (struct projections){0};
+    *projections = (struct projections){.directory = directory};
     projections->items.memory.directory = projections->of_range.memory.directory = directory;
 }
 
@@ -21,6 +21,8 @@ void projections_rest(const struct projections *projections)
 {
     big_array_rest(&projections->items);
     big_array_rest(&projections->of_range);
+    for (size_t i = 0; i < projections->started.count; i++)
+        big_array_rest(&projections->started.items[i].items);
 }
 
 void projections_release(struct projections *projections)
@@ -39,9 +41,12 @@ static int add_started(struct projections *projections, uint32_t thread, const s
     uint64_t *index = map_put(&projections->started_by_thread, thread, NULL);
     if (!index || (*index == 0 && !array_push(&projections->started)))
         return no_memory();
-    if (*index == 0)
+    bool is_new = *index == 0;
+    if (is_new)
         *index = projections->started.count;
     struct intervals *started = &projections->started.items[*index - 1];
+    if (is_new)
+        started->items.memory.directory = projections->directory;
     return intervals_add(started, (int64_t)range->start, (int64_t)range->end, number) == 0 ? 0 : no_memory();
 }
 
@@ -54,9 +59,14 @@ int projections_begin(struct projections *projections, const struct nvtx *nvtx)
             return -1;
         if (range->end_thread != range->thread && add_started(projections, range->end_thread, range, number) != 0)
             return -1;
+        if (i % REST_ITEMS == 0) {
+            projections_rest(projections);
+            nvtx_rest(nvtx);
+        }
     }
     for (size_t i = 0; i < projections->started.count; i++)
-        intervals_ready(&projections->started.items[i]);
+        if (intervals_ready(&projections->started.items[i]) != 0)
+            return no_memory();
     return 0;
 }
 

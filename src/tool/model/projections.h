@@ -28,6 +28,7 @@ struct projections {
     BIG_ARRAY(uint32_t) of_range;    /* by number: index + 1 of its first projection; not all are there */
     struct map started_by_thread;    /* -> index + 1 in started */
     ARRAY(struct intervals) started; /* ranges of start and end */
+    const char *directory;
 };
 
 /* DIRECTORY is for what memory cannot hold, as nvtx_init() has it. */

@@ -22,6 +22,7 @@ enum pftrace_arg_kind {
 struct pftrace_arg {
     const char *name;
     size_t name_length;
+    uint32_t name_number; /* of an event that was read: in the reader's interner */
     enum pftrace_arg_kind kind;
     union {
         uint64_t u64;

@@ -49,13 +49,12 @@ static void read_descriptor(struct protobuf_reader message, struct descriptor *d
 
 static uint32_t intern_bytes(struct pftrace_reader *reader, const struct protobuf_field *field)
 {
-    return field->bytes ? intern(reader->strings, (const char *)field->bytes, field->size) : PFTRACE_UNKNOWN;
+    return field->bytes ? intern(reader->interning.strings, (const char *)field->bytes, field->size) : PFTRACE_UNKNOWN;
 }
 
 static int counter_track(struct pftrace_reader *reader, const struct descriptor *descriptor)
 {
-    bool is_new;
-    uint64_t *index = map_put(&reader->counters, descriptor->uuid, &is_new);
+    uint64_t *index = map_put(&reader->counters, descriptor->uuid, NULL);
     struct pftrace_counter_track *track = index && *index == 0 ? array_push(&reader->counter_tracks) : NULL;
     if (!index || (*index == 0 && !track))
         return pftrace_no_memory();
@@ -68,20 +67,22 @@ static int counter_track(struct pftrace_reader *reader, const struct descriptor 
     return 0;
 }
 
-static void keep_as_text(struct pftrace_reader *reader, const struct protobuf_field *field, struct pftrace_event *to)
+/* With a NUL behind it. */
+static int keep_as_text(struct pftrace_reader *reader, const struct protobuf_field *field)
 {
     if (!field->bytes)
-        return;
+        return 1;
     reader->text.length = 0;
     sink_bytes(&reader->text, field->bytes, field->size);
     sink_char(&reader->text, '\0');
-    to->text = reader->text.data;
-    to->length = field->size;
+    reader->event.text = reader->text.data;
+    reader->event.length = field->size;
+    return reader->text.failure ? pftrace_no_memory() : 1;
 }
 
-int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-                             struct pftrace_event *to)
+int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet)
 {
+    struct pftrace_event *to = &reader->event;
     struct descriptor descriptor;
     read_descriptor(protobuf_inside(&packet->body), &descriptor);
     if (descriptor.is_counter)
@@ -98,13 +99,11 @@ int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace
     uint32_t name = intern_bytes(reader, &descriptor.name);
     if (descriptor.name.bytes && name == INTERN_NO_MEMORY)
         return pftrace_no_memory();
-    pftrace_set_name(reader, to, name);
-    keep_as_text(reader, &descriptor.description, to);
-    return 1;
+    pftrace_set_name(reader, name);
+    return keep_as_text(reader, &descriptor.description);
 }
 
-int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-                            struct pftrace_event *to)
+int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_packet *packet)
 {
     struct protobuf_reader attributes = protobuf_inside(&packet->body);
     struct protobuf_field field, key = {0}, value = {0};
@@ -124,8 +123,7 @@ int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_
     uint32_t name = intern_bytes(reader, &key);
     if (name == INTERN_NO_MEMORY)
         return pftrace_no_memory();
-    to->what = PFTRACE_METADATA;
-    pftrace_set_name(reader, to, name);
-    keep_as_text(reader, &value, to);
-    return 1;
+    reader->event.what = PFTRACE_METADATA;
+    pftrace_set_name(reader, name);
+    return keep_as_text(reader, &value);
 }

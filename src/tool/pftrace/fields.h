@@ -13,6 +13,10 @@
  *   - interned texts need no agreement between those who write pieces at the same time: a sequence begins by clearing
  *     its state, and its number may have been another row's in an earlier piece.
  *
+ * A piece is one section or several, each of which begins with a packet that holds PFTRACE_OWN_SECTION alone: it says
+ * that from there on nothing is asked for that stands before it, be it what sequences have interned, their clocks, or
+ * tracks of counters. So sections can be read by several threads; a reader forgets all when one begins.
+ *
  * A slice is a BEGIN directly followed by its END, or a GPU_RENDER_STAGE_EVENT. Perfetto sorts packets by time, and
  * those of one time by their place in the file; what this asks of writers stands in write/pftrace.c.
  *
@@ -40,6 +44,7 @@ enum {
     PB_PACKET_DEFAULTS = 59, /* trace_packet_defaults */
     PB_PACKET_TRACK_DESCRIPTOR = 60,
     PB_PACKET_TRACE_ATTRIBUTES = 126,
+    PB_PACKET_GPU_INFO = 128,
 };
 enum { PB_SEQUENCE_STATE_CLEARED = 1 }; /* SEQ_INCREMENTAL_STATE_CLEARED */
 
@@ -58,6 +63,19 @@ enum { PFTRACE_CLOCK_DELTA = 64, PFTRACE_CLOCK_SINCE_BASE = 65 };
  * with its value as text of JSON. Perfetto shows them in its overview, as `trace_attribute.KEY`. */
 enum { PB_ATTRIBUTES_ATTRIBUTE = 1 };
 enum { PB_ATTRIBUTE_KEY = 1, PB_ATTRIBUTE_STRING_VALUE = 3 };
+
+/* trace/system_info/gpu_info.proto: GpuInfo, GpuInfo.Gpu, GpuInfo.Gpu.KeyValue (as contrib/rust-sdk/perfetto-protos-gpu
+ * of the same repository numbers them). GPU n is the n-th; the bytes of its uuid are shown as digits (ParseGpuInfo() of
+ * src/trace_processor/importers/proto/system_probes_parser.cc). pci_bdf is 7, which is not known to us. */
+enum { PB_GPU_INFO_GPUS = 1 };
+enum {
+    PB_GPU_NAME = 1,
+    PB_GPU_VENDOR = 2,
+    PB_GPU_ARCHITECTURE = 4,
+    PB_GPU_UUID = 5,
+    PB_GPU_EXTRA_INFO = 6,
+};
+enum { PB_GPU_EXTRA_KEY = 1, PB_GPU_EXTRA_VALUE = 2 };
 
 /* trace/interned_data/interned_data.proto: InternedData; trace/gpu/gpu_interned_data.proto, which extends it (1000 and
  * 1001: as PyTorch's writer of such traces has them, torch/csrc/profiler/cuspy/cuspy_pftrace.cpp) */
@@ -169,6 +187,7 @@ enum {
     PFTRACE_OWN_SERIES_FOLLOW = 9908, /* TrackEvent: so many values of the same counter and time follow */
     PFTRACE_OWN_OWNER = 9910,         /* TrackDescriptor of a GPU's rows: pid of the process whose work they show */
     PFTRACE_OWN_RANK = 9909,          /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
+    PFTRACE_OWN_SECTION = 9911,       /* TracePacket, and nothing else in it: 1, a section begins */
 };
 
 /* The lanes of a row: which of its sequences an event is in. */

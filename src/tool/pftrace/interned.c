@@ -4,7 +4,8 @@
 
 #include "tool/pftrace/fields.h"
 
-#define IID_MOST (1u << 20) /* a larger one is no number of something interned here */
+#define IID_MOST (1u << 20)  /* a larger one is no number of something interned here */
+#define GAPS_MOST (1u << 19) /* of all tables: who writes traces numbers what is interned from 1 on */
 
 static void release_kernels(struct pftrace_tables *tables)
 {
@@ -13,8 +14,9 @@ static void release_kernels(struct pftrace_tables *tables)
     array_release(&tables->kernels);
 }
 
-void pftrace_tables_clear(struct pftrace_tables *tables)
+void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_interning *interning)
 {
+    interning->gaps -= tables->gaps;
     array_release(&tables->categories);
     array_release(&tables->names);
     array_release(&tables->arg_names);
@@ -25,17 +27,28 @@ void pftrace_tables_clear(struct pftrace_tables *tables)
     *tables = (struct pftrace_tables){0};
 }
 
+/* Makes room for the gaps that an array of COUNT items gets when it is to have an item IID. */
+static bool take_gaps(struct pftrace_tables *tables, struct pftrace_interning *interning, size_t count, uint64_t iid)
+{
+    size_t gaps = iid > count ? (size_t)(iid - count) : 0;
+    if (iid >= IID_MOST || gaps > GAPS_MOST - interning->gaps)
+        return false;
+    tables->gaps += gaps;
+    interning->gaps += gaps;
+    return true;
+}
+
 /* The item of IID, made with all before it; NULL: no memory, or no such number. */
-#define ITEM_OF(array, iid, nothing)                                \
-    ({                                                              \
-        bool fits_ = (iid) < IID_MOST;                              \
-        while (fits_ && (array)->count <= (iid)) {                  \
-            __typeof__((array)->items) pushed_ = array_push(array); \
-            fits_ = pushed_ != NULL;                                \
-            if (fits_)                                              \
-                *pushed_ = (nothing);                               \
-        }                                                           \
-        fits_ ? &(array)->items[iid] : NULL;                        \
+#define ITEM_OF(tables, interning, array, iid, nothing)                       \
+    ({                                                                        \
+        bool fits_ = take_gaps((tables), (interning), (array)->count, (iid)); \
+        while (fits_ && (array)->count <= (iid)) {                            \
+            __typeof__((array)->items) pushed_ = array_push(array);           \
+            fits_ = pushed_ != NULL;                                          \
+            if (fits_)                                                        \
+                *pushed_ = (nothing);                                         \
+        }                                                                     \
+        fits_ ? &(array)->items[iid] : NULL;                                  \
     })
 
 static uint32_t intern_field(struct interner *strings, const struct protobuf_field *field)
@@ -63,7 +76,8 @@ static struct entry read_entry(struct interner *strings, struct protobuf_reader 
     return entry;
 }
 
-static int take_specification(struct pftrace_tables *tables, struct interner *strings, struct protobuf_reader message)
+static int take_specification(struct pftrace_tables *tables, struct pftrace_interning *interning,
+                              struct protobuf_reader message)
 {
     struct pftrace_specification read = {PFTRACE_UNKNOWN, PFTRACE_UNKNOWN};
     uint64_t iid = 0;
@@ -72,12 +86,12 @@ static int take_specification(struct pftrace_tables *tables, struct interner *st
         if (field.number == PB_SPECIFICATION_IID)
             iid = field.value;
         else if (field.number == PB_SPECIFICATION_NAME)
-            read.name = intern_field(strings, &field);
+            read.name = intern_field(interning->strings, &field);
         else if (field.number == PB_SPECIFICATION_DESCRIPTION)
-            read.description = intern_field(strings, &field);
+            read.description = intern_field(interning->strings, &field);
     }
     struct pftrace_specification nothing = {PFTRACE_UNKNOWN, PFTRACE_UNKNOWN};
-    struct pftrace_specification *item = ITEM_OF(&tables->specifications, iid, nothing);
+    struct pftrace_specification *item = ITEM_OF(tables, interning, &tables->specifications, iid, nothing);
     if (item)
         *item = read;
     return item ? 0 : -1;
@@ -120,9 +134,9 @@ static void set_name(const struct pftrace_tables *tables, const struct interner 
     uint32_t text = iid < tables->compute_arg_names.count ? tables->compute_arg_names.items[iid] : PFTRACE_UNKNOWN;
     if (text == PFTRACE_UNKNOWN)
         return;
-    bool registers = strcmp(interned(strings, text), PFTRACE_REGISTERS) == 0;
-    arg->name = registers ? "registers per thread" : interned(strings, text);
-    arg->name_length = strlen(arg->name);
+    arg->name = strings->strings[text].text;
+    arg->name_length = strings->strings[text].length;
+    arg->name_number = text;
 }
 
 bool pftrace_compute_arg(const struct pftrace_tables *tables, const struct interner *strings,
@@ -168,10 +182,17 @@ static int push_kernel_arg(struct pftrace_kernel *kernel, struct interner *strin
             return -1;
         arg->text = interned(strings, text);
     }
+    kernel->tells_correlation |= strcmp(arg->name, "correlation") == 0;
     struct pftrace_arg *place = array_push(&kernel->args);
     if (place)
         *place = *arg;
     return place ? 0 : -1;
+}
+
+static int push_size(struct pftrace_kernel *kernel, struct interner *strings, struct pftrace_arg *size)
+{
+    size->name_number = intern(strings, size->name, size->name_length);
+    return size->name_number == INTERN_NO_MEMORY ? -1 : push_kernel_arg(kernel, strings, size);
 }
 
 static int read_kernel(const struct pftrace_tables *tables, struct interner *strings, struct protobuf_reader message,
@@ -189,18 +210,19 @@ static int read_kernel(const struct pftrace_tables *tables, struct interner *str
             result = push_kernel_arg(kernel, strings, &arg);
     }
     if (result == 0 && (sizes.seen & 7) == 7)
-        result = push_kernel_arg(kernel, strings, &sizes.grid);
+        result = push_size(kernel, strings, &sizes.grid);
     if (result == 0 && sizes.seen >> 3 == 7)
-        result = push_kernel_arg(kernel, strings, &sizes.block);
+        result = push_size(kernel, strings, &sizes.block);
     return result;
 }
 
-static int take_kernel(struct pftrace_tables *tables, struct interner *strings, struct protobuf_reader message)
+static int take_kernel(struct pftrace_tables *tables, struct pftrace_interning *interning,
+                       struct protobuf_reader message)
 {
-    struct pftrace_kernel kernel = {0}, nothing = {0};
+    struct pftrace_kernel kernel = {.number = ++interning->kernels}, nothing = {0};
     uint64_t iid = 0;
-    int result = read_kernel(tables, strings, message, &kernel, &iid);
-    struct pftrace_kernel *item = result == 0 ? ITEM_OF(&tables->kernels, iid, nothing) : NULL;
+    int result = read_kernel(tables, interning->strings, message, &kernel, &iid);
+    struct pftrace_kernel *item = result == 0 ? ITEM_OF(tables, interning, &tables->kernels, iid, nothing) : NULL;
     if (!item) {
         array_release(&kernel.args);
         return -1;
@@ -210,14 +232,23 @@ static int take_kernel(struct pftrace_tables *tables, struct interner *strings, 
     return 0;
 }
 
-static int take_text(struct pftrace_tables *tables, uint32_t table, const struct entry *entry)
+static int take_text(struct pftrace_tables *tables, struct pftrace_interning *interning, uint32_t table,
+                     const struct entry *entry)
 {
     uint32_t *item = NULL;
     switch (table) {
-    case PB_INTERNED_EVENT_CATEGORIES: item = ITEM_OF(&tables->categories, entry->iid, PFTRACE_UNKNOWN); break;
-    case PB_INTERNED_ANNOTATION_NAMES: item = ITEM_OF(&tables->arg_names, entry->iid, PFTRACE_UNKNOWN); break;
-    case PB_INTERNED_COMPUTE_ARG_NAMES: item = ITEM_OF(&tables->compute_arg_names, entry->iid, PFTRACE_UNKNOWN); break;
-    case PB_INTERNED_STRING_VALUES: item = ITEM_OF(&tables->texts, entry->iid, PFTRACE_UNKNOWN); break;
+    case PB_INTERNED_EVENT_CATEGORIES:
+        item = ITEM_OF(tables, interning, &tables->categories, entry->iid, PFTRACE_UNKNOWN);
+        break;
+    case PB_INTERNED_ANNOTATION_NAMES:
+        item = ITEM_OF(tables, interning, &tables->arg_names, entry->iid, PFTRACE_UNKNOWN);
+        break;
+    case PB_INTERNED_COMPUTE_ARG_NAMES:
+        item = ITEM_OF(tables, interning, &tables->compute_arg_names, entry->iid, PFTRACE_UNKNOWN);
+        break;
+    case PB_INTERNED_STRING_VALUES:
+        item = ITEM_OF(tables, interning, &tables->texts, entry->iid, PFTRACE_UNKNOWN);
+        break;
     default: return 0;
     }
     if (item)
@@ -225,29 +256,39 @@ static int take_text(struct pftrace_tables *tables, uint32_t table, const struct
     return item ? 0 : -1;
 }
 
-static int take_name(struct pftrace_tables *tables, const struct entry *entry)
+static int take_name(struct pftrace_tables *tables, struct pftrace_interning *interning, const struct entry *entry)
 {
     struct pftrace_name nothing = {.text = PFTRACE_UNKNOWN};
-    struct pftrace_name *item = ITEM_OF(&tables->names, entry->iid, nothing);
+    struct pftrace_name *item = ITEM_OF(tables, interning, &tables->names, entry->iid, nothing);
     if (item)
         *item = (struct pftrace_name){.text = entry->name, .cbid = entry->cbid};
     return item ? 0 : -1;
 }
 
-int pftrace_tables_take(struct pftrace_tables *tables, struct interner *strings, struct protobuf_reader data)
+/* Some arguments have names of their own where Perfetto's view of kernels knows them. */
+static void name_as_ours(struct interner *strings, struct entry *entry)
+{
+    static const char ours[] = "registers per thread";
+    if (entry->name != PFTRACE_UNKNOWN && strcmp(interned(strings, entry->name), PFTRACE_REGISTERS) == 0)
+        entry->name = intern(strings, ours, sizeof(ours) - 1);
+}
+
+int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning *interning, struct protobuf_reader data)
 {
     struct protobuf_field field;
     int result = 0;
     while (result == 0 && protobuf_next(&data, &field)) {
         struct protobuf_reader message = protobuf_inside(&field);
         if (field.number == PB_INTERNED_GPU_SPECIFICATIONS) {
-            result = take_specification(tables, strings, message);
+            result = take_specification(tables, interning, message);
         } else if (field.number == PB_INTERNED_COMPUTE_KERNELS) {
-            result = take_kernel(tables, strings, message);
+            result = take_kernel(tables, interning, message);
         } else {
-            struct entry entry = read_entry(strings, message);
-            result = field.number == PB_INTERNED_EVENT_NAMES ? take_name(tables, &entry)
-                                                             : take_text(tables, field.number, &entry);
+            struct entry entry = read_entry(interning->strings, message);
+            if (field.number == PB_INTERNED_COMPUTE_ARG_NAMES)
+                name_as_ours(interning->strings, &entry);
+            result = field.number == PB_INTERNED_EVENT_NAMES ? take_name(tables, interning, &entry)
+                                                             : take_text(tables, interning, field.number, &entry);
         }
     }
     return result;

@@ -23,14 +23,25 @@ struct pftrace_specification {
     uint32_t name, description;
 };
 
+/* What launches of a kernel, or copies of a stream, have in common. */
 struct pftrace_kernel {
-    ARRAY(struct pftrace_arg) args;
+    ARRAY(struct pftrace_arg) args; /* texts live as long as the interner */
+    uint32_t number;                /* in the order of their coming, from 1; 0: there is none of this iid */
+    bool tells_correlation;         /* by an argument of that name */
+};
+
+/* What all sequences of a reader share. */
+struct pftrace_interning {
+    struct interner *strings;
+    uint32_t kernels; /* numbers that were given */
+    size_t gaps;      /* items of the tables that nothing was told of */
 };
 
 /* Arrays by iid, whose gaps are PFTRACE_UNKNOWN or empty. */
 struct pftrace_tables {
     uint64_t last; /* time of the last packet, ns since the base */
     uint64_t uuid; /* of the default track */
+    size_t gaps;
     ARRAY(uint32_t) categories;
     ARRAY(struct pftrace_name) names;
     ARRAY(uint32_t) arg_names; /* of annotations */
@@ -40,10 +51,11 @@ struct pftrace_tables {
     ARRAY(struct pftrace_kernel) kernels;
 };
 
-void pftrace_tables_clear(struct pftrace_tables *tables);
+void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_interning *interning);
 
-/* Takes InternedData. Gives 0, or -1 without memory. */
-int pftrace_tables_take(struct pftrace_tables *tables, struct interner *strings, struct protobuf_reader data);
+/* Takes InternedData. Gives 0, or -1 without memory, or where it asks for too much of it. */
+int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning *interning,
+                        struct protobuf_reader data);
 
 /* Grids and blocks come as three arguments each. */
 struct pftrace_sizes {

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <zlib.h>
@@ -11,115 +11,185 @@
 #include "base/log.h"
 #include "tool/pftrace/fields.h"
 
-#define WINDOW_BYTES ((size_t)1 << 20)
-#define PACKET_MOST ((size_t)1 << 30) /* larger ones are no packets */
-#define HEAD_MOST (2 * PROTOBUF_VARINT_ROOM)
+_Static_assert((PFTRACE_OWN_SECTION << 3) == (0x38 | 0x6b << 7 | 0x04 << 14), "the bytes of packets_begin_section()");
+
+#define READ_BYTES ((size_t)64 << 10)
+#define PACKET_MOST ((size_t)32 << 20) /* larger ones are no packets */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { RUN_LEAST = 64, RUN_MOST = 256, RUN_PACKETS_MOST = 16 }; /* several in a file of some hundred bytes */
+#else
+enum {
+    RUN_LEAST = 64 << 10,     /* bytes; shorter sections are given together */
+    RUN_MOST = 768 << 10,     /* a longer section is given in several runs, */
+    RUN_PACKETS_MOST = 49152, /* and so are those of many small packets */
+};
+#endif
 
 int packets_open(struct packets *packets, const char *path)
 {
     bool standard = strcmp(path, "-") == 0;
-    *packets = (struct packets){.path = standard ? "standard input" : path, .capacity = WINDOW_BYTES};
-    packets->window = malloc(packets->capacity);
-    if (!packets->window)
-        return error_no_memory("reading");
+    *packets = (struct packets){.path = standard ? "standard input" : path};
     packets->file = standard ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
-    if (!packets->file) {
-        free(packets->window);
+    if (!packets->file)
         return error("cannot open '%s': %s", packets->path, strerror(errno));
-    }
-    gzbuffer(packets->file, 128 * 1024);
+    gzbuffer(packets->file, READ_BYTES);
     return 0;
 }
 
 void packets_close(struct packets *packets)
 {
     gzclose(packets->file);
-    free(packets->window);
+    free(packets->rest);
 }
 
-static int read_more(struct packets *packets)
+void packets_run_release(struct packets_run *run)
 {
-    size_t room = packets->capacity - packets->end;
-    int got = gzread(packets->file, packets->window + packets->end, (unsigned)(room < INT32_MAX ? room : INT32_MAX));
-    if (got < 0) {
-        int number;
-        const char *message = gzerror(packets->file, &number);
-        return error("cannot read '%s': %s", packets->path, number == Z_ERRNO ? strerror(errno) : message);
-    }
-    packets->end += (size_t)got;
-    packets->at_end = got == 0;
+    free(run->bytes);
+    *run = (struct packets_run){0};
+}
+
+/* --- bytes --- */
+
+static bool reserve(uint8_t **bytes, size_t *capacity, size_t size)
+{
+    if (size <= *capacity)
+        return true;
+    size_t wanted = size > 2 * *capacity ? size : 2 * *capacity;
+    uint8_t *grown = realloc(*bytes, wanted);
+    if (!grown)
+        return false;
+    *bytes = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static void note_failure(struct packets *packets, struct packets_run *run)
+{
+    int number = errno, code = Z_OK;
+    const char *message = gzerror(packets->file, &code);
+    run->end = PACKETS_FAILED;
+    snprintf(run->message, sizeof(run->message), "%s", code == Z_ERRNO ? strerror(number) : message);
+}
+
+/* 1: there is more in RUN; 0: there will be no more, for a reason that run->end tells; -1 without memory. */
+static int read_more(struct packets *packets, struct packets_run *run)
+{
+    if (!reserve(&run->bytes, &run->capacity, run->size + READ_BYTES))
+        return -1;
+    int code = Z_OK, got = gzread(packets->file, run->bytes + run->size, READ_BYTES);
+    run->size += got > 0 ? (size_t)got : 0;
+    if (got < 0)
+        note_failure(packets, run);
+    else if (got == 0)
+        run->end = (gzerror(packets->file, &code), code == Z_BUF_ERROR) ? PACKETS_CUT_OFF : PACKETS_ENDED;
+    return got > 0;
+}
+
+static int take_rest(struct packets *packets, struct packets_run *run)
+{
+    if (!reserve(&run->bytes, &run->capacity, packets->rest_size + RUN_MOST + 2 * READ_BYTES))
+        return -1;
+    if (packets->rest_size > 0)
+        memcpy(run->bytes, packets->rest, packets->rest_size);
+    run->size = packets->rest_size;
+    packets->rest_size = 0;
     return 0;
 }
 
-/* Makes the window hold SIZE bytes, or all that is left. Gives 0, or -1 after error(). */
-static int fill(struct packets *packets, size_t size)
+/* What is behind the first SIZE bytes is of the next run. */
+static int leave_rest(struct packets *packets, struct packets_run *run, size_t size)
 {
-    while (packets->end - packets->begin < size && !packets->at_end) {
-        if (packets->begin > 0) {
-            memmove(packets->window, packets->window + packets->begin, packets->end - packets->begin);
-            packets->end -= packets->begin;
-            packets->begin = 0;
-        }
-        if (packets->end == packets->capacity) {
-            uint8_t *grown = realloc(packets->window, packets->capacity * 2);
-            if (!grown)
-                return error_no_memory("a packet of the trace");
-            packets->window = grown;
-            packets->capacity *= 2;
-        }
-        if (read_more(packets) != 0)
-            return -1;
-    }
+    size_t rest = run->size - size;
+    if (!reserve(&packets->rest, &packets->rest_capacity, rest))
+        return -1;
+    if (rest > 0)
+        memcpy(packets->rest, run->bytes + size, rest);
+    packets->rest_size = rest;
+    packets->offset += size;
+    run->end_offset = packets->offset;
+    run->size = size;
     return 0;
 }
 
-static int broken(const struct packets *packets)
-{
-    return error("'%s' is no trace in Perfetto's format: byte %" PRIu64 " begins no packet", packets->path,
-                 packets->offset);
-}
+/* --- packets --- */
 
-static int cut_off(struct packets *packets)
+/* The frame of the packet at AT: 1; 0: it is not whole; -1: there is none. */
+static int read_frame(const uint8_t *at, size_t left, size_t *head, size_t *size)
 {
-    warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole packet is left out", packets->path,
-            packets->offset);
-    packets->begin = packets->end;
-    return 0;
-}
-
-/* The frame of the next packet. 1, 0 when the file ends in it, -1 after error(). */
-static int read_head(struct packets *packets, size_t *head, size_t *size)
-{
-    const uint8_t *at = packets->window + packets->begin;
-    size_t left = packets->end - packets->begin;
     uint64_t length = 0;
+    if (left == 0)
+        return 0;
     if (at[0] != (PB_TRACE_PACKET << 3 | PROTOBUF_BYTES))
-        return broken(packets);
+        return -1;
     for (*head = 1; *head < left && *head <= PROTOBUF_VARINT_ROOM; ++*head) {
         length |= (uint64_t)(at[*head] & 0x7f) << (7 * (*head - 1));
-        if (at[*head] < 0x80) {
-            *size = (size_t)length;
-            ++*head;
-            return length <= PACKET_MOST ? 1 : broken(packets);
-        }
+        if (at[*head] >= 0x80)
+            continue;
+        ++*head;
+        *size = (size_t)length;
+        return length > PACKET_MOST ? -1 : length <= left - *head;
     }
-    return *head < left ? broken(packets) : 0;
+    return *head < left ? -1 : 0;
 }
 
-int packets_next(struct packets *packets, struct protobuf_reader *packet)
+/* Passes whole packets from *AT on, of which COUNT are before it. True: the run ends there. */
+static bool find_end(struct packets *packets, struct packets_run *run, size_t *at, size_t *count)
 {
-    size_t head = 0, size = 0;
-    if (fill(packets, HEAD_MOST) != 0)
-        return -1;
-    if (packets->begin == packets->end)
+    for (;;) {
+        size_t head = 0, size = 0;
+        int found = read_frame(run->bytes + *at, run->size - *at, &head, &size);
+        if (found < 0)
+            run->end = PACKETS_BROKEN;
+        if (found <= 0)
+            return found < 0;
+        bool section = packets_begin_section(run->bytes + *at + head, size);
+        if (section && *at >= RUN_LEAST) {
+            packets->in_section = false;
+            return true;
+        }
+        if (*count == RUN_PACKETS_MOST || *at >= RUN_MOST) {
+            packets->in_section = true;
+            return true;
+        }
+        *at += head + size;
+        ++*count;
+    }
+}
+
+int packets_next_run(struct packets *packets, struct packets_run *run)
+{
+    size_t at = 0, count = 0;
+    int more = 1;
+    if (packets->ended)
         return 0;
-    int found = read_head(packets, &head, &size);
-    if (found < 0 || (found > 0 && fill(packets, head + size) != 0))
-        return -1;
-    if (found == 0 || packets->end - packets->begin < head + size)
-        return cut_off(packets);
-    *packet = protobuf_reader(packets->window + packets->begin + head, size);
-    packets->begin += head + size;
-    packets->offset += head + size;
+    run->end = PACKETS_GO_ON;
+    run->begins = !packets->in_section;
+    run->first = packets->offset == 0;
+    if (take_rest(packets, run) != 0)
+        return error_no_memory("reading");
+    while (more > 0 && !find_end(packets, run, &at, &count))
+        more = read_more(packets, run);
+    if (run->end == PACKETS_ENDED && at < run->size)
+        run->end = PACKETS_CUT_OFF;
+    packets->ended = run->end != PACKETS_GO_ON;
+    run->goes_on = !packets->ended && packets->in_section;
+    if (more < 0 || leave_rest(packets, run, at) != 0)
+        return error_no_memory("a packet of the trace");
     return 1;
+}
+
+int packets_tell_end(const char *path, const struct packets_run *run)
+{
+    switch (run->end) {
+    case PACKETS_GO_ON:
+    case PACKETS_ENDED: return 0;
+    case PACKETS_CUT_OFF:
+        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole packet is left out", path,
+                run->end_offset);
+        return 0;
+    case PACKETS_BROKEN:
+        return error("'%s' is no trace in Perfetto's format: byte %" PRIu64 " begins no packet", path, run->end_offset);
+    case PACKETS_FAILED: break;
+    }
+    return error("cannot read '%s': %s", path, run->message);
 }

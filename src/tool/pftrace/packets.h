@@ -1,9 +1,14 @@
 /*
- * The packets of a .pftrace, one after another, plain or gzip.
+ * The packets of a .pftrace, plain or gzip, in runs: as many as lie between two of its borders, or what is held at
+ * once.
+ *
+ * A border is a packet that says that a section begins: what follows it asks for nothing that stands before it (see
+ * fields.h). So runs that begin with one can be understood each by itself, by several threads.
  */
 #ifndef GPUTRACE_TOOL_PFTRACE_PACKETS_H
 #define GPUTRACE_TOOL_PFTRACE_PACKETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,17 +19,48 @@ struct gzFile_s;
 struct packets {
     const char *path; /* as messages name it */
     struct gzFile_s *file;
-    uint8_t *window;
-    size_t begin, end, capacity; /* what is in the window and not given yet */
-    uint64_t offset;             /* of window[begin] in the unpacked file */
-    bool at_end;
+    uint8_t *rest; /* what was read behind the last run */
+    size_t rest_size, rest_capacity;
+    uint64_t offset; /* of it in the unpacked file */
+    bool in_section; /* the next run continues the one before it */
+    bool ended;      /* there is none */
 };
 
-/* Gives 0, or -1 after error(), then there is nothing to close. */
+enum packets_end {
+    PACKETS_GO_ON, /* there may be a run after this one */
+    PACKETS_ENDED,
+    PACKETS_CUT_OFF, /* the file ends within a packet */
+    PACKETS_BROKEN,  /* what follows is no packet */
+    PACKETS_FAILED,  /* `message` says why the file cannot be read */
+};
+
+/* All zero is empty; the same one is to be used again and again. */
+struct packets_run {
+    uint8_t *bytes; /* whole packets, with their frames */
+    size_t size, capacity;
+    bool first;
+    bool begins;  /* with a section, or the file */
+    bool goes_on; /* the next run is of the same section */
+    enum packets_end end;
+    uint64_t end_offset; /* in the unpacked file */
+    char message[128];
+};
+
+/* Gives 0, or -1 after error(), then there is nothing to close. PATH may be "-", stdin. */
 int packets_open(struct packets *packets, const char *path);
 void packets_close(struct packets *packets);
 
-/* 1: PACKET is its body, valid until the next call; 0: the end; -1 after error(). */
-int packets_next(struct packets *packets, struct protobuf_reader *packet);
+/* 1: RUN is the next one; 0: there is none; -1 after error(), without memory. */
+int packets_next_run(struct packets *packets, struct packets_run *run);
+void packets_run_release(struct packets_run *run);
+
+/* Tells of a run's end what the user has to know, and gives 0, or -1 after error(). */
+int packets_tell_end(const char *path, const struct packets_run *run);
+
+static inline bool packets_begin_section(const uint8_t *body, size_t size)
+{
+    static const uint8_t section[] = {0xb8, 0xeb, 0x04, 0x01}; /* PFTRACE_OWN_SECTION: 1 */
+    return size == sizeof(section) && memcmp(body, section, sizeof(section)) == 0;
+}
 
 #endif

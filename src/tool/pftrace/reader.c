@@ -5,18 +5,30 @@
 
 #include "base/log.h"
 #include "tool/pftrace/reader_state.h"
+#include "tool/pftrace/sequences.h"
 
-struct pftrace_reader *pftrace_open(const char *path, struct interner *strings)
+#define TEXT_KEPT ((size_t)1 << 20) /* room for texts that is kept for the next run */
+
+struct pftrace_reader *pftrace_reader_new(struct interner *strings)
 {
     struct pftrace_reader *reader = calloc(1, sizeof(*reader));
     if (!reader) {
         error_no_memory("reading");
         return NULL;
     }
-    reader->strings = strings;
+    reader->interning.strings = strings;
     sink_init_memory(&reader->text);
-    if (packets_open(&reader->packets, path) != 0) {
-        free(reader);
+    reader->run = protobuf_reader("", 0);
+    pftrace_forget(reader);
+    return reader;
+}
+
+struct pftrace_reader *pftrace_open(const char *path, struct interner *strings)
+{
+    struct pftrace_reader *reader = pftrace_reader_new(strings);
+    if (reader && packets_open(&reader->packets, path) != 0) {
+        reader->packets.file = NULL;
+        pftrace_close(reader);
         return NULL;
     }
     return reader;
@@ -24,18 +36,15 @@ struct pftrace_reader *pftrace_open(const char *path, struct interner *strings)
 
 void pftrace_close(struct pftrace_reader *reader)
 {
-    for (size_t i = 0; i < reader->tables.count; i++) {
-        pftrace_tables_clear(reader->tables.items[i]);
-        free(reader->tables.items[i]);
-    }
+    pftrace_sequences_forget(reader);
     array_release(&reader->tables);
-    map_release(&reader->sequences);
-    map_release(&reader->counters);
     array_release(&reader->counter_tracks);
     array_release(&reader->args);
     array_release(&reader->arrows);
     sink_release(&reader->text);
-    packets_close(&reader->packets);
+    packets_run_release(&reader->own_run);
+    if (reader->packets.file)
+        packets_close(&reader->packets);
     free(reader);
 }
 
@@ -54,7 +63,12 @@ int pftrace_no_memory(void)
     return error_no_memory("the trace's names");
 }
 
-/* --- rows --- */
+/* --- the event at hand --- */
+
+const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text)
+{
+    return text == PFTRACE_UNKNOWN ? "" : interned(reader->interning.strings, text);
+}
 
 void pftrace_set_row(struct pftrace_event *to, uint64_t uuid)
 {
@@ -62,135 +76,48 @@ void pftrace_set_row(struct pftrace_event *to, uint64_t uuid)
     to->tid = pftrace_uuid_tid(uuid);
 }
 
-void pftrace_set_name(const struct pftrace_reader *reader, struct pftrace_event *to, uint32_t name)
+void pftrace_set_name(struct pftrace_reader *reader, uint32_t name)
 {
-    to->name_number = name;
-    to->name = pftrace_text(reader, name);
+    reader->event.name_number = name;
+    reader->event.name = pftrace_text(reader, name);
 }
 
-/* --- sequences --- */
-
-/* NULL without memory. */
-static struct pftrace_tables *tables_of(struct pftrace_reader *reader, uint64_t number)
+void pftrace_set_category(struct pftrace_reader *reader, uint32_t category)
 {
-    bool is_new;
-    uint64_t *index = map_put(&reader->sequences, number, &is_new);
-    if (!index)
-        return NULL;
-    if (*index == 0) {
-        struct pftrace_tables **item = array_push(&reader->tables);
-        if (!item || !(*item = calloc(1, sizeof(**item)))) {
-            reader->tables.count -= item != NULL;
-            return NULL;
-        }
-        *index = reader->tables.count;
-    }
-    return reader->tables.items[*index - 1];
+    reader->event.category_number = category;
+    reader->event.category = pftrace_text(reader, category);
 }
 
-static void take_defaults(struct pftrace_tables *tables, struct protobuf_reader defaults)
+void pftrace_set_correlation(struct pftrace_reader *reader, bool none)
 {
-    struct protobuf_field field;
-    while (protobuf_next(&defaults, &field)) {
-        struct protobuf_reader event = protobuf_inside(&field);
-        if (field.number != PB_DEFAULTS_TRACK_EVENT)
-            continue;
-        while (protobuf_next(&event, &field))
-            if (field.number == PB_EVENT_DEFAULTS_TRACK_UUID)
-                tables->uuid = field.value;
-    }
+    if (none || reader->arrows.count == 0 || reader->own_correlation)
+        return;
+    reader->event.has_correlation = true;
+    reader->event.correlation = reader->arrows.items[0];
 }
 
-static void take_snapshot(struct pftrace_reader *reader, struct pftrace_tables *tables, struct protobuf_reader snapshot)
+static void begin_event(struct pftrace_reader *reader)
 {
-    struct protobuf_field field;
-    while (protobuf_next(&snapshot, &field)) {
-        struct protobuf_reader clock = protobuf_inside(&field);
-        uint64_t id = 0, time = 0;
-        if (field.number != PB_SNAPSHOT_CLOCK)
-            continue;
-        while (protobuf_next(&clock, &field)) {
-            id = field.number == PB_CLOCK_ID ? field.value : id;
-            time = field.number == PB_CLOCK_TIMESTAMP ? field.value : time;
-        }
-        if (id == PFTRACE_CLOCK_DELTA)
-            tables->last = time;
-        else if (id == PB_CLOCK_REALTIME_ID && reader->base == 0 && time < PFTRACE_TIME_MOST)
-            reader->base = time;
-    }
+    reader->args.count = reader->arrows.count = 0;
+    reader->text.length = 0;
+    reader->open = reader->told = reader->own_correlation = false;
+    reader->event = (struct pftrace_event){
+        .name = "", .category = "", .name_number = PFTRACE_UNKNOWN, .category_number = PFTRACE_UNKNOWN};
 }
 
-static uint64_t packet_time(const struct pftrace_reader *reader, struct pftrace_tables *tables,
-                            const struct pftrace_packet *packet)
+static void give_up_open(struct pftrace_reader *reader)
 {
-    if (packet->clock == 0 || packet->clock == PFTRACE_CLOCK_DELTA) {
-        if (packet->time < PFTRACE_TIME_MOST && tables->last + packet->time < PFTRACE_TIME_MOST)
-            tables->last += packet->time;
-        return tables->last;
-    }
-    uint64_t base = packet->clock == PFTRACE_CLOCK_SINCE_BASE ? 0 : reader->base;
-    return packet->time > base && packet->time < PFTRACE_TIME_MOST ? packet->time - base : 0;
+    reader->left_out += reader->open;
+    begin_event(reader);
 }
 
-/* --- texts and arguments --- */
-
-const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text)
+void pftrace_forget(struct pftrace_reader *reader)
 {
-    return text == PFTRACE_UNKNOWN ? "" : interned(reader->strings, text);
-}
-
-/* A text of the packet at hand, kept while the next one is read: its place stands for it until settle_texts(). */
-void pftrace_keep_text(struct pftrace_reader *reader, struct pftrace_arg *arg)
-{
-    size_t place = reader->text.length;
-    sink_bytes(&reader->text, arg->text, arg->length);
-    sink_char(&reader->text, '\0');
-    arg->text = (const char *)(uintptr_t)(place + 1); /* not NULL: those that need no settling have real places */
-}
-
-static bool kept(const struct pftrace_reader *reader, const struct pftrace_arg *arg)
-{
-    return (arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_JSON) &&
-           (uintptr_t)arg->text <= reader->text.length;
-}
-
-static void settle_texts(struct pftrace_reader *reader)
-{
-    for (size_t i = 0; i < reader->args.count; i++) {
-        struct pftrace_arg *arg = &reader->args.items[i];
-        if (kept(reader, arg))
-            arg->text = reader->text.data + (uintptr_t)arg->text - 1;
-    }
-}
-
-int pftrace_push_arg(struct pftrace_reader *reader, const struct pftrace_arg *arg)
-{
-    struct pftrace_arg *place = array_push(&reader->args);
-    if (!place)
-        return pftrace_no_memory();
-    *place = *arg;
-    return 0;
-}
-
-int pftrace_push_number(struct pftrace_reader *reader, const char *name, uint64_t value)
-{
-    struct pftrace_arg arg = {.name = name, .name_length = strlen(name), .kind = PFTRACE_ARG_U64, .u64 = value};
-    return pftrace_push_arg(reader, &arg);
-}
-
-static bool has_arg(const struct pftrace_reader *reader, const char *name)
-{
-    for (size_t i = 0; i < reader->args.count; i++)
-        if (strcmp(reader->args.items[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-int pftrace_push_correlation(struct pftrace_reader *reader, bool none)
-{
-    if (none || reader->arrows.count == 0 || has_arg(reader, "correlation"))
-        return 0;
-    return pftrace_push_number(reader, "correlation", reader->arrows.items[0]);
+    static const char correlation[] = "correlation";
+    pftrace_sequences_forget(reader);
+    reader->base = 0;
+    begin_event(reader);
+    reader->correlation = intern(reader->interning.strings, correlation, sizeof(correlation) - 1);
 }
 
 /* --- packets --- */
@@ -218,37 +145,20 @@ static void read_packet(struct protobuf_reader message, struct pftrace_packet *p
     }
 }
 
-/* 1: EVENT is whole; 0: more is to be read; -1 after error(). */
-static int take_packet(struct pftrace_reader *reader, struct pftrace_packet *packet, struct pftrace_event *event)
+static int take_body(struct pftrace_reader *reader, struct pftrace_tables *tables, const struct pftrace_packet *packet)
 {
-    struct pftrace_tables *tables = tables_of(reader, packet->sequence);
-    if (!tables)
-        return pftrace_no_memory();
-    if (packet->cleared)
-        pftrace_tables_clear(tables);
-    if (packet->defaults.bytes)
-        take_defaults(tables, protobuf_inside(&packet->defaults));
-    if (packet->interned.bytes && pftrace_tables_take(tables, reader->strings, protobuf_inside(&packet->interned)) != 0)
-        return error("'%s' has interned data that cannot be held", reader->packets.path);
-    uint64_t time = packet->has_time ? packet_time(reader, tables, packet) : 0;
+    uint64_t time = packet->has_time ? pftrace_packet_time(reader, tables, packet) : 0;
     if (!packet->body.bytes)
         return 0;
     switch (packet->body.number) {
-    case PB_PACKET_CLOCK_SNAPSHOT: take_snapshot(reader, tables, protobuf_inside(&packet->body)); return 0;
-    case PB_PACKET_TRACK_EVENT: return pftrace_track_event(reader, tables, packet, time, event);
-    case PB_PACKET_GPU_RENDER_STAGE_EVENT: return pftrace_stage_event(reader, tables, packet, time, event);
-    case PB_PACKET_TRACK_DESCRIPTOR: return pftrace_descriptor_event(reader, packet, event);
-    case PB_PACKET_TRACE_ATTRIBUTES: return pftrace_attribute_event(reader, packet, event);
+    case PB_PACKET_CLOCK_SNAPSHOT: pftrace_take_snapshot(reader, tables, protobuf_inside(&packet->body)); return 0;
+    case PB_PACKET_TRACK_EVENT: return pftrace_track_event(reader, tables, packet, time);
+    case PB_PACKET_GPU_RENDER_STAGE_EVENT: return pftrace_stage_event(reader, tables, packet, time);
+    case PB_PACKET_TRACK_DESCRIPTOR: return pftrace_descriptor_event(reader, packet);
+    case PB_PACKET_TRACE_ATTRIBUTES: return pftrace_attribute_event(reader, packet);
+    case PB_PACKET_GPU_INFO: return 0; /* told by an attribute, "deviceProperties", too */
     default: reader->left_out++; return 0;
     }
-}
-
-static void begin_next(struct pftrace_reader *reader, struct pftrace_event *event)
-{
-    reader->args.count = reader->arrows.count = 0;
-    reader->text.length = 0;
-    reader->open = false;
-    *event = (struct pftrace_event){.name = "", .category = "", .name_number = PFTRACE_UNKNOWN};
 }
 
 /* What a BEGIN was read of must be ended by the next packet that is one of an event. */
@@ -258,32 +168,98 @@ static bool is_astray(const struct pftrace_reader *reader, const struct pftrace_
            packet->body.number != PB_PACKET_CLOCK_SNAPSHOT;
 }
 
-int pftrace_next(struct pftrace_reader *reader, struct pftrace_event *event)
+static int take_packet(struct pftrace_reader *reader, struct protobuf_reader message)
 {
-    struct protobuf_reader message;
     struct pftrace_packet packet;
-    begin_next(reader, event);
-    for (;;) {
-        int more = packets_next(&reader->packets, &message);
-        if (more <= 0)
-            return more;
-        read_packet(message, &packet);
-        if (is_astray(reader, &packet)) {
-            reader->left_out++;
-            begin_next(reader, event);
-        }
-        int taken = take_packet(reader, &packet, event);
-        if (taken < 0)
-            return -1;
-        if (taken == 0)
-            continue;
-        if (reader->text.failure)
-            return pftrace_no_memory();
-        settle_texts(reader);
-        event->args = reader->args.items;
-        event->arg_count = reader->args.count;
-        event->arrows = reader->arrows.items;
-        event->arrow_count = reader->arrows.count;
-        return 1;
+    if (packets_begin_section(message.at, (size_t)(message.end - message.at))) {
+        give_up_open(reader);
+        pftrace_forget(reader);
+        return 0;
     }
+    read_packet(message, &packet);
+    if (is_astray(reader, &packet))
+        give_up_open(reader);
+    struct pftrace_tables *tables = pftrace_sequence(reader, packet.sequence);
+    if (!tables)
+        return -1;
+    if (packet.cleared)
+        pftrace_tables_clear(tables, &reader->interning);
+    if (packet.defaults.bytes)
+        pftrace_take_defaults(tables, protobuf_inside(&packet.defaults));
+    if (packet.interned.bytes &&
+        pftrace_tables_take(tables, &reader->interning, protobuf_inside(&packet.interned)) != 0)
+        return error("the trace has interned data that cannot be held");
+    return take_body(reader, tables, &packet);
+}
+
+/* --- runs --- */
+
+void pftrace_take(struct pftrace_reader *reader, const struct packets_run *run)
+{
+    reader->run = protobuf_reader(run->bytes, run->size);
+}
+
+/* The bytes of a run are gone when the next one comes: texts of an event that is not whole are kept apart. */
+static int keep_texts(struct pftrace_reader *reader)
+{
+    size_t size = 0;
+    if (!reader->open || reader->text.length > 0)
+        return 0;
+    for (size_t i = 0; i < reader->args.count; i++) {
+        const struct pftrace_arg *arg = &reader->args.items[i];
+        size += arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_JSON ? arg->length : 0;
+    }
+    if (size > 0 && !sink_reserve(&reader->text, size))
+        return pftrace_no_memory();
+    for (size_t i = 0; i < reader->args.count; i++) {
+        struct pftrace_arg *arg = &reader->args.items[i];
+        if ((arg->kind != PFTRACE_ARG_TEXT && arg->kind != PFTRACE_ARG_JSON) || arg->length == 0)
+            continue;
+        const char *kept = reader->text.data + reader->text.length;
+        sink_bytes(&reader->text, arg->text, arg->length);
+        arg->text = kept;
+    }
+    return 0;
+}
+
+/* 1: there is another run; 0, or -1 after error(). */
+static int next_run(struct pftrace_reader *reader)
+{
+    if (keep_texts(reader) != 0)
+        return -1;
+    if (!reader->open && reader->text.capacity > TEXT_KEPT)
+        sink_release(&reader->text);
+    if (!reader->packets.file)
+        return 0;
+    if (packets_tell_end(reader->packets.path, &reader->own_run) != 0)
+        return -1;
+    int more = packets_next_run(&reader->packets, &reader->own_run);
+    if (more > 0)
+        pftrace_take(reader, &reader->own_run);
+    return more;
+}
+
+int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **event)
+{
+    struct protobuf_field packet;
+    int taken = 0;
+    if (reader->told)
+        begin_event(reader);
+    while (taken == 0) {
+        while (!protobuf_next(&reader->run, &packet)) {
+            int more = next_run(reader);
+            if (more <= 0)
+                return more;
+        }
+        taken = take_packet(reader, protobuf_inside(&packet));
+    }
+    if (taken < 0)
+        return -1;
+    reader->told = true;
+    reader->event.args = reader->args.items;
+    reader->event.arg_count = reader->args.count;
+    reader->event.arrows = reader->arrows.items;
+    reader->event.arrow_count = reader->arrows.count;
+    *event = &reader->event;
+    return 1;
 }

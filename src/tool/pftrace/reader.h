@@ -7,6 +7,13 @@
  *         …
  *     pftrace_close(reader);
  *
+ * Or the packets come from elsewhere, a run at a time (packets.h), and several readers understand runs at once:
+ *
+ *     struct pftrace_reader *reader = pftrace_reader_new(&strings);
+ *     pftrace_take(reader, &run);
+ *     while ((more = pftrace_next(reader, &event)) > 0)
+ *         …
+ *
  * Of a trace that others wrote it gives what is like ours, and counts the rest: pftrace_left_out().
  */
 #ifndef GPUTRACE_TOOL_PFTRACE_READER_H
@@ -19,6 +26,8 @@
 #include "tool/pftrace/arg.h"
 
 struct interner;
+struct packets_run;
+struct pftrace_kernel;
 struct pftrace_reader;
 
 enum pftrace_what {
@@ -31,17 +40,17 @@ enum pftrace_what {
     PFTRACE_COUNTER,  /* pid, name, start, args: its values */
 };
 
-/* Texts are valid UTF-8. Those that come often are strings of the interner that pftrace_open() was given: name,
- * category and the names of arguments are the same pointer whenever they are the same text, and live as long as it
- * does. All else is valid until the next call. */
+/* Texts that come often are strings of the reader's interner: name, category and the names of arguments are the same
+ * pointer and number whenever they are the same text, and live as long as it does; PFTRACE_UNKNOWN: there is none. All
+ * else is valid until the next call. */
 struct pftrace_event {
     enum pftrace_what what;
     uint32_t pid, tid;
     uint32_t end_pid, end_tid;
     const char *category; /* "kernel" */
     const char *name;
-    uint32_t name_number; /* in the interner */
-    const char *text;     /* NULL: none */
+    uint32_t category_number, name_number; /* in the interner */
+    const char *text;                      /* NULL: none */
     size_t length;
     uint64_t start, end; /* ns since pftrace_base() */
     uint64_t id;
@@ -53,19 +62,32 @@ struct pftrace_event {
     uint64_t arrow_time; /* as start */
     const uint64_t *arrows;
     size_t arrow_count;
+    /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are told otherwise */
     const struct pftrace_arg *args;
     size_t arg_count;
+    const struct pftrace_kernel *shared;
+    uint64_t cbid; /* + 1; 0: none */
+    uint64_t correlation;
+    bool has_correlation;
 };
 
 /* PATH may be "-", stdin. NULL after error(). STRINGS must outlive the reader. */
 struct pftrace_reader *pftrace_open(const char *path, struct interner *strings);
+/* Without a file. NULL after error(). */
+struct pftrace_reader *pftrace_reader_new(struct interner *strings);
 void pftrace_close(struct pftrace_reader *reader);
 
-/* 1: there was one; 0: the file has ended; -1 after error(). A file that ends within a packet gives what is before it,
- * after a warning. */
-int pftrace_next(struct pftrace_reader *reader, struct pftrace_event *event);
+/* Reads RUN, which stays as it is until pftrace_next() gave 0. One that begins with a section may come after any other;
+ * else it must follow the one before. */
+void pftrace_take(struct pftrace_reader *reader, const struct packets_run *run);
+/* Forgets all; then STRINGS may have been released, and be used again. */
+void pftrace_forget(struct pftrace_reader *reader);
 
-/* ns of CLOCK_REALTIME; 0 before the first event with a time. */
+/* 1: *EVENT is one, valid until the next call; 0: the file, or the run, has ended; -1 after error(). A file that ends
+ * within a packet gives what is before it, after a warning. */
+int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **event);
+
+/* ns of CLOCK_REALTIME; 0 before the first event with a time of a section. */
 uint64_t pftrace_base(const struct pftrace_reader *reader);
 
 /* Packets that were understood by their frame alone. */

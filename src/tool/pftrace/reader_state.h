@@ -32,49 +32,65 @@ struct pftrace_counter_track {
     uint32_t counter, series; /* texts; series PFTRACE_UNKNOWN: the only value */
 };
 
+#define PFTRACE_RECENT 64 /* sequences that are found without the map; a power of two */
+
 struct pftrace_reader {
-    struct packets packets;
-    struct interner *strings;
+    struct packets packets; /* `file` NULL: packets come from elsewhere */
+    struct packets_run own_run;
+    struct protobuf_reader run; /* what is left of the run at hand */
+    struct pftrace_interning interning;
     struct map sequences; /* number -> index + 1 */
     ARRAY(struct pftrace_tables *) tables;
+    struct {
+        uint64_t number;
+        struct pftrace_tables *tables;
+    } recent[PFTRACE_RECENT];
     struct map counters; /* uuid -> index + 1 */
     ARRAY(struct pftrace_counter_track) counter_tracks;
     uint64_t base, left_out;
-    /* of the event at hand */
+    uint32_t correlation; /* the number of this name */
+    struct pftrace_event event;
     ARRAY(struct pftrace_arg) args;
     ARRAY(uint64_t) arrows;
-    struct sink text; /* texts of arguments: their places in it until settle_texts() */
-    bool open;        /* a BEGIN was read, whose END must follow */
+    struct sink text;     /* what must outlive its packet */
+    bool told;            /* the event was given: a new one begins */
+    bool open;            /* a BEGIN was read, whose END must follow */
+    bool own_correlation; /* there is an argument of that name */
     uint64_t open_track;
 };
 
 #define PFTRACE_LOOK_UP(array, iid, nothing) ((iid) < (array)->count ? (array)->items[iid] : (nothing))
 
-/* All that gives int below: 1, EVENT is whole; 0, more is to be read; -1 after error(). */
+/* All that gives int below: 1, reader->event is whole; 0, more is to be read; -1 after error(). */
 
 /* track_events.c, stage_events.c, descriptors.c: the packet's body. */
 int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                        const struct pftrace_packet *packet, uint64_t time, struct pftrace_event *event);
+                        const struct pftrace_packet *packet, uint64_t time);
 int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                        const struct pftrace_packet *packet, uint64_t time, struct pftrace_event *event);
-int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-                             struct pftrace_event *event);
-int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_packet *packet,
-                            struct pftrace_event *event);
+                        const struct pftrace_packet *packet, uint64_t time);
+int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet);
+int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_packet *packet);
 
 /* reader.c. "": there is no such text. */
 const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text);
 void pftrace_set_row(struct pftrace_event *event, uint64_t uuid);
-void pftrace_set_name(const struct pftrace_reader *reader, struct pftrace_event *event, uint32_t name);
+void pftrace_set_name(struct pftrace_reader *reader, uint32_t name);
+void pftrace_set_category(struct pftrace_reader *reader, uint32_t category);
 int pftrace_no_memory(void);
 
-/* Arguments of the event at hand; these give 0, or -1 after error(). */
-int pftrace_push_arg(struct pftrace_reader *reader, const struct pftrace_arg *arg);
+/* An argument of the event at hand. Gives 0, or -1 after error(). */
+static inline int pftrace_push_arg(struct pftrace_reader *reader, const struct pftrace_arg *arg)
+{
+    struct pftrace_arg *place = array_push(&reader->args);
+    if (!place)
+        return pftrace_no_memory();
+    *place = *arg;
+    reader->own_correlation |= arg->name_number == reader->correlation;
+    return 0;
+}
+
 /* Unless NONE, or it has one, the argument that the first arrow tells. */
-int pftrace_push_correlation(struct pftrace_reader *reader, bool none);
-int pftrace_push_number(struct pftrace_reader *reader, const char *name, uint64_t value);
-/* A text of the packet at hand is kept while the next one is read: its place stands for it until the event is whole. */
-void pftrace_keep_text(struct pftrace_reader *reader, struct pftrace_arg *arg);
+void pftrace_set_correlation(struct pftrace_reader *reader, bool none);
 
 static inline uint32_t pftrace_uuid_pid(uint64_t uuid)
 {

@@ -16,10 +16,8 @@ static int take_launch(struct pftrace_reader *reader, const struct pftrace_table
     struct pftrace_arg arg;
     while (protobuf_next(&launch, &field)) {
         if (field.number != PB_LAUNCH_ARGS ||
-            !pftrace_compute_arg(tables, reader->strings, protobuf_inside(&field), &arg, &sizes))
+            !pftrace_compute_arg(tables, reader->interning.strings, protobuf_inside(&field), &arg, &sizes))
             continue;
-        if (arg.kind == PFTRACE_ARG_TEXT || arg.kind == PFTRACE_ARG_JSON)
-            pftrace_keep_text(reader, &arg);
         if (pftrace_push_arg(reader, &arg) != 0)
             return -1;
     }
@@ -47,24 +45,24 @@ static int read_stage_event(struct pftrace_reader *reader, const struct pftrace_
     return result;
 }
 
-static int push_shared(struct pftrace_reader *reader, const struct pftrace_tables *tables, uint64_t kernel)
+/* NULL: there is none. */
+static const struct pftrace_kernel *find_shared(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                                                uint64_t kernel)
 {
-    if (kernel >= tables->kernels.count)
-        return 0;
+    if (kernel >= tables->kernels.count || tables->kernels.items[kernel].number == 0)
+        return NULL;
     const struct pftrace_kernel *shared = &tables->kernels.items[kernel];
-    for (size_t i = 0; i < shared->args.count; i++)
-        if (pftrace_push_arg(reader, &shared->args.items[i]) != 0)
-            return -1;
-    return 0;
+    reader->own_correlation |= shared->tells_correlation;
+    return shared;
 }
 
 int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                        const struct pftrace_packet *packet, uint64_t time, struct pftrace_event *to)
+                        const struct pftrace_packet *packet, uint64_t time)
 {
+    struct pftrace_event *to = &reader->event;
     struct stage_event event;
     struct pftrace_specification none = {PFTRACE_UNKNOWN, PFTRACE_UNKNOWN};
-    if (read_stage_event(reader, tables, protobuf_inside(&packet->body), &event) != 0 ||
-        push_shared(reader, tables, event.kernel) != 0)
+    if (read_stage_event(reader, tables, protobuf_inside(&packet->body), &event) != 0)
         return -1;
     struct pftrace_specification stage = PFTRACE_LOOK_UP(&tables->specifications, event.stage, none);
     uint64_t *arrow = event.id != 0 ? array_push(&reader->arrows) : NULL;
@@ -75,10 +73,12 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
     to->what = PFTRACE_SLICE;
     to->is_head = true;
     pftrace_set_row(to, tables->uuid);
-    pftrace_set_name(reader, to, stage.name);
-    to->category = pftrace_text(reader, stage.description);
+    pftrace_set_name(reader, stage.name);
+    pftrace_set_category(reader, stage.description);
     to->start = time;
     to->end = event.duration < PFTRACE_TIME_MOST ? time + event.duration : time;
     to->arrow_time = event.delay < PFTRACE_TIME_MOST ? time + event.delay : time;
-    return pftrace_push_correlation(reader, event.no_correlation) != 0 ? -1 : 1;
+    to->shared = find_shared(reader, tables, event.kernel);
+    pftrace_set_correlation(reader, event.no_correlation);
+    return 1;
 }

@@ -1,38 +1,42 @@
 /*
  * TrackEvents: calls, ranges, instants, counters.
  */
-#include <string.h>
-
 #include "tool/pftrace/reader_state.h"
 
 /* --- DebugAnnotation --- */
 
-static void take_annotation_text(struct pftrace_reader *reader, struct pftrace_arg *arg,
-                                 const struct protobuf_field *field)
+static void take_annotation_text(struct pftrace_arg *arg, const struct protobuf_field *field)
 {
     arg->kind = field->number == PB_ANNOTATION_JSON ? PFTRACE_ARG_JSON : PFTRACE_ARG_TEXT;
     arg->text = field->bytes ? (const char *)field->bytes : "";
     arg->length = field->size;
-    pftrace_keep_text(reader, arg);
 }
 
 static void take_annotation_iid(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                                 struct pftrace_arg *arg, uint64_t iid)
 {
+    uint32_t text = PFTRACE_LOOK_UP(&tables->texts, iid, PFTRACE_UNKNOWN);
     arg->kind = PFTRACE_ARG_TEXT;
-    arg->text = pftrace_text(reader, PFTRACE_LOOK_UP(&tables->texts, iid, PFTRACE_UNKNOWN));
-    arg->length = strlen(arg->text);
+    arg->text = pftrace_text(reader, text);
+    arg->length = text == PFTRACE_UNKNOWN ? 0 : reader->interning.strings->strings[text].length;
+}
+
+static void name_arg(struct pftrace_reader *reader, uint32_t name, struct pftrace_arg *arg)
+{
+    arg->name_number = name;
+    arg->name = pftrace_text(reader, name);
+    arg->name_length = name == PFTRACE_UNKNOWN ? 0 : reader->interning.strings->strings[name].length;
 }
 
 static int take_annotation(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                            struct protobuf_reader annotation)
 {
-    struct pftrace_arg arg = {.name = "", .kind = PFTRACE_ARG_BOOL};
+    struct pftrace_arg arg = {.name = "", .name_number = PFTRACE_UNKNOWN, .kind = PFTRACE_ARG_BOOL};
     struct protobuf_field field;
     while (protobuf_next(&annotation, &field)) {
         switch (field.number) {
         case PB_ANNOTATION_NAME_IID:
-            arg.name = pftrace_text(reader, PFTRACE_LOOK_UP(&tables->arg_names, field.value, PFTRACE_UNKNOWN));
+            name_arg(reader, PFTRACE_LOOK_UP(&tables->arg_names, field.value, PFTRACE_UNKNOWN), &arg);
             break;
         case PB_ANNOTATION_BOOL:
             arg.kind = PFTRACE_ARG_BOOL;
@@ -55,12 +59,11 @@ static int take_annotation(struct pftrace_reader *reader, const struct pftrace_t
             arg.u64 = field.value;
             break;
         case PB_ANNOTATION_STRING:
-        case PB_ANNOTATION_JSON: take_annotation_text(reader, &arg, &field); break;
+        case PB_ANNOTATION_JSON: take_annotation_text(&arg, &field); break;
         case PB_ANNOTATION_STRING_IID: take_annotation_iid(reader, tables, &arg, field.value); break;
         default: break;
         }
     }
-    arg.name_length = strlen(arg.name);
     return pftrace_push_arg(reader, &arg);
 }
 
@@ -115,29 +118,31 @@ static int read_track_event(struct pftrace_reader *reader, const struct pftrace_
 
 /* BEGIN and INSTANT. */
 static int begin_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                       const struct track_event *event, uint64_t time, struct pftrace_event *to)
+                       const struct track_event *event, uint64_t time)
 {
+    struct pftrace_event *to = &reader->event;
     struct pftrace_name none = {.text = PFTRACE_UNKNOWN};
     struct pftrace_name name = PFTRACE_LOOK_UP(&tables->names, event->name, none);
     to->what = event->type == PB_TYPE_INSTANT ? PFTRACE_INSTANT : PFTRACE_SLICE;
     pftrace_set_row(to, tables->uuid);
-    pftrace_set_name(reader, to, name.text);
-    to->category = pftrace_text(reader, PFTRACE_LOOK_UP(&tables->categories, event->category, PFTRACE_UNKNOWN));
+    pftrace_set_name(reader, name.text);
+    pftrace_set_category(reader, PFTRACE_LOOK_UP(&tables->categories, event->category, PFTRACE_UNKNOWN));
     to->start = to->arrow_time = time;
+    to->cbid = name.cbid;
     if (event->uuid & PFTRACE_UUID_ASYNC) {
         to->what = PFTRACE_ASYNC;
         to->id = event->uuid & ~PFTRACE_UUID_ASYNC;
     }
     reader->open = event->type == PB_TYPE_SLICE_BEGIN;
     reader->open_track = event->uuid;
-    if (name.cbid != 0 && pftrace_push_number(reader, "cbid", name.cbid - 1) != 0)
-        return -1;
-    return pftrace_push_correlation(reader, event->no_correlation) != 0 ? -1 : !reader->open;
+    pftrace_set_correlation(reader, event->no_correlation);
+    return !reader->open;
 }
 
 static int end_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                     const struct track_event *event, uint64_t time, struct pftrace_event *to)
+                     const struct track_event *event, uint64_t time)
 {
+    struct pftrace_event *to = &reader->event;
     if (!reader->open || reader->open_track != event->uuid) {
         reader->left_out++;
         return 0;
@@ -149,9 +154,9 @@ static int end_event(struct pftrace_reader *reader, const struct pftrace_tables 
     return 1;
 }
 
-static int counter_event(struct pftrace_reader *reader, const struct track_event *event, uint64_t time,
-                         struct pftrace_event *to)
+static int counter_event(struct pftrace_reader *reader, const struct track_event *event, uint64_t time)
 {
+    struct pftrace_event *to = &reader->event;
     const uint64_t *index = map_get(&reader->counters, event->uuid);
     if (!index) {
         reader->left_out++;
@@ -160,28 +165,52 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     const struct pftrace_counter_track *track = &reader->counter_tracks.items[*index - 1];
     struct pftrace_arg arg = {.kind = event->is_double ? PFTRACE_ARG_REAL : PFTRACE_ARG_I64};
     arg.u64 = event->counter;
-    arg.name = pftrace_text(reader, track->series);
-    arg.name_length = strlen(arg.name);
+    name_arg(reader, track->series, &arg);
     to->what = PFTRACE_COUNTER;
     to->pid = track->pid;
     to->tid = 0;
     to->start = time;
     to->one_value = track->series == PFTRACE_UNKNOWN;
-    pftrace_set_name(reader, to, track->counter);
+    pftrace_set_name(reader, track->counter);
     return pftrace_push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
 }
 
+/* Whether a packet of this type tells more of what was begun. */
+static bool goes_on(const struct pftrace_reader *reader, uint64_t type)
+{
+    return reader->open ? type == PB_TYPE_SLICE_END : type == PB_TYPE_COUNTER && reader->event.what == PFTRACE_COUNTER;
+}
+
+/* What was begun is not ended: its first arguments and arrows go. */
+static void leave_begun(struct pftrace_reader *reader, size_t args, size_t arrows)
+{
+    reader->left_out++;
+    reader->open = reader->own_correlation = false;
+    reader->text.length = 0;
+    reader->args.count -= args;
+    reader->arrows.count -= arrows;
+    for (size_t i = 0; i < reader->args.count; i++) {
+        reader->args.items[i] = reader->args.items[i + args];
+        reader->own_correlation |= reader->args.items[i].name_number == reader->correlation;
+    }
+    for (size_t i = 0; i < reader->arrows.count; i++)
+        reader->arrows.items[i] = reader->arrows.items[i + arrows];
+}
+
 int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                        const struct pftrace_packet *packet, uint64_t time, struct pftrace_event *to)
+                        const struct pftrace_packet *packet, uint64_t time)
 {
     struct track_event event;
+    size_t args = reader->args.count, arrows = reader->arrows.count;
     if (read_track_event(reader, tables, protobuf_inside(&packet->body), &event) != 0)
         return -1;
+    if ((reader->open || args > 0) && !goes_on(reader, event.type))
+        leave_begun(reader, args, arrows);
     switch (event.type) {
     case PB_TYPE_SLICE_BEGIN:
-    case PB_TYPE_INSTANT: return begin_event(reader, tables, &event, time, to);
-    case PB_TYPE_SLICE_END: return end_event(reader, tables, &event, time, to);
-    case PB_TYPE_COUNTER: return counter_event(reader, &event, time, to);
+    case PB_TYPE_INSTANT: return begin_event(reader, tables, &event, time);
+    case PB_TYPE_SLICE_END: return end_event(reader, tables, &event, time);
+    case PB_TYPE_COUNTER: return counter_event(reader, &event, time);
     default: reader->left_out++; return 0;
     }
 }

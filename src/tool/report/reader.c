@@ -5,93 +5,13 @@
 
 #include <cjson/cJSON.h>
 
-#include "base/array.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "tool/report/input.h"
-#include "tool/report/parse.h"
 #include "tool/report/quick.h"
+#include "tool/report/reader_text.h"
 #include "tool/report/scan.h"
 
 #define UTF8_BOM "\xef\xbb\xbf"
-
-struct reader {
-    struct input input;
-    struct parser parser;
-    const struct reader_sink *sink;
-    ARRAY(uint32_t) numbers; /* of a batch's texts */
-    int status;              /* -1 once an error was told */
-    uint64_t left_out;       /* elements that are no events */
-    uint64_t left_out_line, left_out_offset;
-    const char *left_out_expected; /* of the first of them */
-};
-
-/* The next byte that is no white space; '\0' at the end of the file. */
-static char next_byte(struct reader *reader)
-{
-    struct input *input = &reader->input;
-    for (;;) {
-        size_t blank = scan_blank(input_text(input), input_left(input));
-        if (blank > 0)
-            input_advance(input, blank);
-        if (input_left(input) > 0)
-            return *input_text(input);
-        if (!input_more(input, &reader->status))
-            return '\0';
-    }
-}
-
-static int expected(struct reader *reader, const char *what)
-{
-    struct input *input = &reader->input;
-    if (reader->status < 0)
-        return -1;
-    if (input_left(input) == 0)
-        return reader->status = input_error(input, 0, "the file ends here: expected %s", what);
-    unsigned char found = (unsigned char)*input_text(input);
-    if (found < ' ' || found > '~')
-        return reader->status = input_error(input, 0, "found byte 0x%02x: expected %s", found, what);
-    return reader->status = input_error(input, 0, "found '%c': expected %s", found, what);
-}
-
-/* Takes the byte C, where nothing else may stand. */
-static int take(struct reader *reader, char c, const char *what)
-{
-    if (next_byte(reader) != c || input_left(&reader->input) == 0)
-        return expected(reader, what);
-    input_advance(&reader->input, 1);
-    return 0;
-}
-
-/* Makes the window hold a whole value; false: the file ends first, or an error was told. */
-static bool whole_value(struct reader *reader, struct scan *scan)
-{
-    struct input *input = &reader->input;
-    next_byte(reader);
-    while (!scan_value(input_text(input), input_left(input), scan))
-        if (!input_more(input, &reader->status))
-            return false;
-    return true;
-}
-
-/* The file ends within a value. */
-static int cut_value(struct reader *reader, const char *what)
-{
-    if (reader->status == 0)
-        input_advance(&reader->input, input_left(&reader->input));
-    return expected(reader, what);
-}
-
-static int value_error(struct reader *reader, enum parse_result result, const struct scan *scan, const char *what)
-{
-    struct input *input = &reader->input;
-    if (result == PARSE_NO_MEMORY)
-        return reader->status = error_no_memory("the trace's names");
-    if (result == PARSE_TOO_LARGE)
-        return reader->status = input_error(input, 0, "a value too large to be held: expected %s", what);
-    size_t at = reader->parser.error_at < scan->length ? reader->parser.error_at : scan->length;
-    return reader->status = input_error(input, at, "this is not JSON: expected %s", what);
-}
 
 /* COUNT elements are no events, the first of them AHEAD bytes after the start of the window. */
 static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const char *what)
@@ -128,7 +48,7 @@ static int read_event(struct reader *reader, const struct scan *scan)
     if (result == PARSE_NOT_AN_EVENT)
         leave_out(reader, 1, 0, reader->parser.expected);
     else if (result != PARSE_DONE)
-        return value_error(reader, result, scan, "an event, {\"ph\": …}");
+        return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
     else if (reader->sink->event(reader->sink->context, &event) < 0)
         return reader->status = -1;
     input_advance(&reader->input, scan->length);
@@ -173,7 +93,7 @@ static int cut_off(struct reader *reader, bool bare)
     if (reader->status < 0)
         return -1;
     if (!bare)
-        return cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
+        return reader_cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
     input_advance(&reader->input, input_left(&reader->input));
     warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out", reader->input.path,
             reader->input.offset);
@@ -190,7 +110,7 @@ static int read_element(struct reader *reader)
         return take_batch(reader, batch) < 0 ? -1 : !batch->after_event;
     if (read_quickly(reader) != QUICK_NOT)
         return reader->status;
-    if (!whole_value(reader, &scan))
+    if (!reader_whole_value(reader, &scan))
         return reader->status < 0 ? -1 : 2;
     return read_event(reader, &scan);
 }
@@ -199,7 +119,7 @@ static int read_element(struct reader *reader)
 static int read_events(struct reader *reader, bool bare)
 {
     for (;;) {
-        char c = next_byte(reader);
+        char c = reader_next_byte(reader);
         if (c == '\0' && (reader->status < 0 || input_left(&reader->input) == 0))
             return cut_off(reader, bare);
         if (c == ']') {
@@ -207,7 +127,7 @@ static int read_events(struct reader *reader, bool bare)
             return 0;
         }
         if (strchr(",:}", c)) /* strchr finds '\0' too */
-            return expected(reader, "an event or ']'");
+            return reader_expected(reader, "an event or ']'");
         int next = read_element(reader);
         if (next < 0)
             return -1;
@@ -215,25 +135,25 @@ static int read_events(struct reader *reader, bool bare)
             return cut_off(reader, bare);
         if (next == 1)
             continue;
-        c = next_byte(reader);
+        c = reader_next_byte(reader);
         if (c == ',')
             input_advance(&reader->input, 1);
         else if (c != ']' && input_left(&reader->input) > 0)
-            return expected(reader, "',' or ']' after an event");
+            return reader_expected(reader, "',' or ']' after an event");
     }
 }
 
 static int read_metadata(struct reader *reader, const char *key)
 {
     struct scan scan;
-    char c = next_byte(reader);
+    char c = reader_next_byte(reader);
     if (c && strchr(",:]}", c))
-        return expected(reader, "a value of the trace's metadata");
-    if (!whole_value(reader, &scan))
-        return cut_value(reader, "the rest of a value; the file is incomplete");
+        return reader_expected(reader, "a value of the trace's metadata");
+    if (!reader_whole_value(reader, &scan))
+        return reader_cut_value(reader, "the rest of a value; the file is incomplete");
     enum parse_result result = parser_json(&reader->parser, input_text(&reader->input), &scan);
     if (result != PARSE_DONE)
-        value_error(reader, result, &scan, "a value of the trace's metadata");
+        reader_value_error(reader, result, &scan, "a value of the trace's metadata");
     else
         reader->status = reader->sink->metadata(reader->sink->context, key, reader->parser.root);
     parser_clear(&reader->parser);
@@ -248,15 +168,15 @@ static int read_metadata(struct reader *reader, const char *key)
 static int read_key(struct reader *reader, char key[KEY_BYTES])
 {
     struct scan scan;
-    if (next_byte(reader) != '"')
-        return expected(reader, "a key in quotes, such as \"traceEvents\"");
-    if (!whole_value(reader, &scan))
-        return cut_value(reader, "the rest of a key; the file is incomplete");
+    if (reader_next_byte(reader) != '"')
+        return reader_expected(reader, "a key in quotes, such as \"traceEvents\"");
+    if (!reader_whole_value(reader, &scan))
+        return reader_cut_value(reader, "the rest of a key; the file is incomplete");
     size_t length = scan.length - 2 < KEY_BYTES - 1 ? scan.length - 2 : KEY_BYTES - 1;
     memcpy(key, input_text(&reader->input) + 1, length);
     key[length] = '\0';
     input_advance(&reader->input, scan.length);
-    return take(reader, ':', "':' after a key");
+    return reader_take(reader, ':', "':' after a key");
 }
 
 static int read_object(struct reader *reader)
@@ -264,22 +184,22 @@ static int read_object(struct reader *reader)
     char key[KEY_BYTES];
     bool found = false;
     for (;;) {
-        if (next_byte(reader) == '}')
+        if (reader_next_byte(reader) == '}')
             break;
         if (read_key(reader, key) < 0)
             return -1;
         if (strcmp(key, "traceEvents") == 0) {
             found = true;
-            if (take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader, false) < 0)
+            if (reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader, false) < 0)
                 return -1;
         } else if (read_metadata(reader, key) < 0) {
             return -1;
         }
-        char c = next_byte(reader);
+        char c = reader_next_byte(reader);
         if (c == ',')
             input_advance(&reader->input, 1);
         else if (c != '}')
-            return expected(reader, "',' or '}'; the file is incomplete");
+            return reader_expected(reader, "',' or '}'; the file is incomplete");
     }
     if (!found)
         return reader->status =
@@ -295,15 +215,15 @@ static int read_file(struct reader *reader)
         ;
     if (input_left(input) >= strlen(UTF8_BOM) && memcmp(input_text(input), UTF8_BOM, strlen(UTF8_BOM)) == 0)
         input_advance(input, strlen(UTF8_BOM));
-    char c = next_byte(reader);
+    char c = reader_next_byte(reader);
     if (c != '{' && c != '[')
-        return expected(reader, "a trace in the trace-event format, {\"traceEvents\": [...]} or [...]");
+        return reader_expected(reader, "a trace in the trace-event format, {\"traceEvents\": [...]} or [...]");
     input_advance(input, 1);
     if ((c == '{' ? read_object(reader) : read_events(reader, true)) < 0)
         return -1;
-    next_byte(reader);
+    reader_next_byte(reader);
     if (reader->status == 0 && input_left(input) > 0)
-        return expected(reader, "nothing after the trace");
+        return reader_expected(reader, "nothing after the trace");
     return reader->status;
 }
 

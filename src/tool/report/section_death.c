@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tool/report/first_errors.h"
 #include "tool/report/section.h"
+#include "tool/report/section_death_seen.h"
 
 #define COLUMNS(X)                                                          \
     X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)                 \
@@ -24,83 +24,6 @@ enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 #define LAST_CALLS 5u /* of each thread */
-#define MEMORY_PREFIX "Memory in use: "
-
-/* What a stream did last. */
-struct work_key {
-    event_id row;
-    int64_t device, stream;
-};
-struct last_work {
-    bool finished;
-    uint32_t name; /* of the last that finished */
-    int64_t start, duration;
-    int64_t in_flight; /* how many */
-    uint32_t first;    /* name of the earliest in flight */
-    int64_t launched;  /* when its call returned */
-};
-
-struct held_key {
-    event_id row;
-    uint64_t name; /* of the counter */
-};
-struct held {
-    int64_t bytes, time;
-    bool told;
-};
-
-struct death {
-    struct groups work_ids, held_ids;
-    ARRAY(struct last_work) works;
-    ARRAY(struct held) helds;
-    struct first_errors errors;
-};
-
-static int see_work(struct death *death, const struct trace_event *event)
-{
-    struct work_key key = {event->process, trace_event_device(event), event->stream};
-    struct last_work *work = groups_item(&death->work_ids, &key, &death->works);
-    if (!work)
-        return -1;
-    if (event->category == EVENT_IN_FLIGHT) {
-        if (work->in_flight++ == 0 || event->start < work->launched) {
-            work->first = event->name;
-            work->launched = event->start;
-        }
-    } else if (!work->finished || event->start + event->duration >= work->start + work->duration) {
-        work->finished = true;
-        work->name = event->name;
-        work->start = event->start;
-        work->duration = event->duration;
-    }
-    return 0;
-}
-
-static int see_counter(struct death *death, const struct trace *trace, const struct trace_event *event)
-{
-    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
-    if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
-        return 0;
-    struct held_key key = {event->process, event->name};
-    struct held *held = groups_item(&death->held_ids, &key, &death->helds);
-    if (!held)
-        return -1;
-    if (!held->told || event->start >= held->time)
-        *held = (struct held){event->bytes, event->start, true};
-    return 0;
-}
-
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
-{
-    if (event->phase == 'C')
-        return see_counter(state, trace, event);
-    if (event_category_in(event->category, EVENT_API))
-        return first_errors_see(&((struct death *)state)->errors, event);
-    bool work = event->category == EVENT_IN_FLIGHT || event_category_in(event->category, EVENT_GPU_WORK);
-    return work ? see_work(state, event) : 0;
-}
-
-/* --- the table --- */
 
 struct telling {
     const struct trace *trace;
@@ -253,11 +176,11 @@ static bool is_of(const struct telling *telling, event_id row)
     return (gpu ? gpu->process : row) == event_id_number(telling->death->pid);
 }
 
-static int put_works(const struct telling *telling, const struct death *death)
+static int put_works(const struct telling *telling, const struct death_seen *seen)
 {
-    for (size_t i = 0; i < death->works.count; i++) {
-        const struct work_key *key = groups_key(&death->work_ids, i);
-        const struct last_work *work = &death->works.items[i];
+    for (size_t i = 0; i < seen->works.count; i++) {
+        const struct work_key *key = groups_key(&seen->work_ids, i);
+        const struct last_work *work = &seen->works.items[i];
         if (!is_of(telling, key->row))
             continue;
         struct cell stream = table_format(telling->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
@@ -280,10 +203,10 @@ static int put_works(const struct telling *telling, const struct death *death)
     return telling->table->no_memory ? -1 : 0;
 }
 
-static int put_memory(const struct telling *telling, const struct death *death)
+static int put_memory(const struct telling *telling, const struct death_seen *seen)
 {
-    for (size_t i = 0; i < death->helds.count; i++) {
-        const struct held_key *key = groups_key(&death->held_ids, i);
+    for (size_t i = 0; i < seen->helds.count; i++) {
+        const struct held_key *key = groups_key(&seen->held_ids, i);
         const struct trace_gpu_row *gpu = trace_gpu_row(telling->trace, key->row);
         if (!is_of(telling, key->row))
             continue;
@@ -292,17 +215,17 @@ static int put_memory(const struct telling *telling, const struct death *death)
             return -1;
         row[COLUMN_WHERE] =
             gpu ? table_format(telling->table, "GPU %" PRId64, gpu->device) : table_text(telling->table, "host");
-        row[COLUMN_NAME] =
-            table_text(telling->table, interned(&telling->trace->strings, (uint32_t)key->name) + strlen(MEMORY_PREFIX));
-        row[COLUMN_BYTES] = cell_integer(death->helds.items[i].bytes);
+        row[COLUMN_NAME] = table_text(telling->table, interned(&telling->trace->strings, (uint32_t)key->name) +
+                                                          strlen(DEATH_MEMORY_PREFIX));
+        row[COLUMN_BYTES] = cell_integer(seen->helds.items[i].bytes);
     }
     return 0;
 }
 
-static int put_first_errors(const struct telling *telling, const struct death *death)
+static int put_first_errors(const struct telling *telling, const struct death_seen *seen)
 {
-    for (size_t i = 0; i < death->errors.items.count; i++) {
-        const struct first_error *error = &death->errors.items.items[i];
+    for (size_t i = 0; i < seen->errors.items.count; i++) {
+        const struct first_error *error = &seen->errors.items.items[i];
         int64_t thread = trace_find_thread(telling->trace, error->process, (int64_t)(error->thread / 2));
         struct cell *row = put(telling, "First error");
         if (!row)
@@ -335,14 +258,14 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     return 0;
 }
 
+static int event(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    return death_seen_take(state, trace, event);
+}
+
 static void release(void *state)
 {
-    struct death *death = state;
-    groups_release(&death->work_ids);
-    groups_release(&death->held_ids);
-    array_release(&death->works);
-    array_release(&death->helds);
-    first_errors_release(&death->errors);
+    death_seen_release(state);
 }
 
 const struct section section_death = {
@@ -351,7 +274,7 @@ const struct section section_death = {
     .listing = true,
     .headed = true,
     .categories = EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),
-    .state_size = sizeof(struct death),
+    .state_size = sizeof(struct death_seen),
     .calls = true,
     .event = event,
     .finish = finish,

@@ -169,7 +169,7 @@ int trace_event(struct trace *trace, const struct trace_event *event);
 void trace_busy_init(struct trace *trace);
 int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
 int trace_busy_finish(struct trace *trace);
-/* Gives a kernel the name that the user wants to see. */
+/* trace_names.c: gives a kernel the name that the user wants to see. */
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* The part of it about plugins. */

@@ -62,7 +62,9 @@ static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {
                                                 FIXED(OPEN_CALL, spool_open_call) FIXED(POOL_LEVEL, spool_pool_level)
                                                     TEXTED(LAUNCH_NAME, spool_launch_name) FIXED(SYNC, spool_sync)
                                                         FIXED(EVENT_RECORD, spool_event_record)
-                                                            SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
+                                                            TEXTED(FUNCTION_NAME, spool_function_name)
+                                                                FIXED(GRAPH_NODE, spool_graph_node)
+                                                                    SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
 
 void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
 {

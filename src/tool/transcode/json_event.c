@@ -5,6 +5,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/map.h"
+
 static bool is_key(struct json_text key, const char *word)
 {
     return key.length == strlen(word) && memcmp(key.at, word, key.length) == 0;
@@ -18,6 +20,17 @@ bool json_is_string(struct json_text text)
 static struct json_text inside(struct json_text text)
 {
     return json_is_string(text) ? (struct json_text){text.at + 1, text.length - 2} : (struct json_text){0};
+}
+
+uint64_t json_id(struct json_text text)
+{
+    char digits[24] = "";
+    if (text.length == 0)
+        return 0;
+    if (json_is_string(text))
+        return hash_bytes(text.at, text.length) >> 2;
+    memcpy(digits, text.at, text.length < sizeof(digits) ? text.length : sizeof(digits) - 1);
+    return strtoull(digits, NULL, 10);
 }
 
 /* With an exponent, or of too many digits: as a double. */
@@ -74,6 +87,12 @@ struct json_event json_event_read(struct json_text text)
             event.tid = value;
         else if (is_key(key, "id"))
             event.id = value;
+        else if (is_key(key, "bind_id"))
+            event.bind_id = value;
+        else if (is_key(key, "flow_out"))
+            event.flow_out = value.at[0] == 't';
+        else if (is_key(key, "flow_in"))
+            event.flow_in = value.at[0] == 't';
         else if (is_key(key, "args") && value.at[0] == '{')
             event.args = value;
         else if (is_key(key, "ts"))
@@ -88,9 +107,9 @@ struct json_event json_event_read(struct json_text text)
 bool json_event_arg(const struct json_event *event, const char *word, struct json_text *value)
 {
     struct json_text key;
-    const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
     if (event->args.length == 0)
         return false;
+    const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
     while (json_member(&at, end, &key, value))
         if (is_key(key, word))
             return true;

@@ -13,6 +13,8 @@ struct json_event {
     char phase;                          /* 0: it is no event */
     struct json_text category, name;     /* without quotes, in JSON's escapes */
     struct json_text pid, tid, id, args; /* values; length 0: not there */
+    struct json_text bind_id;            /* of the arrow that a slice is an end of: likewise */
+    bool flow_out, flow_in;              /* it begins there, ends there */
     uint64_t time, duration;             /* ns; what is negative is 0 */
 };
 
@@ -20,6 +22,9 @@ struct json_event json_event_read(struct json_text text);
 
 /* A value of the args. False: there is none. */
 bool json_event_arg(const struct json_event *event, const char *key, struct json_text *value);
+
+/* A number that stands for an id, be it a number or a text; 0: there is none. */
+uint64_t json_id(struct json_text text);
 
 /* Microseconds as ns, rounded. */
 uint64_t json_ns(struct json_text text);

@@ -9,6 +9,8 @@
 #include "base/map.h"
 #include "base/sink.h"
 #include "tool/model/slice.h"
+#include "tool/transcode/flow_ids.h"
+#include "tool/transcode/json_counter.h"
 #include "tool/transcode/json_event.h"
 #include "tool/transcode/json_rows.h"
 #include "tool/transcode/json_stream.h"
@@ -16,7 +18,6 @@
 #include "tool/write/writer.h"
 
 #define KEY_ROOM 256
-#define VALUES_MAX 64 /* of one counter */
 
 /* A range that was begun and not ended yet: its event, as text. */
 struct open_range {
@@ -28,10 +29,13 @@ struct replay {
     struct writer *writer;
     struct json_rows rows;
     struct interner categories;
+    struct flow_ids flows;
     struct map open; /* id and category -> index + 1 */
     ARRAY(struct open_range) ranges;
     uint64_t base, left_out;
     struct row last; /* of the slice before, when there is one that arrows can follow */
+    uint32_t
+        last_correlation; /* its argument, which all arrows of a call share; 0: it has none, or it is not asked for */
     bool after_slice;
     char *unescaped; /* of the event at hand */
 };
@@ -89,15 +93,6 @@ static struct slice slice_of(struct replay *replay, const struct json_event *eve
     return slice;
 }
 
-static uint64_t id_of(const struct json_event *event)
-{
-    char digits[24] = "";
-    if (json_is_string(event->id))
-        return hash_bytes(event->id.at, event->id.length) >> 2;
-    memcpy(digits, event->id.at, event->id.length < sizeof(digits) ? event->id.length : sizeof(digits) - 1);
-    return strtoull(digits, NULL, 10);
-}
-
 /* --- arrows --- */
 
 static bool is_arrow(const struct json_event *event)
@@ -105,13 +100,15 @@ static bool is_arrow(const struct json_event *event)
     return event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0;
 }
 
-/* Perfetto's format has arrows at slices alone, and here they are told right after them. */
+/* Where arrows are at slices alone, they are told right after them. */
 static int replay_arrow(struct replay *replay, const struct json_event *event)
 {
-    struct arrow arrow = {
-        .id = (uint32_t)id_of(event), .row = json_row_of(&replay->rows, event), .time = replay->base + event->time};
+    struct arrow arrow = {.id = (uint32_t)json_id(event->id),
+                          .row = json_row_of(&replay->rows, event),
+                          .time = replay->base + event->time};
     bool placed = replay->after_slice && arrow.row.pid == replay->last.pid && arrow.row.tid == replay->last.tid;
-    if (!is_arrow(event) || (replay->writer->format == &pftrace && !placed))
+    arrow.bind_id = placed && replay->last_correlation != 0 ? replay->last_correlation : arrow.id;
+    if (!is_arrow(event) || (replay->writer->format != &chrome_json && !placed))
         replay->left_out++;
     else if (event->phase == 's')
         replay->writer->format->arrow_start(replay->writer, &arrow);
@@ -120,11 +117,56 @@ static int replay_arrow(struct replay *replay, const struct json_event *event)
     return 0;
 }
 
+/* Kineto has arrows from calls to calls, too. */
+static bool is_call_or_work(struct replay *replay, const struct json_event *event)
+{
+    enum category category;
+    const char *other = find_category(replay, event->category, &category);
+    switch (category) {
+    case CATEGORY_CUDA_RUNTIME:
+    case CATEGORY_CUDA_DRIVER:
+    case CATEGORY_KERNEL:
+    case CATEGORY_GPU_MEMCPY:
+    case CATEGORY_GPU_MEMSET:
+    case CATEGORY_GPU_GRAPH: return !other;
+    default: return false;
+    }
+}
+
+/* Of the arrow that stands on the slice itself; 0: none does that could be understood. */
+static uint32_t bind_id_of(struct replay *replay, const struct json_event *event)
+{
+    uint64_t id = json_id(event->bind_id);
+    bool understood = event->flow_out != event->flow_in && id <= UINT32_MAX && is_call_or_work(replay, event);
+    return understood ? (uint32_t)id : 0;
+}
+
+static void replay_flow(struct replay *replay, const struct json_event *event, const struct slice *slice)
+{
+    const struct writer_format *format = replay->writer->format;
+    uint32_t bind_id = bind_id_of(replay, event);
+    struct arrow arrow = {.bind_id = bind_id, .row = slice->row, .time = slice->start};
+    if (bind_id == 0) {
+        replay->left_out += event->flow_out || event->flow_in;
+        return;
+    }
+    for (uint32_t i = 0; event->flow_out && i < flow_ids_count(&replay->flows, bind_id); i++) {
+        arrow.id = flow_ids_tail(&replay->flows, bind_id, i);
+        format->arrow_start(replay->writer, &arrow);
+    }
+    if (event->flow_out)
+        return;
+    arrow.id = flow_ids_head(&replay->flows, bind_id);
+    if (arrow.id != 0)
+        format->arrow_end(replay->writer, &arrow);
+    replay->left_out += arrow.id == 0;
+}
+
 /* --- ranges that are begun and ended apart --- */
 
 static uint64_t *open_range(struct replay *replay, const struct json_event *event)
 {
-    uint64_t key[] = {id_of(event), hash_bytes(event->category.at, event->category.length)};
+    uint64_t key[] = {json_id(event->id), hash_bytes(event->category.at, event->category.length)};
     return map_put(&replay->open, hash_bytes(key, sizeof(key)), NULL);
 }
 
@@ -161,7 +203,7 @@ static int end_range(struct replay *replay, const struct json_event *end)
                                 .end_row = json_row_of(&replay->rows, end),
                                 .start = slice.start,
                                 .end = replay->base + end->time,
-                                .id = id_of(end),
+                                .id = json_id(end->id),
                                 .args = slice.args};
     replay->writer->format->async(replay->writer, &async);
     free(range->text);
@@ -172,55 +214,31 @@ static int end_range(struct replay *replay, const struct json_event *end)
 
 /* --- counters --- */
 
-static bool is_real(struct json_text value)
-{
-    for (size_t i = 0; i < value.length; i++)
-        if (strchr(".eE", value.at[i]))
-            return true;
-    return false;
-}
-
-static size_t read_values(const struct json_event *event, struct counter_value values[VALUES_MAX])
-{
-    const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
-    struct json_text key, value;
-    size_t count = 0;
-    while (event->args.length > 0 && count < VALUES_MAX && json_member(&at, end, &key, &value)) {
-        struct counter_value *read = &values[count++];
-        *read = (struct counter_value){.name = key.at, .length = key.length, .kind = COUNTER_SIGNED};
-        if (is_real(value)) {
-            read->kind = COUNTER_REAL;
-            read->real = strtod(value.at, NULL);
-        } else {
-            read->i64 = strtoll(value.at, NULL, 10);
-        }
-    }
-    return count;
-}
-
 static int replay_counter(struct replay *replay, const struct json_event *event)
 {
-    struct counter_value values[VALUES_MAX];
+    struct counter_value values[JSON_COUNTER_VALUES];
     struct counter counter = {.name = name_of(replay, event),
                               .pid = json_row_number(&replay->rows, event->pid),
-                              .time = replay->base + event->time,
-                              .values = values};
-    counter.value_count = read_values(event, values);
-    bool bytes = counter.value_count == 1 && values[0].length == 5 && memcmp(values[0].name, "bytes", 5) == 0;
-    bool value = counter.value_count == 1 && values[0].length == 5 && memcmp(values[0].name, "value", 5) == 0;
-    if (bytes && values[0].kind == COUNTER_SIGNED) {
-        counter.bytes = values[0].u64;
-        counter.value_count = 0;
-    } else if (value) {
-        counter.real = true;
-        counter.value = values[0].kind == COUNTER_REAL ? values[0].real : (double)values[0].i64;
-        counter.value_count = 0;
-    }
+                              .time = replay->base + event->time};
+    json_counter_read(&counter, event, values);
     replay->writer->format->counter(replay->writer, &counter);
     return 0;
 }
 
 /* --- the passes --- */
+
+static void replay_slice(struct replay *replay, const struct json_event *event)
+{
+    struct args args;
+    struct json_text correlation;
+    struct slice slice = slice_of(replay, event, &args);
+    replay->writer->format->slice(replay->writer, &slice);
+    replay_flow(replay, event, &slice);
+    replay->last = slice.row;
+    replay->last_correlation = 0;
+    if (replay->writer->format == &chrome_json_slices && json_event_arg(event, "correlation", &correlation))
+        replay->last_correlation = (uint32_t)json_id(correlation);
+}
 
 static int replay_event(struct replay *replay, struct json_text text)
 {
@@ -231,11 +249,7 @@ static int replay_event(struct replay *replay, struct json_text text)
     bool follows = replay->after_slice && (event.phase == 's' || event.phase == 'f');
     int result = 0;
     switch (event.phase) {
-    case 'X':
-        slice = slice_of(replay, &event, &args);
-        format->slice(replay->writer, &slice);
-        replay->last = slice.row;
-        break;
+    case 'X': replay_slice(replay, &event); break;
     case 'i':
     case 'I':
         slice = slice_of(replay, &event, &args);
@@ -257,8 +271,11 @@ static int take_first(struct replay *replay, enum json_found found, const char *
 {
     if (found == JSON_EVENT) {
         struct json_event event = {0};
-        if (memmem(value.at, value.length, "\"M\"", 3))
+        if (memmem(value.at, value.length, "\"M\"", 3) || memmem(value.at, value.length, "\"bind_id\"", 9))
             event = json_event_read(value);
+        uint32_t bind_id = event.phase == 'X' ? bind_id_of(replay, &event) : 0;
+        if (bind_id != 0)
+            return flow_ids_note(&replay->flows, bind_id, event.flow_in);
         return event.phase == 'M' ? json_rows_take(&replay->rows, &event) : 0;
     }
     if (strcmp(key, "baseTimeNanoseconds") == 0)
@@ -291,6 +308,7 @@ static int both_passes(struct replay *replay, const char *path)
     struct writer *writer = replay->writer;
     if (pass(replay, path, true) != 0)
         return -1;
+    flow_ids_number(&replay->flows);
     writer->format->begin(writer, replay->base);
     json_rows_write(&replay->rows, writer);
     if (pass(replay, path, false) != 0)
@@ -314,6 +332,7 @@ int replay_json(const char *path, struct writer *writer)
     array_release(&replay.ranges);
     map_release(&replay.open);
     json_rows_release(&replay.rows);
+    flow_ids_release(&replay.flows);
     interner_release(&replay.categories);
     free(replay.unescaped);
     return result;

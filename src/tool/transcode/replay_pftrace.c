@@ -1,244 +1,66 @@
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_out.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/sink.h"
-#include "tool/model/slice.h"
-#include "tool/pftrace/reader.h"
+#include "tool/transcode/pftrace_replay.h"
 #include "tool/transcode/sources.h"
 #include "tool/write/writer.h"
 
-#define VALUES_MAX 64 /* of one counter */
-
-struct replay {
-    struct writer *writer;
-    struct interner strings;
-    struct sink members, category;
-    uint64_t base;
+struct file_replay {
+    struct pftrace_replay events;
     bool begun;
-    uint64_t left_out;
+    uint64_t left_out; /* JSON has a place for metadata before the events alone */
 };
 
-static void put_value(struct json_out *json, const struct pftrace_arg *arg)
+static void replay_event(struct file_replay *replay, const struct pftrace_event *event)
 {
-    char text[32];
-    switch (arg->kind) {
-    case PFTRACE_ARG_U64: json_u64(json, arg->u64); break;
-    case PFTRACE_ARG_I64: json_i64(json, arg->i64); break;
-    case PFTRACE_ARG_REAL: json_double(json, arg->real, -1); break;
-    case PFTRACE_ARG_BOOL: json_bool(json, arg->u64 != 0); break;
-    case PFTRACE_ARG_TEXT: json_string_n(json, arg->text, arg->length); break;
-    case PFTRACE_ARG_JSON: json_raw(json, arg->text, arg->length); break;
-    case PFTRACE_ARG_HEX:
-        snprintf(text, sizeof(text), "0x%" PRIx64, arg->u64);
-        json_string(json, text);
-        break;
-    case PFTRACE_ARG_SIZE3:
-        json_begin_array(json);
-        for (int i = 0; i < 3; i++)
-            json_i64(json, arg->size3[i]);
-        json_end(json);
-        break;
-    }
-}
-
-/* All arguments as one, which writers take as it is. */
-static void put_members(struct replay *replay, const struct pftrace_event *event, struct args *args)
-{
-    struct json_out json;
-    args->count = 0;
-    if (event->arg_count == 0)
-        return;
-    replay->members.length = 0;
-    json_out_init(&json, &replay->members, false);
-    json_begin_object(&json);
-    for (size_t i = 0; i < event->arg_count; i++) {
-        json_key_text(&json, event->args[i].name, event->args[i].name_length);
-        put_value(&json, &event->args[i]);
-    }
-    json_end(&json);
-    if (replay->members.failure)
-        return;
-    struct arg *arg = args_add(args, 0, ARG_TYPE_MEMBERS);
-    arg->text = replay->members.data + 1;
-    arg->length = replay->members.length - 2;
-}
-
-static const char *const categories[CATEGORY_COUNT] = {
-#define CATEGORY(name, text) [CATEGORY_##name] = text,
-    CATEGORIES(CATEGORY)
-#undef CATEGORY
-};
-
-/* One of ours, or its text in JSON's escapes. */
-static const char *find_category(struct replay *replay, const char *text, enum category *category)
-{
-    for (*category = 0; *category < CATEGORY_COUNT; ++*category)
-        if (strcmp(categories[*category], text) == 0)
-            return NULL;
-    *category = 0;
-    replay->category.length = 0;
-    json_escape(&replay->category, text, strlen(text));
-    sink_char(&replay->category, '\0');
-    return replay->category.failure ? NULL : replay->category.data;
-}
-
-static struct slice slice_of(struct replay *replay, const struct pftrace_event *event, struct args *args)
-{
-    struct slice slice = {.name = name_passing(event->name, strlen(event->name)),
-                          .row = {event->pid, event->tid},
-                          .start = replay->base + event->start,
-                          .end = replay->base + event->end,
-                          .args = args};
-    slice.other_category = find_category(replay, event->category, &slice.category);
-    put_members(replay, event, args);
-    return slice;
-}
-
-static void replay_slice(struct replay *replay, const struct pftrace_event *event)
-{
-    struct args args;
-    struct slice slice = slice_of(replay, event, &args);
-    const struct writer_format *format = replay->writer->format;
-    format->slice(replay->writer, &slice);
-    for (size_t i = 0; i < event->arrow_count; i++) {
-        struct arrow arrow = {
-            .id = (uint32_t)event->arrows[i], .row = slice.row, .time = replay->base + event->arrow_time};
-        if (event->is_head)
-            format->arrow_end(replay->writer, &arrow);
-        else
-            format->arrow_start(replay->writer, &arrow);
-    }
-}
-
-static void replay_instant(struct replay *replay, const struct pftrace_event *event)
-{
-    struct args args;
-    struct slice slice = slice_of(replay, event, &args);
-    replay->writer->format->instant(replay->writer, &slice);
-}
-
-static void replay_async(struct replay *replay, const struct pftrace_event *event)
-{
-    struct args args;
-    struct slice slice = slice_of(replay, event, &args);
-    struct async_slice async = {.category = slice.category,
-                                .other_category = slice.other_category,
-                                .name = slice.name,
-                                .begin = slice.row,
-                                .end_row = {event->end_pid, event->end_tid},
-                                .start = slice.start,
-                                .end = slice.end,
-                                .id = event->id,
-                                .args = &args};
-    replay->writer->format->async(replay->writer, &async);
-}
-
-static void replay_counter(struct replay *replay, const struct pftrace_event *event)
-{
-    struct counter_value values[VALUES_MAX];
-    struct counter counter = {.name = name_passing(event->name, strlen(event->name)),
-                              .pid = event->pid,
-                              .time = replay->base + event->start,
-                              .values = values};
-    for (size_t i = 0; i < event->arg_count && i < VALUES_MAX; i++) {
-        const struct pftrace_arg *arg = &event->args[i];
-        bool real = arg->kind == PFTRACE_ARG_REAL;
-        values[i] = (struct counter_value){.name = arg->name,
-                                           .length = arg->name_length,
-                                           .kind = real ? COUNTER_REAL : COUNTER_SIGNED,
-                                           .u64 = arg->u64};
-        counter.value_count = i + 1;
-    }
-    if (event->one_value && event->arg_count > 0) {
-        counter.value_count = 0;
-        counter.real = values[0].kind == COUNTER_REAL;
-        if (counter.real)
-            counter.value = values[0].real;
-        else
-            counter.bytes = values[0].u64;
-    }
-    replay->writer->format->counter(replay->writer, &counter);
-}
-
-static void replay_row(struct replay *replay, const struct pftrace_event *event)
-{
-    struct row_name name = {
-        .row = {event->pid, event->tid}, .name = event->name, .label = event->text, .sort_index = event->sort_index};
-    if (event->what == PFTRACE_THREAD) {
-        replay->writer->format->thread(replay->writer, &name);
+    struct pftrace_replay *events = &replay->events;
+    if (event->what == PFTRACE_METADATA && strcmp(event->name, "baseTimeNanoseconds") == 0)
+        events->base = strtoull(event->text, NULL, 10);
+    if (event->what == PFTRACE_METADATA && replay->begun) {
+        replay->left_out++;
         return;
     }
-    name.row.tid = event->pid;
-    name.owner = event->owner;
-    replay->writer->format->process(replay->writer, &name);
-}
-
-static void replay_metadata(struct replay *replay, const struct pftrace_event *event)
-{
-    if (strcmp(event->name, "baseTimeNanoseconds") == 0)
-        replay->base = strtoull(event->text, NULL, 10);
-    if (replay->begun)
-        replay->left_out++; /* JSON has a place for it before the events alone */
-    else
-        replay->writer->format->metadata(replay->writer, event->name, event->text, event->length);
-}
-
-static void replay_event(struct replay *replay, const struct pftrace_event *event)
-{
-    if (event->what == PFTRACE_METADATA) {
-        replay_metadata(replay, event);
-        return;
+    if (event->what != PFTRACE_METADATA && !replay->begun) {
+        events->writer->format->begin(events->writer, events->base);
+        replay->begun = true;
     }
-    if (!replay->begun)
-        replay->writer->format->begin(replay->writer, replay->base);
-    replay->begun = true;
-    switch (event->what) {
-    case PFTRACE_METADATA: break;
-    case PFTRACE_PROCESS:
-    case PFTRACE_THREAD: replay_row(replay, event); break;
-    case PFTRACE_SLICE: replay_slice(replay, event); break;
-    case PFTRACE_INSTANT: replay_instant(replay, event); break;
-    case PFTRACE_ASYNC: replay_async(replay, event); break;
-    case PFTRACE_COUNTER: replay_counter(replay, event); break;
-    }
+    pftrace_replay_event(events, event);
 }
 
-static int replay_all(struct replay *replay, struct pftrace_reader *reader, const char *path)
+static int replay_all(struct file_replay *replay, struct pftrace_reader *reader, const char *path)
 {
-    struct pftrace_event event;
+    const struct pftrace_event *event;
     int more;
     while ((more = pftrace_next(reader, &event)) > 0)
-        replay_event(replay, &event);
+        replay_event(replay, event);
     replay->left_out += pftrace_left_out(reader);
     if (more == 0 && replay->left_out > 0)
         warning("'%s': %" PRIu64 " packets are left out, as gputrace would not have written them", path,
                 replay->left_out);
-    if (more == 0 && (replay->members.failure || replay->category.failure))
+    if (more == 0 && (replay->events.members.failure || replay->events.category.failure))
         return error_no_memory("arguments of an event");
     return more;
 }
 
 int replay_pftrace(const char *path, struct writer *writer)
 {
-    struct replay replay = {.writer = writer};
-    struct pftrace_reader *reader = pftrace_open(path, &replay.strings);
+    struct interner strings = {0};
+    struct file_replay replay = {0};
+    struct pftrace_reader *reader = pftrace_open(path, &strings);
     if (!reader)
         return -1;
-    sink_init_memory(&replay.members);
-    sink_init_memory(&replay.category);
+    pftrace_replay_init(&replay.events, writer);
     int result = replay_all(&replay, reader, path);
     if (result == 0 && !replay.begun)
-        writer->format->begin(writer, replay.base);
+        writer->format->begin(writer, replay.events.base);
     if (result == 0)
         writer->format->finish(writer);
     pftrace_close(reader);
-    sink_release(&replay.members);
-    sink_release(&replay.category);
-    interner_release(&replay.strings);
+    pftrace_replay_release(&replay.events);
+    interner_release(&strings);
     return result;
 }

@@ -48,14 +48,14 @@ bool transcode_is_pftrace(const char *path)
     return !json && pftrace_begins(bytes, length);
 }
 
-int transcode(const char *input, const char *path, struct transcode_summary *summary)
+int transcode(const char *input, const char *path, bool arrows_on_slices, struct transcode_summary *summary)
 {
     enum kind kind = KIND_JSON;
     struct output output;
     struct writer writer;
     if (look(input, &kind) != 0 || output_open(&output, path) != 0)
         return -1;
-    writer_init(&writer, writer_format_for(path), &output.sink);
+    writer_init(&writer, writer_format_for(path, arrows_on_slices), &output.sink);
     int result = kind == KIND_PFTRACE ? replay_pftrace(input, &writer) : replay_json(input, &writer);
     writer_release(&writer);
     *summary = (struct transcode_summary){.events = writer.events};

@@ -15,8 +15,8 @@ struct transcode_summary {
 /* Whether PATH is a file, and begins as a .pftrace, plain or gzip. Pipes are not looked into, nothing is said. */
 bool transcode_is_pftrace(const char *path);
 
-/* Reads the trace INPUT and writes OUTPUT, whose name tells its format. What cannot be told in the other format is
- * counted in a warning. Gives 0, or -1 after error(): then OUTPUT is as it was. */
-int transcode(const char *input, const char *output, struct transcode_summary *summary);
+/* Reads the trace INPUT and writes OUTPUT, whose name tells its format, as writer_format_for() has it. What cannot be
+ * told in the other format is counted in a warning. Gives 0, or -1 after error(): then OUTPUT is as it was. */
+int transcode(const char *input, const char *output, bool arrows_on_slices, struct transcode_summary *summary);
 
 #endif

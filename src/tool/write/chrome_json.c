@@ -245,23 +245,61 @@ static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
     write_arrow(writer, arrow, "{\"ph\":\"f\",");
 }
 
+/* The slice before ends with what was claimed of the sink last, so that its closing brace is still there. */
+static void bind_slice(struct writer *writer, const struct arrow *arrow, const char *direction, size_t size)
+{
+    struct sink *sink = writer->sink;
+    if (writer->bound || arrow->bind_id == 0 || sink->failure || sink->length == 0)
+        return;
+    sink->length--;
+    char *at = sink_reserve(sink, TAIL_ROOM);
+    if (!at)
+        return;
+    at = PUT(at, ",\"bind_id\":");
+    at = number_u64(at, arrow->bind_id);
+    at = put_bytes(at, direction, size);
+    claim(writer, at);
+    writer->bound = true;
+}
+
+static void bind_start(struct writer *writer, const struct arrow *arrow)
+{
+    static const char direction[] = ",\"flow_out\":true}";
+    bind_slice(writer, arrow, direction, sizeof(direction) - 1);
+}
+
+static void bind_end(struct writer *writer, const struct arrow *arrow)
+{
+    static const char direction[] = ",\"flow_in\":true}";
+    bind_slice(writer, arrow, direction, sizeof(direction) - 1);
+}
+
+static void write_unbound_slice(struct writer *writer, const struct slice *slice)
+{
+    write_slice(writer, slice);
+    writer->bound = false;
+}
+
 static void write_finish(struct writer *writer)
 {
     sink_text(writer->sink, "\n]}\n");
 }
 
+#define CHROME_JSON                                                                                   \
+    .name = "chrome_json", .piece_scale = 1, .metadata = write_metadata, .begin = write_begin,        \
+    .process = write_process, .thread = write_thread, .instant = write_instant, .async = write_async, \
+    .counter = write_counter, .finish = write_finish
+
 const struct writer_format chrome_json = {
-    .name = "chrome_json",
-    .piece_scale = 1,
-    .metadata = write_metadata,
-    .begin = write_begin,
-    .process = write_process,
-    .thread = write_thread,
+    CHROME_JSON,
     .slice = write_slice,
-    .instant = write_instant,
-    .async = write_async,
-    .counter = write_counter,
     .arrow_start = write_arrow_start,
     .arrow_end = write_arrow_end,
-    .finish = write_finish,
+};
+
+const struct writer_format chrome_json_slices = {
+    CHROME_JSON,
+    .slice = write_unbound_slice,
+    .arrow_start = bind_start,
+    .arrow_end = bind_end,
 };

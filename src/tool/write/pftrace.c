@@ -1,122 +1,56 @@
 /*
  * Perfetto's own format: see tool/pftrace/fields.h for how it is used.
  *
- * Slices of a TrackEvent. Perfetto sorts all packets by time, those of one time by their place in the file, and an END
- * ends the slice of its track that began last. So what ends at a time must stand before what begins at it, but for
- * slices without duration; and BEGIN and END of a slice stand together, for those who read the file as it comes.
- * Within one sort of slices of a thread this holds, as they are written in the order of their ends. NVTX ranges come
- * from elsewhere and before all calls: one that begins at the very time at which a call ended would end in its stead.
- * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
- * GPU work has a duration and so no such rule.
- *
  * Arrows. Perfetto binds them to slices, not to times: a call tells the numbers of the GPU work it started
  * (gpu_correlation), which is told its number itself (event_id). So a slice waits for the arrows that follow it. Work
  * that no arrow leads to has the number 0. The argument "correlation" is the arrow's number unless it is written.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/protobuf.h"
 #include "tool/write/pftrace_state.h"
 
-/* --- interned names --- */
-
-static uint64_t category_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, enum category category,
-                             const char *other)
-{
-    bool is_new;
-    if (!other && sequence->category_iids[category] != 0)
-        return sequence->category_iids[category];
-    const char *text = other ? other : pftrace_categories[category];
-    uint64_t iid = pftrace_iid(sequence, PFTRACE_CATEGORIES, hash_bytes(text, strlen(text)), &is_new);
-    if (is_new) {
-        size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_CATEGORIES);
-        protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
-        pftrace_put_valid(state, &sequence->interned, PB_INTERNED_NAME, text, strlen(text));
-        protobuf_end(&sequence->interned, entry);
-    }
-    if (!other)
-        sequence->category_iids[category] = iid;
-    return iid;
-}
-
-/* Names of calls take the argument "cbid" along, which is the same for all of one name. */
-static uint64_t name_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, const struct name *name,
-                         uint64_t cbid)
-{
-    bool is_new;
-    uint64_t iid = pftrace_iid(sequence, PFTRACE_NAMES, pftrace_name_hash(name) ^ cbid << 32, &is_new);
-    if (is_new) {
-        size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_NAMES);
-        protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
-        pftrace_put_valid(state, &sequence->interned, PB_INTERNED_NAME, name->text, name->length);
-        if (cbid != 0)
-            protobuf_put_u64(&sequence->interned, PFTRACE_OWN_CBID, cbid);
-        protobuf_end(&sequence->interned, entry);
-    }
-    return iid;
-}
-
-/* --- TrackEvents --- */
-
-/* The body of an event but for what waits for arrows. */
-static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsigned type, enum category category,
-                      const char *other, const struct name *name, const struct args *args)
-{
-    struct sink *body = &state->body;
-    state->body.length = 0;
-    put->body = body;
-    put->shared = NULL;
-    put->text = &state->text;
-    protobuf_put_u64(body, PB_EVENT_TYPE, type);
-    protobuf_put_u64(body, PB_EVENT_CATEGORY_IIDS, category_iid(state, put->sequence, category, other));
-    pftrace_put_args(put, args);
-    protobuf_put_u64(body, PB_EVENT_NAME_IID, name_iid(state, put->sequence, name, put->cbid));
-}
-
-static void put_arrows(struct sink *body, const struct pftrace_pending *pending)
-{
-    size_t message = protobuf_begin(body, PB_EVENT_GPU_CORRELATION);
-    for (size_t i = 0; i < pending->arrows.count; i++)
-        protobuf_put_u64(body, PB_CORRELATION_SUBMISSION_IDS, pending->arrows.items[i]);
-    protobuf_end(body, message);
-}
-
-static void send_end(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time)
-{
-    struct pftrace_state *state = writer->state;
-    state->body.length = 0;
-    protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
-    pftrace_send(writer, sequence, time, PB_PACKET_TRACK_EVENT);
-}
-
-static void flush_call(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending)
-{
-    if (pending->put.has_correlation && !pftrace_told_by_arrow(pending))
-        pftrace_put_correlation(&pending->put, pending->put.correlation);
-    if (!pending->put.has_correlation && pending->arrows.count > 0)
-        protobuf_put_u64(&state->body, PFTRACE_OWN_NO_CORRELATION, 1);
-    if (pending->arrows.count > 0)
-        put_arrows(&state->body, pending);
-    pftrace_send(writer, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
-    send_end(writer, pending->put.sequence, pending->end);
-}
-
-/* --- the format --- */
+/* A section that has become this long ends: readers hold one or two for each of their threads. Each tells names of its
+ * own, which makes the file the longer the shorter sections are. */
+#define SECTION_BYTES ((uint64_t)512 << 10)
 
 void pftrace_flush(struct writer *writer)
 {
     struct pftrace_state *state = writer->state;
     struct pftrace_pending *pending = &state->pending;
     if (pending->what == PFTRACE_CALL)
-        flush_call(writer, state, pending);
+        pftrace_flush_call(writer, state, pending);
     else if (pending->what == PFTRACE_WORK)
         pftrace_flush_work(writer, state, pending);
     pending->what = PFTRACE_NOTHING;
     pending->arrows.count = 0;
     pending->delay = 0;
+}
+
+static void begin_section(struct writer *writer, uint64_t written)
+{
+    struct pftrace_state *state = writer->state;
+    pftrace_sequences_release(&state->sequences);
+    pftrace_sequences_init(&state->sequences);
+    state->body.length = 0;
+    protobuf_put_u64(&state->body, PFTRACE_OWN_SECTION, 1);
+    pftrace_plain_packet(writer->sink, &state->body);
+    state->in_section = true;
+    state->section_start = written;
+}
+
+/* Before each event; gives the state, or NULL after a failure. */
+static struct pftrace_state *begin_event(struct writer *writer)
+{
+    struct pftrace_state *state = writer->state;
+    uint64_t written = writer->sink->total + writer->sink->length;
+    if (!state)
+        return NULL;
+    pftrace_flush(writer);
+    if (!state->in_section || written - state->section_start > SECTION_BYTES)
+        begin_section(writer, written);
+    writer->events++;
+    return state;
 }
 
 static enum pftrace_lane lane_of(const struct slice *slice)
@@ -133,32 +67,16 @@ static enum pftrace_lane lane_of(const struct slice *slice)
     }
 }
 
-/* A thread's ranges are told below it, in each piece that has some. */
-static void describe_ranges(struct writer *writer, struct row row)
-{
-    struct pftrace_state *state = writer->state;
-    uint64_t uuid = pftrace_uuid(row.pid, row.tid);
-    state->body.length = 0;
-    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
-    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid | PFTRACE_UUID_RANGES);
-    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
-    protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
-    protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(writer->sink, &state->body);
-}
-
 static void write_slice(struct writer *writer, const struct slice *slice)
 {
-    struct pftrace_state *state = writer->state;
-    struct pftrace_pending *pending = &state->pending;
+    struct pftrace_state *state = begin_event(writer);
     enum pftrace_lane lane = lane_of(slice);
     if (!state)
         return;
-    pftrace_flush(writer);
-    writer->events++;
+    struct pftrace_pending *pending = &state->pending;
     struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, slice->row, lane);
     if (sequence && !sequence->begun && lane == PFTRACE_LANE_RANGES)
-        describe_ranges(writer, slice->row);
+        pftrace_describe_ranges(writer, slice->row);
     sequence = pftrace_sequence_of(writer, slice->row, lane);
     if (!sequence)
         return;
@@ -170,57 +88,25 @@ static void write_slice(struct writer *writer, const struct slice *slice)
     if (pending->what == PFTRACE_WORK)
         pftrace_put_work(state, pending, slice);
     else
-        put_event(state, &pending->put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name,
-                  slice->args);
+        pftrace_put_call(state, pending, slice);
 }
 
 static void write_instant(struct writer *writer, const struct slice *instant)
 {
-    struct pftrace_state *state = writer->state;
-    if (!state)
-        return;
-    pftrace_flush(writer);
-    writer->events++;
-    struct pftrace_put put = {.sequence = pftrace_sequence_of(writer, instant->row, PFTRACE_LANE_CALLS)};
-    if (!put.sequence)
-        return;
-    put_event(state, &put, PB_TYPE_INSTANT, instant->category, instant->other_category, &instant->name, instant->args);
-    pftrace_send(writer, put.sequence, pftrace_time(writer, instant->start), PB_PACKET_TRACK_EVENT);
-}
-
-/* Ranges that need not nest: a track for each, which Perfetto draws together with others of its name. */
-static void describe_async(struct writer *writer, const struct async_slice *slice, uint64_t uuid)
-{
-    struct pftrace_state *state = writer->state;
-    state->body.length = 0;
-    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
-    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid);
-    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, pftrace_uuid(slice->begin.pid, 0));
-    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, slice->name.text, slice->name.length);
-    protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(writer->sink, &state->body);
+    if (begin_event(writer))
+        pftrace_write_instant(writer, instant);
 }
 
 static void write_async(struct writer *writer, const struct async_slice *slice)
 {
-    struct pftrace_state *state = writer->state;
-    uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
-    if (!state)
-        return;
-    pftrace_flush(writer);
-    writer->events++;
-    describe_async(writer, slice, uuid);
-    struct pftrace_put put = {.sequence = pftrace_sequence_of(writer, slice->begin, PFTRACE_LANE_CALLS)};
-    struct pftrace_sequence *end = pftrace_sequence_of(writer, slice->end_row, PFTRACE_LANE_CALLS);
-    if (!put.sequence || !end)
-        return;
-    put_event(state, &put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name, slice->args);
-    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    pftrace_send(writer, put.sequence, pftrace_time(writer, slice->start), PB_PACKET_TRACK_EVENT);
-    state->body.length = 0;
-    protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
-    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    pftrace_send(writer, end, pftrace_time(writer, slice->end), PB_PACKET_TRACK_EVENT);
+    if (begin_event(writer))
+        pftrace_write_async(writer, slice);
+}
+
+static void write_counter(struct writer *writer, const struct counter *counter)
+{
+    if (begin_event(writer))
+        pftrace_write_counter(writer, counter);
 }
 
 /* An arrow follows its slice: of what comes otherwise nothing is drawn. */
@@ -266,6 +152,8 @@ static void write_metadata(struct writer *writer, const char *key, const char *v
     protobuf_end(packet, attribute);
     protobuf_end(packet, attributes);
     pftrace_plain_packet(writer->sink, packet);
+    if (strcmp(key, "deviceProperties") == 0)
+        pftrace_write_gpus(writer, value, size);
 }
 
 static void write_begin(struct writer *writer, uint64_t base)
@@ -315,7 +203,7 @@ const struct writer_format pftrace = {
     .slice = write_slice,
     .instant = write_instant,
     .async = write_async,
-    .counter = pftrace_write_counter,
+    .counter = write_counter,
     .arrow_start = write_arrow_start,
     .arrow_end = write_arrow_end,
     .finish = write_finish,

@@ -26,7 +26,7 @@ struct pftrace_put {
     uint64_t device, context;
 };
 
-/* ARGS may be NULL. */
+/* pftrace_values.c. ARGS may be NULL. */
 void pftrace_put_args(struct pftrace_put *put, const struct args *args);
 
 /* Of one argument. */
@@ -43,7 +43,7 @@ extern const struct pftrace_key {
 /* The argument that was held, after all. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
 
-/* TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
+/* pftrace_values.c: TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
 const char *pftrace_valid_text(struct sink *scratch, const char *text, size_t *length);
 
 #endif

@@ -93,10 +93,6 @@ void pftrace_write_counter(struct writer *writer, const struct counter *counter)
 {
     struct series series = {.counter = counter->name.text, .counter_length = counter->name.length};
     struct counter_value value = {.kind = COUNTER_UNSIGNED, .u64 = counter->bytes};
-    if (!writer->state)
-        return;
-    pftrace_flush(writer);
-    writer->events++;
     for (size_t i = 0; i < counter->value_count; i++) {
         series.name = counter->values[i].name;
         series.name_length = counter->values[i].length;

@@ -27,8 +27,10 @@ struct pftrace_rows {
 
 struct pftrace_state {
     const struct pftrace_rows *rows;
-    struct pftrace_rows own_rows; /* of the whole; not of a piece */
-    struct pftrace_sequences sequences;
+    struct pftrace_rows own_rows;       /* of the whole; not of a piece */
+    struct pftrace_sequences sequences; /* of the section */
+    bool in_section;
+    uint64_t section_start; /* bytes that were written before it */
     struct sink body, launch, shared, text, name;
     struct pftrace_pending {
         enum { PFTRACE_NOTHING, PFTRACE_CALL, PFTRACE_WORK } what;
@@ -50,7 +52,12 @@ void pftrace_describe_row(struct writer *writer, struct row row);
 /* NULL: it was not told of. */
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row);
 
-/* pftrace_counter.c */
+/* pftrace_gpus.c: what JSON has as "deviceProperties". */
+void pftrace_write_gpus(struct writer *writer, const char *value, size_t size);
+
+/* An event of its own, where one may begin: pftrace_events.c, pftrace_counter.c */
+void pftrace_write_instant(struct writer *writer, const struct slice *instant);
+void pftrace_write_async(struct writer *writer, const struct async_slice *slice);
 void pftrace_write_counter(struct writer *writer, const struct counter *counter);
 
 /* The state of WRITER, with the ROWS of the whole; NULL: its own. NULL without memory: then the writer's sink has
@@ -74,6 +81,12 @@ uint64_t pftrace_name_hash(const struct name *name);
 void pftrace_put_valid(struct pftrace_state *state, struct sink *sink, uint32_t field, const char *text, size_t length);
 /* Whether the first arrow tells the argument "correlation". */
 bool pftrace_told_by_arrow(const struct pftrace_pending *pending);
+
+/* pftrace_events.c: begins a slice that is no work of a GPU, and writes it once its arrows are known. */
+void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
+void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending);
+/* A thread's ranges are told below it, in each section that has some. */
+void pftrace_describe_ranges(struct writer *writer, struct row row);
 
 /* pftrace_work.c: begins a slice of GPU work, and writes it once its arrows are known. */
 void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);

@@ -9,9 +9,11 @@ static bool ends_with(const char *path, const char *ending)
     return length >= size && strcmp(path + length - size, ending) == 0;
 }
 
-const struct writer_format *writer_format_for(const char *path)
+const struct writer_format *writer_format_for(const char *path, bool arrows_on_slices)
 {
-    return ends_with(path, ".pftrace") || ends_with(path, ".pftrace.gz") ? &pftrace : &chrome_json;
+    if (ends_with(path, ".pftrace") || ends_with(path, ".pftrace.gz"))
+        return &pftrace;
+    return arrows_on_slices ? &chrome_json_slices : &chrome_json;
 }
 
 void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink)

@@ -4,8 +4,8 @@
  *     metadata* begin (process | thread)* (piece (slice | instant | async | counter | arrow_start | arrow_end)*)*
  * finish
  *
- * The order of events is free but for one thing: of slices that begin at the same time on the same row, the enclosing
- * one comes first.
+ * The order of events is free but for two things: of slices that begin at the same time on the same row, the enclosing
+ * one comes first; and an arrow's end follows its slice, with nothing but other arrows' between them.
  *
  * Pieces are written by several threads at once, each with a writer and a sink of its own (writer_piece()), and their
  * bytes stand one after another between those of begin() with its rows and those of finish(). A piece of no events may
@@ -50,16 +50,20 @@ struct writer {
     uint64_t base;
     uint64_t events; /* slices, instants, asynchronous ranges and counters written */
     bool any;        /* something stands before the next event; true for every piece: rows come first */
+    bool bound;      /* of chrome_json_slices: the last slice has its arrow */
     void *state;     /* of the format, for this writer alone; released by `release` */
 };
 
-/* Trace Event JSON, the object form: one event per line. */
+/* Trace Event JSON, the object form: one event per line. Arrows are flow events, "s" and "f", as Kineto writes them. */
 extern const struct writer_format chrome_json;
+/* The same with arrows on the slices they connect: "bind_id" and "flow_out" of the call, "flow_in" of the work. All
+ * works of a call share its bind_id. */
+extern const struct writer_format chrome_json_slices;
 /* Perfetto's own format: tool/pftrace/fields.h. */
 extern const struct writer_format pftrace;
 
-/* That of a file of this name: .pftrace or .pftrace.gz, else JSON. */
-const struct writer_format *writer_format_for(const char *path);
+/* That of a file of this name: .pftrace or .pftrace.gz, else JSON, whose arrows may be on its slices. */
+const struct writer_format *writer_format_for(const char *path, bool arrows_on_slices);
 
 void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink);
 void writer_release(struct writer *writer);

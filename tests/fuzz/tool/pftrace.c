@@ -1,12 +1,26 @@
 /*
- * The reader of .pftrace: the input is one, plain or gzip; and what it gives, written as JSON.
+ * The reader of .pftrace: the input is one, plain or gzip; what it gives, written as JSON; and a report on it, whose
+ * threads read what the one alone reads.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
 #include "base/map.h"
+#include "tool/cli/report_pftrace.h"
+#include "tool/pftrace/interned.h"
 #include "tool/pftrace/reader.h"
+#include "tool/report/event.h"
+#include "tool/report/reader.h"
 #include "tool/transcode/transcode.h"
+
+static void touch_args(const struct pftrace_arg *args, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fuzz_touch(args[i].name, args[i].name_length);
+        if (args[i].kind == PFTRACE_ARG_TEXT || args[i].kind == PFTRACE_ARG_JSON)
+            fuzz_touch(args[i].text, args[i].length);
+    }
+}
 
 static void touch(const struct pftrace_event *event, const struct interner *strings)
 {
@@ -16,28 +30,64 @@ static void touch(const struct pftrace_event *event, const struct interner *stri
     fuzz_touch(event->category, strlen(event->category));
     if (event->text)
         fuzz_touch(event->text, event->length + 1);
-    for (size_t i = 0; i < event->arg_count; i++) {
-        const struct pftrace_arg *arg = &event->args[i];
-        fuzz_touch(arg->name, arg->name_length);
-        if (arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_JSON)
-            fuzz_touch(arg->text, arg->length);
-    }
+    touch_args(event->args, event->arg_count);
+    if (event->shared)
+        touch_args(event->shared->args.items, event->shared->args.count);
     fuzz_touch(event->arrows, event->arrow_count * sizeof(*event->arrows));
+}
+
+/* Sums that tell one reading from another. */
+struct sums {
+    uint64_t events, metadata, starts;
+};
+
+static int take_event(void *context, struct trace_event *event)
+{
+    struct sums *sums = context;
+    sums->events++;
+    sums->starts = sums->starts * 31 + (uint64_t)event->start + event->name;
+    return 0;
+}
+
+static int take_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    struct sums *sums = context;
+    sums->metadata += strlen(key) + (value != NULL);
+    return 0;
+}
+
+static struct sums report(const char *path, unsigned workers, int *status)
+{
+    struct sums sums = {0};
+    struct interner strings = {0};
+    struct reader_sink sink = {.context = &sums, .workers = workers, .event = take_event, .metadata = take_metadata};
+    *status = report_pftrace(path, &strings, &sink);
+    interner_release(&strings);
+    return sums;
+}
+
+static void report_twice(const char *path)
+{
+    int alone_status, status;
+    struct sums alone = report(path, 1, &alone_status), several = report(path, 3, &status);
+    FUZZ_HOLDS(status == alone_status);
+    FUZZ_HOLDS(status != 0 || memcmp(&alone, &several, sizeof(alone)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct interner strings = {0};
-    struct pftrace_event event;
+    const struct pftrace_event *event;
     struct transcode_summary summary;
     const char *path = fuzz_file("trace.pftrace", data, size);
     struct pftrace_reader *reader = pftrace_open(path, &strings);
     if (reader) {
         while (pftrace_next(reader, &event) > 0)
-            touch(&event, &strings);
+            touch(event, &strings);
         pftrace_close(reader);
     }
     interner_release(&strings);
-    transcode(fuzz_path("trace.pftrace"), fuzz_path("trace.json"), &summary);
+    report_twice(fuzz_path("trace.pftrace"));
+    transcode(fuzz_path("trace.pftrace"), fuzz_path("trace.json"), size & 1, &summary);
     return 0;
 }

@@ -93,6 +93,10 @@ static void linking_and_getting_functions_are_phases(void **state)
 #undef CHECK
     cuLibraryGetKernel_params failed = {0}; /* loads nothing; what it leads to: lazy_loading_test.c */
     make_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel, &failed, CUDA_ERROR_NOT_FOUND);
+    cuLibraryEnumerateKernels_params kernels = {0}; /* nor do these: first_launches_test.c */
+    cuModuleEnumerateFunctions_params functions = {0};
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryEnumerateKernels, &kernels, CUDA_ERROR_INVALID_HANDLE);
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuModuleEnumerateFunctions, &functions, CUDA_ERROR_INVALID_HANDLE);
     assert_int_equal(heard_in_all() + heard(REGISTRY_compilation_phase_start), 0);
     hearing_covers(&code_calls);
 }

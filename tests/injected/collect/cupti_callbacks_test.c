@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "injected/collect/driver_calls.h"
 #include "tests/injected/collect/fake_cupti.h"
 #include "tests/unit.h"
@@ -83,6 +84,53 @@ static void what_nobody_wants_is_not_told(void **state)
     assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventQuery));
 }
 
+/* The event of the next record and its stream are destroyed in between; another stream gets the address. */
+static void a_streams_number_is_asked_for_until_a_stream_goes(void **state)
+{
+    (void)state;
+    fake_call(RECORD, &params, 0);
+    unsigned before = fake_asked.streams;
+    for (unsigned i = 0; i < 5; i++)
+        fake_call(RECORD, &params, 0);
+    assert_int_equal(fake_asked.streams, before);
+    assert_int_equal(last.stream_id, 0x52);
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING));
+    fake_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, fake_context, params.hStream, NULL);
+    before = fake_asked.streams;
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(fake_asked.streams, before + 1);
+}
+
+/* Nobody told of streams that went meanwhile. */
+static void streams_are_asked_for_again_when_nobody_listened(void **state)
+{
+    (void)state;
+    fake_call(RECORD, &params, 0);
+    unsigned before = fake_asked.streams;
+    registry_clear(REGISTRY_LIBRARY, REGISTRY_event_record);
+    assert_int_equal(registry_event_record_register(hear, NULL), 0);
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(fake_asked.streams, before + 1);
+}
+
+/* The last test: a client has registered from here on. */
+static void a_client_is_told_when_what_is_brief_ends(void **state)
+{
+    (void)state;
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(last.call.end, last.call.start);
+    assert_in_range(clock_now() - last.call.start, 0, NS_PER_S);
+    uint64_t registration =
+        registry_add(REGISTRY_PROGRAM, REGISTRY_event_record, (gputrace_any_fn *)(void (*)(void))hear, NULL);
+    assert_true(registration != 0);
+    fake_enter(RECORD, &params);
+    uint64_t within = clock_now();
+    fake_exit(RECORD, &params, 0);
+    assert_true(last.call.start <= within && within <= last.call.end);
+    assert_int_equal(records, 3);
+    assert_int_equal(registry_remove(REGISTRY_PROGRAM, registration), 0);
+}
+
 static int clear(void **state)
 {
     (void)state;
@@ -104,6 +152,9 @@ int main(void)
         cmocka_unit_test_setup(a_contexts_numbers_are_asked_for_once, clear),
         cmocka_unit_test_setup(a_call_whose_begin_was_not_heard_has_no_duration, clear),
         cmocka_unit_test_setup(what_nobody_wants_is_not_told, clear),
+        cmocka_unit_test_setup(a_streams_number_is_asked_for_until_a_stream_goes, clear),
+        cmocka_unit_test_setup(streams_are_asked_for_again_when_nobody_listened, clear),
+        cmocka_unit_test_setup(a_client_is_told_when_what_is_brief_ends, clear),
     };
     return cmocka_run_group_tests_name("collect/cupti_callbacks", tests, start, NULL);
 }

@@ -48,8 +48,6 @@ static const char *const need_none[] = {
     "cu(Kernel|Func|Stream|MemPool|Mem)Set[A-Za-z]*",
     "cuStream(CopyAttributes|IsCapturing)",
     "cuFuncIsLoaded",
-    "cuLibraryEnumerateKernels",
-    "cuModuleEnumerateFunctions",
     "cuProfilerInitialize",
     /* Hints about memory, and where it may be; none is allocated, freed or copied for the program. */
     "cuMemAdvise(_v2)?",

@@ -58,6 +58,12 @@ static CUptiResult stream_id(CUcontext context, CUstream stream, uint8_t per_thr
     return CUPTI_SUCCESS;
 }
 
+static CUptiResult node_id(CUgraphNode node, uint64_t *id)
+{
+    *id = (uint64_t)(uintptr_t)node & 0xffff;
+    return CUPTI_SUCCESS;
+}
+
 const struct cupti fake_cupti = {
     .cuptiSubscribe = subscribe,
     .cuptiEnableCallback = enable,
@@ -65,6 +71,8 @@ const struct cupti fake_cupti = {
     .cuptiGetContextId = context_id,
     .cuptiGetDeviceId = device_id,
     .cuptiGetStreamIdEx = stream_id,
+    .cuptiGetGraphNodeId = node_id,
+    .version = 130001,
 };
 
 bool fake_is_on(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)

@@ -60,7 +60,7 @@ static int start(void **state)
 {
     static const struct pool_functions functions = {default_pool, attribute, exchange_mode};
     memory_pools_replace_driver(&functions);
-    return hearing_start(state) | memory_pools_watch();
+    return hearing_start(state);
 }
 
 static int begin(void **state)

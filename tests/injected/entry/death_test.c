@@ -1,13 +1,17 @@
 #include "injected/entry/death.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "injected/record/chunks.h"
 #include "injected/record/last_words.h"
+#include "injected/record/spool_file.h"
 #include "tests/injected/spool_reading.h"
 #include "wire/settings.h"
 
@@ -263,6 +267,74 @@ static void a_child_of_vfork_dies_likewise_and_tells_nothing(void **state)
     assert_null(death_told());
 }
 
+static void shorten_spool(off_t size)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%d-0.spool", directory, getpid());
+    if (truncate(path, size) != 0)
+        _exit(10);
+}
+
+/* So that nobody makes the file longer again. */
+static void let_nothing_grow(void)
+{
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
+    usleep(50000); /* what is growing now */
+}
+
+static void write_beyond_the_end_of_the_spool(void)
+{
+    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
+    volatile char *data = chunk_data(chunk);
+    uint64_t room = chunk_room(chunk);
+    shorten_spool(SPOOL_HEADER_BYTES);
+    for (uint64_t i = 0; i < room; i++)
+        data[i] = 2;
+    bool there = data[0] == 2 && data[room - 1] == 2;
+    _exit(there && spool_file_header()->losses.no_room >= 1 ? 6 : 7);
+}
+
+static void a_spool_that_was_made_shorter_ends_nothing_and_is_counted(void **state)
+{
+    (void)state;
+    int status = dies(let_nothing_grow, write_beyond_the_end_of_the_spool);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 6);
+}
+
+static void write_into_the_header_that_is_gone(void)
+{
+    shorten_spool(0);
+    spool_file_header()->clock_count = 5;
+    _exit(spool_file_header()->clock_count == 5 ? 6 : 7);
+}
+
+static void nor_does_a_header_that_is_gone(void **state)
+{
+    (void)state;
+    int status = dies(NULL, write_into_the_header_that_is_gone);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 6);
+}
+
+static void write_beyond_the_end_of_another_file(void)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/other", directory);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    volatile char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    unlink(path);
+    map[0] = 1;
+}
+
+static void a_bus_error_that_is_the_programs_ends_it_and_is_told(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, write_beyond_the_end_of_another_file), SIGBUS);
+    assert_int_equal(death_told()->signal, SIGBUS);
+    assert_int_equal(death_told()->code, BUS_ADRERR);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -277,6 +349,9 @@ int main(void)
         TEST(called_with_garbage_it_still_ends_the_process),
         TEST(a_forked_child_dies_likewise_and_tells_nothing),
         TEST(a_child_of_vfork_dies_likewise_and_tells_nothing),
+        TEST(a_spool_that_was_made_shorter_ends_nothing_and_is_counted),
+        TEST(nor_does_a_header_that_is_gone),
+        TEST(a_bus_error_that_is_the_programs_ends_it_and_is_told),
     };
     return cmocka_run_group_tests_name("entry/death", tests, NULL, NULL);
 }

@@ -75,6 +75,27 @@ static void memory_and_names_are_always_written(void **state)
     assert_memory_equal(name->text, symbol, sizeof(symbol) - 1);
 }
 
+static void functions_and_what_nodes_launch_are_always_written(void **state)
+{
+    (void)state;
+    assert_int_equal(recorder_subscribe_graph_nodes(), 0);
+    recorder_switch(false, 9, "stop");
+    registry_function_name_publish(&(struct gputrace_function_name){(void *)0x5550, {"_Z6kernelv", 10}});
+    registry_graph_node_publish(
+        &(struct gputrace_graph_node){.correlation = 5, .node = 70, .original = 60, .function = (void *)0x5550});
+    struct reading reading = read_spool(directory, getpid());
+    const struct spool_function_name *name = find_record(&reading, SPOOL_RECORD_FUNCTION_NAME, 0);
+    assert_int_equal(name->function, 0x5550);
+    assert_int_equal(name->length, 10);
+    assert_memory_equal(name->text, "_Z6kernelv", 10);
+    const struct spool_graph_node *node = find_record(&reading, SPOOL_RECORD_GRAPH_NODE, 0);
+    assert_int_equal(node->node, 70);
+    assert_int_equal(node->original, 60);
+    assert_int_equal(node->function, 0x5550);
+    assert_int_equal(node->correlation, 5);
+    assert_true(node->head.time > 0);
+}
+
 static void publish_allocation(uint64_t address)
 {
     registry_memory_allocation_publish(&(struct gputrace_memory_allocation){
@@ -189,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nvtx_is_written_only_while_recording),
         cmocka_unit_test(memory_and_names_are_always_written),
+        cmocka_unit_test(functions_and_what_nodes_launch_are_always_written),
         cmocka_unit_test(allocations_and_failures_keep_their_stacks_when_that_is_wanted),
         cmocka_unit_test(a_registered_message_is_written_as_its_number),
         cmocka_unit_test(what_failed_is_written_as_failed),

@@ -417,12 +417,77 @@ static void the_shortcut_is_open_until_a_client_registers(void **state)
     assert_int_equal(status, 0);
 }
 
+/* --- the library's only callbacks --- */
+
+static unsigned direct_heard;
+
+static void count_direct(void *data, const struct gputrace_event_record *record)
+{
+    (void)data, (void)record;
+    direct_heard++;
+}
+
+static bool is_direct(enum registry_kind kind)
+{
+    return registry_only[kind] != NULL;
+}
+
+static unsigned count_one(void)
+{
+    unsigned before = direct_heard;
+    publish();
+    return direct_heard - before;
+}
+
+/* Gives whether all is right. */
+static bool use_the_only_callback(void)
+{
+    bool right = add(REGISTRY_LIBRARY, count_direct, NULL) && is_direct(REGISTRY_event_record) && count_one() == 1;
+    right &= !is_direct(REGISTRY_event_wait);
+    reader_of_thread()->in_client = true;
+    right &= count_one() == 0;
+    reader_of_thread()->in_client = false;
+    uint64_t second = add(REGISTRY_LIBRARY, count_direct, NULL);
+    right &= !is_direct(REGISTRY_event_record) && count_one() == 2;
+    right &= registry_remove(REGISTRY_LIBRARY, second) == 0 && is_direct(REGISTRY_event_record) && count_one() == 1;
+    uint64_t client = registry_add(PLUGIN, REGISTRY_event_wait, (gputrace_any_fn *)(void (*)(void))hear, "c");
+    right &= !is_direct(REGISTRY_event_record) && count_one() == 1;
+    right &= registry_remove(PLUGIN, client) == 0 && !is_direct(REGISTRY_event_record) && count_one() == 1;
+    second = add(REGISTRY_LIBRARY, count_direct, NULL);
+    return right && registry_remove(REGISTRY_LIBRARY, second) == 0 && !is_direct(REGISTRY_event_record);
+}
+
+/* In a child: once a client has registered there are none. */
+static void an_only_callback_is_called_without_a_dispatch_until_a_client_registers(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        registry_leave();
+        _exit(use_the_only_callback() ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+static void what_needs_data_is_dispatched(void **state)
+{
+    (void)state;
+    assert_true(add(REGISTRY_LIBRARY, hear, "a"));
+    assert_false(is_direct(REGISTRY_event_record));
+    publish();
+    assert_string_equal(heard, "a");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, clear)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_shortcut_is_open_until_a_client_registers), /* first: the others have clients */
+        TEST(an_only_callback_is_called_without_a_dispatch_until_a_client_registers),
+        TEST(what_needs_data_is_dispatched),
         TEST(nobody_is_told_while_nobody_asked),
         TEST(callbacks_run_in_the_order_they_came),
         TEST(one_of_two_that_are_the_same_is_removed),

@@ -1,5 +1,6 @@
 #include "core/function.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,25 @@ static char *function_name_copy(const char *name)
     return copy;
 }
 
+/* Of the names in records there is one copy each, which stays. */
+static const char *function_record_name(const char *name)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct list names;
+    const char *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < names.count && !found; i++)
+        if (strcmp(names.items[i], name) == 0)
+            found = names.items[i];
+    if (!found) {
+        char *copy = function_name_copy(name);
+        list_add(&names, copy);
+        found = copy;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 struct function *image_add_function(struct image *image, const char *name)
 {
     struct function *function = calloc(1, sizeof(*function));
@@ -37,7 +57,7 @@ struct function *image_add_function(struct image *image, const char *name)
         abort();
     function->image = image;
     function->name = function_name_copy(name);
-    function->record_name = function_name_copy(name);
+    function->record_name = function_record_name(name);
     function->registers = REGISTERS;
     list_add(&image->functions, function);
     return function;
@@ -91,7 +111,6 @@ void image_forget(struct image *image)
     for (size_t i = 0; i < image->functions.count; i++) {
         struct function *function = image->functions.items[i];
         free(function->name);
-        free(function->record_name);
         free(function);
     }
     for (size_t i = 0; i < image->globals.count; i++) {

@@ -18,8 +18,8 @@ struct image;
 /* Behind CUfunction and CUkernel alike. Lives as long as the process, so that a name in a record stays readable. */
 struct function {
     struct image *image;
-    char *name;        /* mangled; callbacks tell this one */
-    char *record_name; /* the same, elsewhere: as CUPTI, whose records point to a copy of their own */
+    char *name;              /* mangled; callbacks tell this one */
+    const char *record_name; /* the same, elsewhere: CUPTI has one copy of each name, whosever it is */
     unsigned registers, static_shared;
     int max_dynamic_shared;
     struct list loaded; /* contexts that it is loaded in: under the simulator's lock */

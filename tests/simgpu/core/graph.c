@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/callbacks.h"
 #include "core/context.h"
@@ -128,6 +129,8 @@ CUgraph graph_clone(CUgraph graph)
         node->disabled = original->disabled;
         if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH)
             node->op.graph = graph_clone(original->op.graph);
+        graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                   &(CUpti_GraphData){.graph = copy, .node = node, .nodeType = node->op.type});
         graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &(CUpti_GraphData){.graph = copy,
                                                                             .originalGraph = graph,
                                                                             .node = node,
@@ -194,6 +197,14 @@ void graph_exec_destroy(CUgraphExec exec)
     free(exec);
 }
 
+void graph_exec_tell_set(CUgraphExec exec, CUgraphNode node)
+{
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, &(CUpti_GraphData){.originalGraph = node->original->graph,
+                                                                             .node = node,
+                                                                             .originalNode = node->original,
+                                                                             .graphExec = exec});
+}
+
 bool graph_exec_update(CUgraphExec exec, CUgraph graph)
 {
     if (exec->graph->nodes.count != graph->nodes.count)
@@ -205,9 +216,15 @@ bool graph_exec_update(CUgraphExec exec, CUgraph graph)
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
         CUgraphNode old = exec->graph->nodes.items[i], now = graph->nodes.items[i];
+        bool other = memcmp(&old->op, &now->op, sizeof(old->op)) != 0;
         if (old->op.type != CU_GRAPH_NODE_TYPE_GRAPH)
             old->op = now->op;
         old->original = now;
+        if (other) {
+            graph_tell(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
+                       &(CUpti_GraphData){.node = now, .originalNode = old, .graphExec = exec});
+            graph_exec_tell_set(exec, old);
+        }
     }
     graph_exec_release_objects(exec);
     user_objects_retain(&exec->graph->objects, &graph->objects);

@@ -2,6 +2,8 @@
  * Launching a graph. Its nodes, and those of the graphs in it, become steps in an order in which each comes after what
  * it depends on; then records are begun without the lock, and then all work is made with it, at once.
  */
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/api.h"
@@ -82,6 +84,14 @@ static struct step *steps_of_graph(struct list *steps, CUgraph graph, struct ste
     return end;
 }
 
+/* Nodes of graphs inside are numbered on behind those of the executable graph, by which nobody was told of them. */
+static uint64_t inner_node_id(CUgraphExec exec, uint64_t node_id, uint32_t *inner)
+{
+    if (node_id == 0 || node_id >> 32 == exec->graph->id)
+        return node_id;
+    return (uint64_t)exec->graph->id << 32 | (exec->graph->nodes_made + ++*inner);
+}
+
 static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream stream)
 {
     struct record_origin origin = {.stream = stream, .correlation = api_correlation(), .graph_id = exec->graph->id};
@@ -89,9 +99,10 @@ static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream s
         ((struct step *)steps->items[steps->count - 1])->slot = records_begin_graph(&origin);
         return;
     }
+    uint32_t inner = 0;
     for (size_t i = 0; i < steps->count; i++) {
         struct step *step = steps->items[i];
-        origin.graph_node_id = step->node_id;
+        origin.graph_node_id = inner_node_id(exec, step->node_id, &inner);
         step->slot = records_begin(&step->op, &origin);
     }
 }
@@ -138,6 +149,8 @@ static void steps_start(struct list *steps, CUgraphExec exec, CUstream stream)
 CUresult graph_launch(CUgraphExec exec, CUstream stream)
 {
     static const struct op nothing = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+    static atomic_uint_least64_t launches;
+    uint64_t number = atomic_fetch_add(&launches, 1) + 1;
     struct list steps = {0};
     struct step *begin = step_add(&steps, &nothing, 0);
     steps_of_graph(&steps, exec->graph, begin);
@@ -148,5 +161,7 @@ CUresult graph_launch(CUgraphExec exec, CUstream stream)
         free(steps.items[i]);
     }
     list_release(&steps);
+    if (number == config()->kill_graph_launched)
+        raise(SIGKILL);
     return CUDA_SUCCESS;
 }

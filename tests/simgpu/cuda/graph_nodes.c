@@ -26,7 +26,11 @@ static CUresult replace(CUgraphNode node, struct op op)
 static CUresult replace_in(CUgraphExec exec, CUgraphNode node, struct op op)
 {
     NEED_VALUE(exec && node);
-    return replace(graph_find_copy(exec->graph, node), op);
+    CUgraphNode copy = graph_find_copy(exec->graph, node);
+    CUresult result = replace(copy, op);
+    if (result == CUDA_SUCCESS)
+        graph_exec_tell_set(exec, copy);
+    return result;
 }
 
 #define NEED_NODE(node, kind) NEED_VALUE((node) && (node)->op.type == CU_GRAPH_NODE_TYPE_##kind)

@@ -132,6 +132,67 @@ static void kernels_of_a_graph_are_not_named_by_its_launch(void **state)
     trace_release(&trace);
 }
 
+static void make_function_name(struct make_spool *spool, uint64_t time, uint64_t function, const char *text)
+{
+    struct spool_function_name *name =
+        make_own(spool, SPOOL_RECORD_FUNCTION_NAME, time, sizeof(*name), sizeof(name->text), text, strlen(text));
+    name->function = function;
+    name->length = (uint32_t)strlen(text);
+}
+
+static void make_node(struct make_spool *spool, uint64_t time, struct spool_graph_node told)
+{
+    struct spool_graph_node *node = make_own(spool, SPOOL_RECORD_GRAPH_NODE, time, sizeof(*node), 0, NULL, 0);
+    told.head = node->head;
+    *node = told;
+}
+
+#define FUNCTION UINT64_C(0x55550000)
+
+static void kernels_of_a_graph_have_the_names_of_what_its_nodes_launch(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    begin(&spool);
+    make_function_name(&spool, 900, FUNCTION, "_Z3onei");
+    make_function_name(&spool, 900, FUNCTION + 8, "_Z5otheri");
+    make_node(&spool, 910, (struct spool_graph_node){.node = 50, .function = FUNCTION, .correlation = 3});
+    make_node(&spool, 910, (struct spool_graph_node){.node = 51, .function = FUNCTION + 8, .correlation = 3});
+    make_node(&spool, 920, (struct spool_graph_node){.node = 60, .original = 50, .correlation = 4});
+    make_node(&spool, 920, (struct spool_graph_node){.node = 61, .original = 51, .correlation = 4});
+    begin_records(&spool);
+    make_kernel(&spool, (struct make_kernel){.name = NAME, .correlation = 7, .graph = 2, .node = 60, .in_flight = 1});
+    make_kernel(&spool, (struct make_kernel){.name = 0, .correlation = 7, .graph = 2, .node = 61, .in_flight = 1});
+    make_kernel(&spool,
+                (struct make_kernel){.name = NAME + 8, .correlation = 7, .graph = 2, .node = 62, .in_flight = 1});
+    make_kernel(&spool, (struct make_kernel){.name = NAME, .correlation = 8, .start = 8000, .end = 9000});
+    struct trace trace = end(&spool);
+    assert_named(&trace, "one(int)", 2); /* the second by its pointer */
+    assert_named(&trace, "other(int)", 1);
+    assert_int_equal(trace.summary.losses.unnamed, 1);
+    trace_release(&trace);
+}
+
+/* Another function that is loaded later may have the handle. */
+static void a_node_launches_what_had_the_handle_when_it_was_made(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    begin(&spool);
+    make_function_name(&spool, 900, FUNCTION, "_Z5firsti");
+    make_node(&spool, 910, (struct spool_graph_node){.node = 50, .function = FUNCTION, .correlation = 3});
+    make_function_name(&spool, 920, FUNCTION, "_Z6secondi");
+    make_node(&spool, 930, (struct spool_graph_node){.node = 51, .function = FUNCTION, .correlation = 4});
+    begin_records(&spool);
+    make_kernel(&spool, (struct make_kernel){.name = NAME, .correlation = 7, .graph = 2, .node = 50, .in_flight = 1});
+    make_kernel(&spool,
+                (struct make_kernel){.name = NAME + 8, .correlation = 7, .graph = 2, .node = 51, .in_flight = 1});
+    struct trace trace = end(&spool);
+    assert_named(&trace, "first(int)", 1);
+    assert_named(&trace, "second(int)", 1);
+    trace_release(&trace);
+}
+
 static void launches_without_a_correlation_id_have_no_name(void **state)
 {
     (void)state;
@@ -155,6 +216,8 @@ int main(void)
         cmocka_unit_test(a_record_whose_pointer_is_not_there_yet_has_its_launchs_name),
         cmocka_unit_test(two_names_of_one_launch_are_none),
         cmocka_unit_test(kernels_of_a_graph_are_not_named_by_its_launch),
+        cmocka_unit_test(kernels_of_a_graph_have_the_names_of_what_its_nodes_launch),
+        cmocka_unit_test(a_node_launches_what_had_the_handle_when_it_was_made),
         cmocka_unit_test(launches_without_a_correlation_id_have_no_name),
     };
     return cmocka_run_group_tests_name("convert/kernel_names", tests, NULL, NULL);

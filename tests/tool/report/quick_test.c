@@ -25,6 +25,8 @@ static const char *const usual[] = {
     "{\"ph\":\"b\",\"id\":\"0x1f\",\"cat\":\"user_annotation\",\"name\":\"r\",\"pid\":1,\"tid\":1,\"ts\":10.12345}",
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":4242,\"args\":{\"name\":\"app --fast\"}}",
     "{\"ph\":\"s\",\"id\":100000,\"pid\":4242,\"tid\":4242,\"ts\":399997.000,\"cat\":\"ac2g\",\"name\":\"ac2g\"}",
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4242,\"tid\":4242,\"ts\":3.0,"
+    "\"dur\":3.100,\"args\":{\"cbid\":211,\"correlation\":12},\"bind_id\":12,\"flow_out\":true}",
     "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"ts\":5,\"args\":{\"bytes\":17}}",
 };
 #define USUAL_COUNT (sizeof(usual) / sizeof(*usual))

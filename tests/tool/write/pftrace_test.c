@@ -6,6 +6,8 @@
 
 #include "base/map.h"
 #include "base/sink.h"
+#include "tool/pftrace/interned.h"
+#include "tool/pftrace/packets.h"
 #include "tool/pftrace/reader.h"
 #include "tool/write/writer.h"
 
@@ -16,6 +18,9 @@ static struct writer writer;
 static struct interner strings;
 static struct pftrace_reader *reader;
 static struct pftrace_event event;
+enum { ARGS_MOST = 64 };
+static struct pftrace_arg all_args[ARGS_MOST];
+static char *texts[ARGS_MOST];
 static char path[] = "/tmp/pftrace_test.XXXXXX";
 
 static int set_up(void **state)
@@ -27,9 +32,17 @@ static int set_up(void **state)
     return 0;
 }
 
+static void forget_args(void)
+{
+    for (size_t i = 0; i < event.arg_count; i++)
+        free(texts[i]);
+    event.arg_count = 0;
+}
+
 static int tear_down(void **state)
 {
     (void)state;
+    forget_args();
     if (reader)
         pftrace_close(reader);
     reader = NULL;
@@ -58,15 +71,55 @@ static void finish(void)
     open_written(sink.length);
 }
 
+static void add_args(const struct pftrace_arg *args, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct pftrace_arg *to = &all_args[event.arg_count];
+        bool text = args[i].kind == PFTRACE_ARG_TEXT || args[i].kind == PFTRACE_ARG_JSON;
+        assert_true(event.arg_count < ARGS_MOST);
+        *to = args[i];
+        texts[event.arg_count++] = text ? strndup(to->text, to->length) : NULL;
+        if (text)
+            to->text = texts[event.arg_count - 1];
+    }
+}
+
+static void add_number(const char *name, uint64_t number)
+{
+    struct pftrace_arg arg = {.name = name, .kind = PFTRACE_ARG_U64, .u64 = number};
+    add_args(&arg, 1);
+}
+
+/* Makes `event` the next one, with all that are its arguments in one list. */
+static int read_next(void)
+{
+    const struct pftrace_event *next;
+    forget_args();
+    int more = pftrace_next(reader, &next);
+    if (more <= 0)
+        return more;
+    event = *next;
+    event.arg_count = 0;
+    event.args = all_args;
+    add_args(next->args, next->arg_count);
+    if (next->shared)
+        add_args(next->shared->args.items, next->shared->args.count);
+    if (next->cbid != 0)
+        add_number("cbid", next->cbid - 1);
+    if (next->has_correlation)
+        add_number("correlation", next->correlation);
+    return 1;
+}
+
 static void next_is(enum pftrace_what what)
 {
-    assert_int_equal(pftrace_next(reader, &event), 1);
+    assert_int_equal(read_next(), 1);
     assert_int_equal(event.what, what);
 }
 
 static void no_more(void)
 {
-    assert_int_equal(pftrace_next(reader, &event), 0);
+    assert_int_equal(read_next(), 0);
     assert_int_equal(pftrace_left_out(reader), 0);
 }
 
@@ -398,6 +451,100 @@ static void test_pieces_stand_alone(void **state)
     no_more();
 }
 
+/* Gives the length of what is left. */
+static size_t remove_sections(char *bytes, size_t length)
+{
+    static const char section[] = "\n\4\xb8\xeb\4\1";
+    size_t left = 0, size = sizeof(section) - 1;
+    for (size_t at = 0; at < length;) {
+        if (length - at >= size && memcmp(bytes + at, section, size) == 0)
+            at += size;
+        else
+            bytes[left++] = bytes[at++];
+    }
+    return left;
+}
+
+/* As `gputrace report` reads it: each run by a reader of its own. */
+static uint64_t count_by_runs(size_t *runs)
+{
+    uint64_t slices = 0;
+    struct packets packets;
+    struct packets_run run = {0};
+    const struct pftrace_event *next;
+    strcpy(path + strlen(path) - 6, "XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, sink.data, sink.length) == (ssize_t)sink.length);
+    close(fd);
+    assert_int_equal(packets_open(&packets, path), 0);
+    unlink(path);
+    for (*runs = 0; packets_next_run(&packets, &run) == 1; ++*runs) {
+        struct interner own = {0};
+        struct pftrace_reader *other = pftrace_reader_new(&own);
+        assert_true(run.begins && !run.goes_on && run.first == (*runs == 0));
+        pftrace_take(other, &run);
+        while (pftrace_next(other, &next) == 1) {
+            if (next->what != PFTRACE_SLICE)
+                continue;
+            assert_string_equal(next->name, next->is_head ? "add(float*)" : "cudaLaunchKernel");
+            assert_int_equal(next->start, next->is_head ? 100 * slices : 100 * slices + 50);
+            slices++;
+        }
+        assert_int_equal(pftrace_left_out(other), 0);
+        pftrace_close(other);
+        interner_release(&own);
+    }
+    assert_int_equal(run.end, PACKETS_ENDED);
+    packets_run_release(&run);
+    packets_close(&packets);
+    return slices;
+}
+
+static void test_sections_ask_for_nothing_before_them(void **state)
+{
+    (void)state;
+    enum { SLICES = 100000 };
+    size_t runs;
+    for (uint64_t i = 0; i < SLICES; i++)
+        write_slice(i % 2 ? call(100 * i + 50, 100 * i + 60) : kernel(100 * i, 100 * i + 30));
+    writer.format->finish(&writer);
+    assert_int_equal(sink.failure, 0);
+    assert_int_equal(count_by_runs(&runs), SLICES);
+    assert_in_range(runs, sink.length >> 20, (sink.length >> 19) + 1);
+    assert_true(runs > 3);
+    open_written(sink.length);
+    for (uint64_t i = 0; i < SLICES; i++)
+        next_is(PFTRACE_SLICE);
+    no_more();
+}
+
+/* What somebody else wrote has no sections: a run goes on where the one before it ended, be it within an event. */
+static void test_a_long_section_is_read_in_several_runs(void **state)
+{
+    (void)state;
+    static char text[100000];
+    struct args args;
+    struct slice slice = call(0, 10);
+    memset(text, 'x', sizeof(text));
+    for (int i = 0; i < 20; i++) {
+        args.count = 0;
+        struct arg *arg = args_add(&args, ARG_DETAIL, ARG_TYPE_TEXT);
+        arg->text = text;
+        arg->length = sizeof(text) - (size_t)i;
+        slice.args = &args;
+        write_slice(slice);
+    }
+    writer.format->finish(&writer);
+    sink.length = remove_sections(sink.data, sink.length);
+    open_written(sink.length);
+    for (size_t i = 0; i < 20; i++) {
+        next_slice_is(0, 10);
+        assert_int_equal(arg("detail")->length, sizeof(text) - i);
+        assert_memory_equal(arg("detail")->text, text, sizeof(text) - i);
+    }
+    no_more();
+}
+
 static void test_a_cut_file_gives_what_is_whole(void **state)
 {
     (void)state;
@@ -407,7 +554,7 @@ static void test_a_cut_file_gives_what_is_whole(void **state)
     open_written(sink.length - 1);
     next_slice_is(0, 10);
     unit_stderr_begin();
-    int more = pftrace_next(reader, &event);
+    int more = read_next();
     assert_non_null(strstr(unit_stderr_end(), "is cut off at byte"));
     assert_int_equal(more, 0);
 }
@@ -418,7 +565,7 @@ static void test_another_file_is_an_error(void **state)
     sink_text(&sink, "{\"traceEvents\":[]}");
     open_written(sink.length);
     unit_stderr_begin();
-    int more = pftrace_next(reader, &event);
+    int more = read_next();
     assert_non_null(strstr(unit_stderr_end(), "byte 0 begins no packet"));
     assert_int_equal(more, -1);
 }
@@ -437,6 +584,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_arguments_of_every_type, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_and_ranges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pieces_stand_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sections_ask_for_nothing_before_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_long_section_is_read_in_several_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_cut_file_gives_what_is_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_another_file_is_an_error, set_up, tear_down),
     };

@@ -122,27 +122,30 @@ static void walk(struct trace *trace)
     free(stack.open);
 }
 
+/* What an arrow leads from and to; NUMBER is the event that tells its end. */
+static void check_connection(struct trace *trace, uint32_t number, const struct slice *call, struct slice *work)
+{
+    if (work->has_arrow)
+        problem(trace, number, "arrows", "a second arrow to '%s' (event %" PRIu32 ")", name_of(trace, work),
+                work->number);
+    work->has_arrow = true;
+    if (call->correlation != work->correlation || call->correlation == TRACE_NOTHING)
+        problem(trace, number, "arrows",
+                "from '%s' (event %" PRIu32 ") to '%s' (event %" PRIu32 "), which have not the same correlation",
+                name_of(trace, call), call->number, name_of(trace, work), work->number);
+    if (work->start < call->start)
+        problem(trace, work->number, "causality", "'%s' starts %" PRId64 " ns before its call '%s' (event %" PRIu32 ")",
+                name_of(trace, work), call->start - work->start, name_of(trace, call), call->number);
+}
+
 /* A start and an end that belong together: both are bound. */
 static void check_arrow(struct trace *trace, const struct end *start, const struct end *end)
 {
     if (end->time < start->time)
         problem(trace, end->number, "arrows", "the arrow ends %" PRId64 " ns before its start, event %" PRIu32,
                 start->time - end->time, start->number);
-    if (start->slice == TRACE_NOTHING || end->slice == TRACE_NOTHING)
-        return;
-    const struct slice *call = &trace->slices[start->slice];
-    struct slice *work = &trace->slices[end->slice];
-    if (work->has_arrow)
-        problem(trace, end->number, "arrows", "a second arrow to '%s' (event %" PRIu32 ")", name_of(trace, work),
-                work->number);
-    work->has_arrow = true;
-    if (call->correlation != work->correlation || call->correlation == TRACE_NOTHING)
-        problem(trace, end->number, "arrows",
-                "from '%s' (event %" PRIu32 ") to '%s' (event %" PRIu32 "), which have not the same correlation",
-                name_of(trace, call), call->number, name_of(trace, work), work->number);
-    if (work->start < call->start)
-        problem(trace, work->number, "causality", "'%s' starts %" PRId64 " ns before its call '%s' (event %" PRIu32 ")",
-                name_of(trace, work), call->start - work->start, name_of(trace, call), call->number);
+    if (start->slice != TRACE_NOTHING && end->slice != TRACE_NOTHING)
+        check_connection(trace, end->number, &trace->slices[start->slice], &trace->slices[end->slice]);
 }
 
 static void check_pairs(struct trace *trace)
@@ -161,6 +164,56 @@ static void check_pairs(struct trace *trace)
                     names_get(&trace->texts, first->key), next - i);
         i = next;
     }
+}
+
+static int by_flow(const void *a, const void *b)
+{
+    const struct slice *left = *(struct slice *const *)a, *right = *(struct slice *const *)b;
+    if (left->bind_id != right->bind_id)
+        return left->bind_id < right->bind_id ? -1 : 1;
+    if (left->flow != right->flow)
+        return left->flow > right->flow ? -1 : 1; /* flow_out before flow_in */
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+/* The slices of one bind_id: one call, and all the work it started. */
+static void check_flow(struct trace *trace, struct slice **slices, size_t count)
+{
+    const struct slice *call = slices[0];
+    if (call->flow != 'o' || count == 1)
+        problem(trace, call->number, "arrows", "no slice has \"%s\" of \"bind_id\" %" PRIu32,
+                call->flow == 'o' ? "flow_in" : "flow_out", call->bind_id);
+    for (size_t i = 1; i < count && call->flow == 'o'; i++) {
+        if (slices[i]->flow == 'o')
+            problem(trace, slices[i]->number, "arrows",
+                    "\"flow_out\" of \"bind_id\" %" PRIu32 " again, which '%s' (event %" PRIu32 ") has", call->bind_id,
+                    name_of(trace, call), call->number);
+        else
+            check_connection(trace, slices[i]->number, call, slices[i]);
+    }
+}
+
+/* Arrows that stand on the slices. Perfetto binds them to these whatever their times. */
+static void check_flows(struct trace *trace)
+{
+    struct slice **order = NULL;
+    size_t count = 0, room = 0;
+    for (size_t i = 0; i < trace->slices_count; i++) {
+        if (!trace->slices[i].flow)
+            continue;
+        order = grow(order, count, &room, sizeof(*order));
+        order[count++] = &trace->slices[i];
+    }
+    if (count > 1)
+        qsort(order, count, sizeof(*order), by_flow);
+    if (count > 0 && trace->arrows_count > 0)
+        problem(trace, order[0]->number, "arrows", "arrows stand on slices and are events of their own, in one trace");
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && order[next]->bind_id == order[i]->bind_id;)
+            next++;
+        check_flow(trace, &order[i], next - i);
+    }
+    free(order);
 }
 
 static int by_correlation(const void *a, const void *b)
@@ -226,6 +279,7 @@ void trace_rows(struct trace *trace)
         qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_row);
     walk(trace);
     check_pairs(trace);
+    check_flows(trace);
     if (one_process(trace))
         check_causality(trace);
     for (size_t i = 0; trace->strict && !trace->kineto && i < trace->slices_count; i++)

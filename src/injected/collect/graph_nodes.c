@@ -1,0 +1,127 @@
+#include "injected/collect/graph_nodes.h"
+
+#include <pthread.h>
+
+#include "injected/collect/callback_switches.h"
+#include "injected/collect/calls_open.h"
+#include "injected/collect/cupti_library.h"
+#include "injected/collect/driver_calls.h"
+#include "injected/collect/first_launches.h"
+#include "injected/collect/function_names.h"
+
+/* The first CUPTI of which all that is relied on here was measured. */
+#define NODES_SINCE 130000u
+
+static const struct cupti *cupti_in_use;
+
+static struct {
+    pthread_mutex_t lock;
+    unsigned going_on; /* captures; read without the lock */
+} captures = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread struct {
+    uint64_t node; /* the last of which CUPTI told that it is a copy, in the call `correlation` */
+    uint32_t correlation;
+} copied;
+
+void graph_nodes_init(const struct cupti *cupti)
+{
+    __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
+}
+
+/* 0: not known. An older CUPTI does not tell of all changes, so that what is known of a node could be wrong. */
+static uint64_t number_of(CUgraphNode node)
+{
+    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
+    uint64_t id = 0;
+    if (!cupti || cupti->version < NODES_SINCE)
+        return 0;
+    bool known = node && cupti->cuptiGetGraphNodeId && cupti->cuptiGetGraphNodeId(node, &id) == CUPTI_SUCCESS;
+    return known ? id : 0;
+}
+
+/* Under the lock. */
+static void set_going_on(unsigned count)
+{
+    if ((count > 0) != (captures.going_on > 0))
+        callback_switches_captures(count > 0);
+    __atomic_store_n(&captures.going_on, count, __ATOMIC_RELAXED);
+}
+
+void graph_nodes_capture_begins(void)
+{
+    if (!registry_graph_node_wanted())
+        return;
+    pthread_mutex_lock(&captures.lock);
+    set_going_on(captures.going_on + 1);
+    pthread_mutex_unlock(&captures.lock);
+}
+
+/* Of one whose begin was not heard there is nothing to end. */
+void graph_nodes_capture_ends(void)
+{
+    pthread_mutex_lock(&captures.lock);
+    if (captures.going_on > 0)
+        set_going_on(captures.going_on - 1);
+    pthread_mutex_unlock(&captures.lock);
+}
+
+/* CUDA's runtime may launch a kernel by another handle than the one it got. */
+void graph_nodes_launch_begins(const void *function, const char *name)
+{
+    if (__atomic_load_n(&captures.going_on, __ATOMIC_RELAXED) > 0)
+        function_name_tell(function, name);
+}
+
+static void tell(uint64_t node, const void *function, uint64_t original, uint32_t correlation)
+{
+    if (node != 0)
+        registry_graph_node_publish(&(struct gputrace_graph_node){
+            .node = node, .function = function, .original = original, .correlation = correlation});
+}
+
+/* Nodes that the program adds itself are told by their calls, where the function is. */
+void graph_node_made(CUgraphNode node, CUgraphNodeType type)
+{
+    const struct open_call *open = open_call_current();
+    if (type != CU_GRAPH_NODE_TYPE_KERNEL || !open || !open->row->launched)
+        return;
+    graph_node_launches(node, open->row->launched(open->params), open->correlation);
+    first_launches_captured();
+}
+
+void graph_node_copied(CUgraphNode node, CUgraphNode original)
+{
+    const struct open_call *open = open_call_current();
+    uint64_t of = number_of(original);
+    if (of == 0)
+        return;
+    copied.node = number_of(node);
+    copied.correlation = open ? open->correlation : 0;
+    tell(copied.node, NULL, of, copied.correlation);
+}
+
+void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation)
+{
+    tell(number_of(node), function, 0, correlation);
+}
+
+void graph_node_copy_launches(const void *function, uint32_t correlation)
+{
+    if (copied.node != 0 && copied.correlation == correlation)
+        tell(copied.node, function, 0, correlation);
+}
+
+void graph_nodes_forget(void)
+{
+    pthread_mutex_lock(&captures.lock);
+    set_going_on(0);
+    pthread_mutex_unlock(&captures.lock);
+}
+
+void graph_nodes_leave(void)
+{
+    pthread_mutex_init(&captures.lock, NULL);
+    captures.going_on = 0;
+    graph_nodes_init(NULL);
+}

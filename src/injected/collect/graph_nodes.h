@@ -1,0 +1,42 @@
+/*
+ * Which function a graph's kernel nodes launch, told when nodes are made, copied and changed. Records of a graph's
+ * kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied when the
+ * graph was instantiated, or put into another as a child.
+ *
+ * CUPTI tells of nodes in resource callbacks, which come at no launch of a graph. A node that is made by a captured
+ * launch launches what that call does, so launches have callbacks while any stream is captured.
+ */
+#ifndef GPUTRACE_INJECTED_COLLECT_GRAPH_NODES_H
+#define GPUTRACE_INJECTED_COLLECT_GRAPH_NODES_H
+
+#include <cuda.h>
+#include <stdint.h>
+
+struct cupti;
+
+/* Of CUPTI are asked the numbers of nodes. */
+void graph_nodes_init(const struct cupti *cupti);
+
+/* A capture began; one has ended. */
+void graph_nodes_capture_begins(void);
+void graph_nodes_capture_ends(void);
+
+/* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
+void graph_nodes_launch_begins(const void *function, const char *name);
+
+/* CUPTI told that a node was made, or that it is a copy of ORIGINAL from now on, in the call that this thread is in. */
+void graph_node_made(CUgraphNode node, CUgraphNodeType type);
+void graph_node_copied(CUgraphNode node, CUgraphNode original);
+
+/* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
+void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);
+/* The same of that copy of a node of which CUPTI told in the call. */
+void graph_node_copy_launches(const void *function, uint32_t correlation);
+
+/* Nobody wants to know any more. */
+void graph_nodes_forget(void);
+
+/* In a forked child. */
+void graph_nodes_leave(void);
+
+#endif

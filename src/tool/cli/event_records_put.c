@@ -1,0 +1,69 @@
+#include <string.h>
+
+#include "base/utf8.h"
+#include "tool/cli/event_records.h"
+#include "tool/report/event_fields.h"
+#include "tool/report/quick.h"
+
+static void put_record(struct sink *sink, enum event_record_kind kind, const void *data, size_t size)
+{
+    struct event_record record = {kind, (uint32_t)size};
+    char *at = sink_reserve(sink, sizeof(record) + size);
+    if (!at)
+        return;
+    memcpy(at, &record, sizeof(record));
+    if (size > 0)
+        memcpy(at + sizeof(record), data, size);
+    sink_advance(sink, sizeof(record) + size);
+}
+
+void event_records_put_piece(struct sink *sink)
+{
+    put_record(sink, EVENT_RECORD_PIECE, NULL, 0);
+}
+
+/* As JSON would give it: valid UTF-8, up to its first NUL. */
+void event_records_put_text(struct sink *sink, const char *text, size_t length)
+{
+    struct sink clean;
+    sink_init_memory(&clean);
+    length = strnlen(text, length);
+    for (size_t at = 0, size; at < length; at += size ? size : 1) {
+        size = utf8_size(text + at, length - at);
+        sink_bytes(&clean, size ? text + at : UTF8_REPLACEMENT, size ? size : strlen(UTF8_REPLACEMENT));
+    }
+    put_record(sink, EVENT_RECORD_TEXT, clean.data, clean.length);
+    sink->failure = sink->failure ? sink->failure : clean.failure;
+    sink_release(&clean);
+}
+
+/* Most events tell no more than the first half of the fields. */
+void event_records_put_event(struct sink *sink, const struct trace_event *event)
+{
+    const char *bytes = (const char *)event, *nothing = (const char *)&event_nothing;
+    size_t size = sizeof(*event);
+    _Static_assert(sizeof(*event) % sizeof(uint64_t) == 0, "it is of whole words");
+    while (size > 0 &&
+           memcmp(bytes + size - sizeof(uint64_t), nothing + size - sizeof(uint64_t), sizeof(uint64_t)) == 0)
+        size -= sizeof(uint64_t);
+    put_record(sink, EVENT_RECORD_EVENT, event, size);
+}
+
+void event_records_put_json(struct sink *sink, struct sink *text)
+{
+    static const char padding[QUICK_PADDING];
+    sink_bytes(text, padding, sizeof(padding));
+    put_record(sink, EVENT_RECORD_JSON, text->data, text->length);
+    sink->failure = sink->failure ? sink->failure : text->failure;
+}
+
+void event_records_put_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    struct sink text;
+    sink_init_memory(&text);
+    sink_bytes(&text, key, strlen(key) + 1);
+    sink_bytes(&text, value, size);
+    put_record(sink, EVENT_RECORD_METADATA, text.data, text.length);
+    sink->failure = sink->failure ? sink->failure : text.failure;
+    sink_release(&text);
+}

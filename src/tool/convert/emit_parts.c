@@ -1,0 +1,69 @@
+/*
+ * The third walk over records as they lie in the spool: CUPTI's, and those of the library's that are events by
+ * themselves.
+ */
+#include "tool/convert/emitter.h"
+#include "tool/convert/walks.h"
+
+static int emit_cupti(struct emitter *emitter, struct process *process, const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_KERNEL:
+    case EVENT_MEMCPY:
+    case EVENT_MEMSET:
+    case EVENT_GRAPH: return emit_gpu_work(emitter, process, event);
+    case EVENT_API: return emit_api(emitter, process, event);
+    case EVENT_SYNC: return emit_sync(emitter, process, event);
+    case EVENT_CUDA_EVENT: return emit_cuda_event(emitter, process, event);
+    case EVENT_OVERHEAD: return emit_overhead(emitter, process, event);
+    default: return 0;
+    }
+}
+
+static int emit_own(struct emitter *emitter, struct process *process, const struct event *event)
+{
+    if (event->type == EVENT_CAPTURE)
+        return emit_capture(emitter, process, event);
+    if (event->type == EVENT_PLUGIN_EVENT)
+        return emit_plugin_event(emitter, process, event);
+    if (event->type == EVENT_SYNC && process_shows_own_wait(process, event))
+        return emit_sync(emitter, process, event);
+    if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start))
+        return emit_nvtx_mark(emitter, process, event);
+    return 0;
+}
+
+int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
+{
+    int result = 0;
+    for (size_t i = first; i < end && result == 0; i++) {
+        const struct spool_part *part = &process->file.parts.items[i];
+        struct part_walk walk;
+        struct event event;
+        if (part->type != SPOOL_CUPTI)
+            continue;
+        emitter_enter_part(emitter, (uint32_t)i);
+        part_walk_begin(&walk, process, part, &emitter->scratch, false);
+        while (result == 0 && part_walk_cupti(&walk, &event))
+            result = emit_cupti(emitter, process, &event);
+        part_walk_end(&walk);
+    }
+    return result;
+}
+
+int emit_own_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
+{
+    int result = 0;
+    for (size_t i = first; i < end && result == 0; i++) {
+        const struct spool_part *part = &process->file.parts.items[i];
+        struct part_walk walk;
+        struct event event;
+        if (part->type != SPOOL_RECORDS)
+            continue;
+        part_walk_begin(&walk, process, part, &emitter->scratch, false);
+        while (result == 0 && part_walk_own(&walk, &event))
+            result = emit_own(emitter, process, &event);
+        part_walk_end(&walk);
+    }
+    return result;
+}

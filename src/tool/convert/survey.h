@@ -1,0 +1,21 @@
+/*
+ * The first walk (conversion.h), by whose records are read. All give 0, or -1 after error().
+ */
+#ifndef GPUTRACE_TOOL_CONVERT_SURVEY_H
+#define GPUTRACE_TOOL_CONVERT_SURVEY_H
+
+#include "tool/convert/conversion.h"
+
+/* survey_own.c, survey_cupti.c: a record of the library's, and one of CUPTI's. */
+int see_own(struct conversion *conversion, struct process *process, const struct event *event);
+int see_cupti(struct conversion *conversion, struct process *process, const struct event *event);
+
+/* survey.c: of what both record. */
+int see_context(struct process *process, const struct event *event);
+int see_sync(struct process *process, const struct event *event);
+
+/* given_names.c: an EVENT_THREAD_NAME; and an EVENT_NVTX_NAME, once all contexts and streams are known. */
+int see_thread_name(struct process *process, const struct event *event);
+int see_nvtx_name(struct process *process, const struct event *event);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * What section_death.c has seen of the events when the trace ends: what each stream did last, what each counter of
+ * memory stood at last, and the calls that first heard of an error.
+ */
+#ifndef GPUTRACE_TOOL_REPORT_SECTION_DEATH_SEEN_H
+#define GPUTRACE_TOOL_REPORT_SECTION_DEATH_SEEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "tool/report/first_errors.h"
+#include "tool/report/groups.h"
+#include "tool/report/trace.h"
+
+/* Whose last work it is. */
+struct work_key {
+    event_id row;
+    int64_t device, stream;
+};
+struct last_work {
+    bool finished;
+    uint32_t name; /* of the last that finished */
+    int64_t start, duration;
+    int64_t in_flight; /* how many */
+    uint32_t first;    /* name of the earliest in flight */
+    int64_t launched;  /* when its call returned */
+};
+
+/* Whose memory it is. */
+struct held_key {
+    event_id row;
+    uint64_t name; /* of the counter */
+};
+struct held {
+    int64_t bytes, time;
+    bool told;
+};
+
+#define DEATH_MEMORY_PREFIX "Memory in use: " /* of the counters' names */
+
+/* Starts as zeros. */
+struct death_seen {
+    struct groups work_ids, held_ids; /* by work_key and held_key */
+    ARRAY(struct last_work) works;
+    ARRAY(struct held) helds;
+    struct first_errors errors;
+};
+
+/* Takes an event; gives 0, or -1: no memory. */
+int death_seen_take(struct death_seen *seen, const struct trace *trace, const struct trace_event *event);
+
+void death_seen_release(struct death_seen *seen);
+
+#endif

@@ -1,0 +1,155 @@
+# A quota of the disk, for the spool, for what is packed of it, and for the trace: the program is not harmed, what is
+# missing is counted, and a trace that cannot be written keeps the spool. Most of it with a library that answers as a
+# system with quotas does, and so it runs everywhere; and where a file system with a quota can be mounted, with that.
+
+load robust
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+# From now on whatever is under DIRECTORY may take so much together.
+quota() { # DIRECTORY BYTES
+    export QUOTA_DIRECTORY=$1 QUOTA_BYTES=$2 LD_PRELOAD=$programs/quota_library.so
+}
+
+no_quota() {
+    unset QUOTA_DIRECTORY QUOTA_BYTES QUOTA_SUFFIX LD_PRELOAD
+}
+
+# A file system at ./real with a quota of so many bytes for all that is in ./real/limited.
+real_quota() { # BYTES
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to mount a file system with a quota"
+    command -v mkfs.btrfs >/dev/null || skip "needs btrfs-progs, for a file system with a quota"
+    truncate -s 256M image
+    mkfs.btrfs -q image >/dev/null 2>&1
+    mkdir real
+    mount -o loop image real 2>/dev/null || skip "cannot mount a file system here"
+    mounted_at=$PWD/real
+    { btrfs quota enable real && btrfs subvolume create real/limited && btrfs qgroup limit "$1" real/limited; } >/dev/null ||
+        skip "this file system has no quota"
+    mkdir real/limited/mine
+}
+
+lost() { # NAME
+    ledger traced.json >all
+    grep -q "^$1 [1-9]" all || fail "no loss of $1: $(cat all said)"
+}
+
+# 125, nothing half made stays, the spool does, and what is said makes the trace when there is room.
+keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
+    assert_output --partial 'Disk quota exceeded'
+    assert_line --regexp "what was recorded stays in '.*': 'gputrace recover .* -o FILE' makes the trace of it"
+    assert_equal "$(ls -A "$1")" ''
+    no_quota
+    run -0 "$gputrace" recover -o saved.json "$TMPDIR"/gputrace-*
+    "$check_trace" saved.json
+    [ "$(count user_annotation saved.json)" -ge 50000 ]
+    assert_equal "$(ls "$TMPDIR")" ''
+}
+
+@test "a quota for the spool: recording stops, the program does not, and what is missing is counted" {
+    need_plain
+    mkdir spools
+    quota "$PWD/spools" 3500000
+    unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 50000 300
+    no_quota
+    said 'the spool cannot grow (Disk quota exceeded)'
+    lost spool_dropped
+    grep -q 'not whole: ' said
+    [ "$(count user_annotation traced.json)" -gt 1000 ]
+    "$check_trace" traced.json
+    assert_equal "$(ls spools)" ''
+}
+
+@test "a quota for the spool: --strict tells it by the exit status" {
+    need_plain
+    mkdir spools
+    script app "'$programs/flood' 50000 300" 'exit 0'
+    quota "$PWD/spools" 3500000
+    run -124 "$gputrace" run --strict --spool-dir="$PWD/spools" ./app
+    assert_line --partial 'not whole: '
+}
+
+@test "a quota without room for anything: the process is told as not recorded" {
+    need_plain
+    mkdir spools
+    quota "$PWD/spools" 8000
+    unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 1000 10
+    no_quota
+    said 'Disk quota exceeded'
+    lost unrecorded
+}
+
+@test "a quota that leaves no room for what is packed: it stays where it is, and nothing is lost" {
+    need_plain
+    need_simulated
+    mkdir spools
+    script app "'$samples/launch_loop' 100000 >statement"
+    for bytes in 0 300000; do
+        quota "$PWD/spools" $bytes
+        export QUOTA_SUFFIX=.packed
+        run -0 "$gputrace" run -v --spool-dir="$PWD/spools" -o trace.json ./app
+        no_quota
+        if [ $bytes -eq 0 ]; then
+            refute_output --partial ' packed while the program ran'
+        fi
+        "$check_trace" --quiet --strict --expect statement trace.json
+    done
+}
+
+@test "a quota for the trace: 125, the spool stays, and recover makes the trace" {
+    need_plain
+    mkdir traces
+    script app "'$programs/flood' 50000 300" 'exit 0'
+    quota "$PWD/traces" 500000
+    run -125 "$gputrace" run -o traces/trace.json ./app
+    keeps_the_spool traces
+}
+
+@test "a quota for the trace: the program's own failure goes before ours" {
+    need_plain
+    mkdir traces
+    quota "$PWD/traces" 500000
+    run -21 "$gputrace" run -o traces/trace.json "$programs/flood" 50000 300
+    keeps_the_spool traces
+}
+
+@test "a quota of the system for the spool: recording stops or thins out, no SIGBUS" {
+    need_plain
+    real_quota 8M
+    unharmed --spool-dir="$PWD/real/limited/mine" -- "$programs/flood" 100000 300
+    said '(Disk quota exceeded)'
+    lost spool_dropped
+    [ "$(count user_annotation traced.json)" -gt 1000 ]
+    "$check_trace" traced.json
+}
+
+@test "a quota of the system that something else has used up, while pages of the spool are written again and again" {
+    need_plain
+    real_quota 24M
+    # Pages that were written to the disk need room once more where the file system writes nothing in place.
+    script app "head -c 12M /dev/urandom >'$PWD/real/limited/other' 2>/dev/null" \
+        "(i=0; while [ \$i -lt 15 ] && sleep 0.1; do sync -f '$PWD/real'; head -c 9M /dev/urandom >>'$PWD/real/limited/other'; i=\$((i + 1)); done) 2>/dev/null &" \
+        "exec '$programs/steady' 40 50"
+    run "$gputrace" run -o traced.json --spool-dir="$PWD/real/limited/mine" ./app
+    assert_equal "$status" 0
+    "$check_trace" traced.json
+}
+
+@test "a quota of the system for the trace: 125, and the spool stays" {
+    need_plain
+    real_quota 1M
+    script app "'$programs/flood' 50000 300" 'exit 0'
+    run -125 "$gputrace" run -o real/limited/mine/trace.json ./app
+    keeps_the_spool real/limited/mine
+}
+
+@test "a spool that somebody makes shorter while the program writes into it: no SIGBUS, and it is told" {
+    need_plain
+    script app "'$programs/steady' 60 50 &" 'program=$!' \
+        'i=0; while [ $i -lt 200 ] && ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.02; i=$((i + 1)); done' \
+        'sleep 0.7; truncate -s 0 "$GPUTRACE_SPOOL"/*.spool; wait $program; echo "it ended with $?"'
+    run -0 "$gputrace" run -o traced.json ./app
+    assert_line 'it ended with 0'
+    assert_line --partial 'a part of the spool cannot be written any more'
+    jq -e .traceEvents traced.json >/dev/null
+}
