@@ -3,12 +3,17 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#define NSIG_BYTES (_NSIG / 8) /* of a set of signals, to the kernel */
 
 static enum log_level current_level = LOG_NORMAL;
 
@@ -55,6 +60,31 @@ static bool may_write(void)
     return strcmp(name, only_to) == 0;
 }
 
+/*
+ * A line of ours ends nobody: a write to a pipe that nobody reads brings SIGPIPE, one to a file that may not grow
+ * SIGXFSZ, and whichever was not pending before is taken away again. By number: the C library's functions are points
+ * where threads are cancelled.
+ */
+static bool write_line(const char *line, size_t length)
+{
+    static const struct timespec at_once;
+    static const int brought[] = {SIGPIPE, SIGXFSZ};
+    sigset_t blocked, before, pending;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof(brought) / sizeof(brought[0]); i++)
+        sigaddset(&blocked, brought[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    sigpending(&pending);
+    bool written = syscall(SYS_write, STDERR_FILENO, line, length) == (long)length;
+    for (size_t i = 0; i < sizeof(brought) / sizeof(brought[0]); i++)
+        if (sigismember(&pending, brought[i]) == 1)
+            sigdelset(&blocked, brought[i]);
+    if (!written)
+        syscall(SYS_rt_sigtimedwait, &blocked, NULL, &at_once, NSIG_BYTES);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return written;
+}
+
 static bool print_line(const char *prefix, const char *format, va_list args)
 {
     char line[2048];
@@ -67,8 +97,7 @@ static bool print_line(const char *prefix, const char *format, va_list args)
     if (length > room - 1)
         length = room - 1;
     line[length++] = '\n';
-    /* By number: write(2) of the C library is a point where threads are cancelled. */
-    bool printed = may_write() && syscall(SYS_write, STDERR_FILENO, line, length) == (long)length;
+    bool printed = may_write() && write_line(line, length);
     errno = saved;
     return printed;
 }

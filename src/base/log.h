@@ -3,7 +3,8 @@
  *
  * A message is lower case, names its subject in quotes and says the way out. It is written with a single
  * write(2), so that lines of several threads and processes do not mix, and errno is left as it was. Nothing
- * here exits, allocates or touches stdout: the library may call it in the user's process.
+ * here exits, allocates or touches stdout, and where a line cannot be written no signal comes of it: the library
+ * may call it in the user's process.
  */
 #ifndef GPUTRACE_BASE_LOG_H
 #define GPUTRACE_BASE_LOG_H

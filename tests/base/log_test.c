@@ -1,6 +1,9 @@
 #include "tests/unit.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/log.h"
 
@@ -69,6 +72,44 @@ static void messages_are_for_the_file_that_was_named_alone(void **state)
     assert_string_equal(text, "");
 }
 
+/* Prints a warning into WHERE, in a process of its own whose files may not grow. */
+static int status_after_warning(int where)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(where, STDERR_FILENO);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+        errno = ENOENT;
+        bool printed = warning("nobody reads this");
+        sigset_t pending;
+        sigpending(&pending);
+        bool clean = !sigismember(&pending, SIGPIPE) && !sigismember(&pending, SIGXFSZ) && errno == ENOENT;
+        _exit(clean ? printed : 9);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void where_nobody_reads_a_line_ends_nobody(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    assert_int_equal(status_after_warning(ends[1]), 0);
+    close(ends[1]);
+}
+
+static void where_a_file_may_not_grow_a_line_ends_nobody(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    assert_int_equal(status_after_warning(fileno(file)), 0);
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +117,8 @@ int main(void)
         cmocka_unit_test(errno_stays),
         cmocka_unit_test(a_long_message_is_one_line_cut),
         cmocka_unit_test(messages_are_for_the_file_that_was_named_alone),
+        cmocka_unit_test(where_nobody_reads_a_line_ends_nobody),
+        cmocka_unit_test(where_a_file_may_not_grow_a_line_ends_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
