@@ -15,6 +15,7 @@
 
 enum { WORKERS = 8, STEPS = 20, ELEMENTS = 1 << 14, THREADS = 128 };
 static const size_t bytes = ELEMENTS * sizeof(int);
+static pthread_barrier_t all_have_memory;
 
 __global__ void increment(int *data)
 {
@@ -60,6 +61,7 @@ static void *work(void *argument)
     CALL(cudaMallocHost((void **)&host, bytes));
     did_allocate("Pinned", bytes);
     memset(host, 0, bytes);
+    pthread_barrier_wait(&all_have_memory); /* so that the most in use at once is known */
     for (int i = 0; i < STEPS; i++)
         step(device, host, stream);
     CALL(cudaFreeHost(host));
@@ -75,6 +77,7 @@ int main()
 {
     pthread_t workers[WORKERS];
     int numbers[WORKERS];
+    pthread_barrier_init(&all_have_memory, nullptr, WORKERS);
     CHECK(cudaSetDevice(0)); /* starts CUDA, and the tracer with it, before the threads race for it */
     nvtxNameCudaDeviceA(0, "the workers' GPU");
     for (int i = 0; i < WORKERS; i++) {

@@ -108,10 +108,23 @@ void big_memory_rest(void *items, size_t bytes, const struct big_memory *memory)
         madvise(items, whole_pages(bytes), MADV_DONTNEED);
 }
 
+#define FAR_BYTES ((size_t)64 << 10) /* the kernel maps so much around a page */
+#define JUMPS 128u                   /* before pages are given back */
+
+void big_memory_found(void *items, size_t bytes, size_t at, struct big_memory *memory)
+{
+    size_t distance = at > memory->found ? at - memory->found : memory->found - at;
+    if (distance < FAR_BYTES)
+        return;
+    memory->found = at;
+    if (++memory->jumps % JUMPS == 0)
+        big_memory_rest(items, bytes, memory);
+}
+
 /* --- sorting: blocks by themselves, then all of them merged into another file, and back --- */
 
 #define BLOCK_BYTES ((size_t)8 << 20)
-#define REST_BYTES ((size_t)16 << 20) /* are read or written before pages are given back */
+#define REST_BYTES ((size_t)8 << 20) /* are read or written before pages are given back */
 
 struct sort {
     char *items, *merged;
@@ -185,6 +198,7 @@ static void merge(struct sort *sort)
             since = 0;
         }
     }
+    rest_both(sort);
 }
 
 static void copy_back(const struct sort *sort)

@@ -29,6 +29,8 @@ struct big_memory {
     const char *directory; /* the caller's */
     int file;              /* descriptor + 1; 0: it is ordinary memory */
     bool refused;          /* there can be no file */
+    size_t found;          /* where a search ended last, in bytes … */
+    unsigned jumps;        /* … and how many ended far from the one before */
 };
 
 #define BIG_ARRAY(type)           \
@@ -48,12 +50,17 @@ struct big_memory {
 /* What was touched is not needed for now. Others may be reading it. */
 #define big_array_rest(array) \
     big_memory_rest((array)->items, (array)->capacity * sizeof(*(array)->items), &(array)->memory)
+/* One thread's search ended at INDEX: after many that ended far from each other what they touched is given back. */
+#define big_array_found(array, index)                                                                                \
+    big_memory_found((array)->items, (array)->capacity * sizeof(*(array)->items), (index) * sizeof(*(array)->items), \
+                     &(array)->memory)
 /* Sorts with COMPARE, as qsort; what is equal may change places. Gives 0, or -1: no memory, and it is as it was. */
 #define big_array_sort(array, compare) \
     big_memory_sort((array)->items, (array)->count, sizeof(*(array)->items), compare, &(array)->memory)
 
 void *big_memory_grow(void *items, size_t bytes, size_t wanted, struct big_memory *memory);
 void big_memory_release(void *items, size_t bytes, struct big_memory *memory);
+void big_memory_found(void *items, size_t bytes, size_t at, struct big_memory *memory);
 void big_memory_rest(void *items, size_t bytes, const struct big_memory *memory);
 int big_memory_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *),
                     const struct big_memory *memory);

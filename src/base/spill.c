@@ -76,6 +76,11 @@ void *spill_block(struct spill *spill, size_t size)
     return last->at + from;
 }
 
+bool spill_last_in_file(const struct spill *spill)
+{
+    return spill->extents.count > 0 && spill->extents.items[spill->extents.count - 1].in_file;
+}
+
 void spill_rest(const struct spill *spill)
 {
     for (size_t i = 0; i < spill->extents.count; i++)

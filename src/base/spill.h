@@ -34,9 +34,11 @@ void spill_init(struct spill *spill, const char *directory);
 /* All blocks are gone. Also of one that is all zero. */
 void spill_release(struct spill *spill);
 
-/* SIZE zeroed bytes, a power of two up to 64 KiB, aligned to it up to a page; they stay where they are. NULL: no
+/* SIZE zeroed bytes, a power of two up to 1 MiB, aligned to it up to a page; they stay where they are. NULL: no
  * memory. */
 void *spill_block(struct spill *spill, size_t size);
+/* Whether the last block lies in the file, so that its pages can be given back by themselves. */
+bool spill_last_in_file(const struct spill *spill);
 
 /* What was touched is not needed for now. Pointers stay valid, other threads may be reading and writing. */
 void spill_rest(const struct spill *spill);

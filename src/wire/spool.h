@@ -24,10 +24,10 @@
  * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
  * over the end of its segment.
  *
- * While the program runs, its launcher drains the spool: it packs a chunk of CUPTI's that is done into a file beside
- * (struct spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment
- * with nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank,
- * and used anew, with other sequences. A chunk that the writer has left for good (SPOOL_NO_SEGMENT) gets a hole in the
+ * While the program runs, its launcher drains the spool: it packs a chunk that is done into a file beside (struct
+ * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with
+ * nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank, and
+ * used anew, with other sequences. A chunk that the writer has left for good (SPOOL_NO_SEGMENT) gets a hole in the
  * file instead. So a sequence can be in both files, with the same data, and counts once.
  *
  * A reader takes nothing here on trust: sizes, types, alignments and counts are checked against the file's length.
@@ -154,8 +154,8 @@ enum spool_packing {
 };
 struct spool_packed {
     uint32_t magic;
-    uint16_t packing; /* enum spool_packing */
-    uint16_t blank;
+    uint16_t packing;  /* enum spool_packing */
+    uint16_t type;     /* the chunk's, enum spool_chunk_type */
     uint32_t packed;   /* bytes after this header */
     uint32_t columned; /* of SPOOL_PACKED_COLUMNS: bytes between LZ4 and columns */
     uint64_t used;     /* the chunk's, as are these; at most SPOOL_SEGMENT_BYTES */
@@ -164,7 +164,7 @@ struct spool_packed {
     uint64_t opened_monotonic;
     uint64_t done_monotonic;
     uint32_t thread;
-    uint32_t blank_too;
+    uint32_t blank;
 };
 static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk's header");
 

@@ -47,6 +47,7 @@ static void check_blocks(const char *directory, uint64_t most_plain, bool in_fil
     }
     spill_rest(&spill);
     assert_int_equal(spill.file_bytes > 0, in_file);
+    assert_int_equal(spill_last_in_file(&spill), in_file);
 #ifndef __SANITIZE_THREAD__ /* which keeps memory of its own for what was touched */
     if (in_file)
         assert_true(resident() < before + most_plain + ((size_t)16 << 20));

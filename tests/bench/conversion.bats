@@ -6,30 +6,35 @@ need() {
     [ -z "${sanitizer-}" ] || skip "sanitizers need memory of their own"
 }
 
-# Converts a spool of the library's own records, nine a round, with so many WRITERS, and holds its peaks of memory to
-# these: with mapped files, and without.
-hold() { # ROUNDS THREADS OUTPUT WRITERS MIB MIB
+# Converts a spool of WHAT tests/bench/gen has an option for, with so many WRITERS, and holds its peaks of memory to these: with
+# mapped files, and without.
+hold() { # WHAT THREADS OUTPUT WRITERS MIB MIB
     mkdir made
-    "$build/tests/bench/gen" -r "$1" -t "$2" made 20000 100 20000
+    "$build/tests/bench/gen" "$1" -t "$2" made 20000 100 20000
     run "$build/tests/bench/gen" -c made "$3" "$4"
     assert_success
     [[ $output =~ ' peak memory '([0-9]+)' KiB, without files '([0-9]+)' KiB'$ ]]
-    echo "# $1 rounds of $2 threads, $4 writers: $((BASH_REMATCH[1] / 1024)) MiB, without files $((BASH_REMATCH[2] / 1024))" >&3
+    echo "# $1 of $2 threads, $4 writers: $((BASH_REMATCH[1] / 1024)) MiB, without files $((BASH_REMATCH[2] / 1024))" >&3
     [ "${BASH_REMATCH[1]}" -le $(($5 * 1024)) ]
     [ "${BASH_REMATCH[2]}" -le $(($6 * 1024)) ]
 }
 
 @test "a million records of allocations, waits and ranges are converted in bounded memory" {
     need
-    hold 110000 8 /dev/null 2 128 64
+    hold -r110000 8 /dev/null 2 128 64
 }
 
 @test "four times as many are converted in the same" {
     need
-    hold 440000 8 /dev/null 2 128 64
+    hold -r440000 8 /dev/null 2 128 64
 }
 
 @test "those of many threads, written by many, in not much more" {
     need
-    hold 440000 200 trace.pftrace 32 256 96
+    hold -r440000 200 trace.pftrace 32 256 96
+}
+
+@test "a million device ranges are converted in bounded memory" {
+    need
+    hold -d1000000 8 /dev/null 2 128 96
 }

@@ -1,8 +1,9 @@
 /*
- * gen [-r ROUNDS] [-t THREADS] DIRECTORY [LAUNCHES [NAMES [RANGES]]]: a spool of a launch-bound loop in so many NVTX
- * ranges, of any size, for measuring how fast spools become traces. A launch is two records, the call and the kernel,
- * and so is a range. ROUNDS (0) are of the library's own records, nine each, on so many THREADS (8) at once: ranges of
- * both sorts, a mark, an allocation and its release, a CUDA event's record and a wait for it.
+ * gen [-r ROUNDS] [-d DEVICE_RANGES] [-t THREADS] DIRECTORY [LAUNCHES [NAMES [RANGES]]]: a spool of a launch-bound
+ * loop in so many NVTX ranges, of any size, for measuring how fast spools become traces. A launch is two records, the
+ * call and the kernel, and so is a range. ROUNDS (0) are of the library's own records, nine each, on so many THREADS
+ * (8) at once: ranges of both sorts, a mark, an allocation and its release, a CUDA event's record and a wait for it.
+ * DEVICE_RANGES (0) are six records each: start and end, when the library was at work for them, and CUPTI's two events.
  * gen -c DIRECTORY TRACE [THREADS]: converts a spool and prints the time and memory it took.
  */
 #include <fcntl.h>
@@ -18,14 +19,22 @@
 
 #include "base/clock.h"
 #include "base/sink.h"
+#include "tests/tool/convert/make_plugin.h"
 #include "tests/tool/convert/make_spool.h"
 #include "tool/convert/convert.h"
 
-enum { PID = 4242, PER_CHUNK = 4000, RANGES_PER_CHUNK = 512, ROUNDS_PER_CHUNK = 128, ADDRESSES = 1000 };
+enum {
+    PID = 4242,
+    PER_CHUNK = 4000,
+    RANGES_PER_CHUNK = 512,
+    ROUNDS_PER_CHUNK = 128,
+    ADDRESSES = 1000,
+    DEVICE_RANGES_PER_CHUNK = 1000
+};
 
 /* What is asked for. */
 struct wanted {
-    unsigned launches, names, ranges, rounds, threads;
+    unsigned launches, names, ranges, rounds, threads, device_ranges;
 };
 
 /* A spool that is written chunk by chunk. */
@@ -133,6 +142,46 @@ static void make_rounds(struct growing *growing, const struct wanted *wanted)
     }
 }
 
+/* When the GPU comes to one of their starts and ends, which are spread over all launches. */
+static uint64_t moment_of(const struct wanted *wanted, uint64_t number)
+{
+    return 8600 + 4000 * (uint64_t)(wanted->launches + 1) * number / (2 * (uint64_t)wanted->device_ranges);
+}
+
+static void make_ends(struct growing *growing, const struct wanted *wanted, unsigned first, unsigned end)
+{
+    make_spool_chunk(&growing->spool, SPOOL_RECORDS, PID + 1 + first / DEVICE_RANGES_PER_CHUNK % wanted->threads);
+    for (unsigned i = 2 * first; i < 2 * end; i++) {
+        uint64_t time = moment_of(wanted, i) - 7600;
+        make_device_range(&growing->spool,
+                          (struct make_device_range){.ended = i % 2,
+                                                     .time = time,
+                                                     .range = i / 2 + 1,
+                                                     .correlation = wanted->launches + 2 * wanted->rounds + 1 + i,
+                                                     .text = i % 2 ? NULL : "on the device"});
+        make_plugin_window(&growing->spool, time, time + 5);
+    }
+    write_chunk(growing);
+}
+
+static void make_device_ranges(struct growing *growing, const struct wanted *wanted)
+{
+    for (unsigned first = 0, end; first < wanted->device_ranges; first = end) {
+        unsigned left = wanted->device_ranges - first;
+        end = first + (left < DEVICE_RANGES_PER_CHUNK ? left : DEVICE_RANGES_PER_CHUNK);
+        make_ends(growing, wanted, first, end);
+        make_spool_chunk(&growing->spool, SPOOL_CUPTI, PID);
+        for (unsigned i = 2 * first; i < 2 * end; i++)
+            make_cuda_event(&growing->spool,
+                            (struct make_cuda_event){.correlation = wanted->launches + 2 * wanted->rounds + 1 + i,
+                                                     .context = 1,
+                                                     .stream = 7,
+                                                     .event = 1,
+                                                     .time = moment_of(wanted, i)});
+        write_chunk(growing);
+    }
+}
+
 static void make_all(struct growing *growing, const struct wanted *wanted)
 {
     unsigned launches = wanted->launches, names = wanted->names, ranges = wanted->ranges;
@@ -144,6 +193,7 @@ static void make_all(struct growing *growing, const struct wanted *wanted)
     make_device(&growing->spool, 0, 0);
     make_context(&growing->spool, 1, 0);
     write_chunk(growing);
+    make_device_ranges(growing, wanted);
     for (unsigned i = 0; i < launches; i += PER_CHUNK)
         make_launches(growing, i, launches - i < PER_CHUNK ? launches - i : PER_CHUNK, names);
 }
@@ -231,18 +281,20 @@ int main(int argc, char **argv)
     struct wanted wanted = {.launches = 1000000, .names = 100, .threads = 8};
     unsigned *const numbers[] = {&wanted.launches, &wanted.names, &wanted.ranges};
     bool conversion = false, wrong = false;
-    for (int option; (option = getopt(argc, argv, "cr:t:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "cd:r:t:")) != -1;) {
         conversion |= option == 'c';
         wrong |= option == '?';
         if (option == 'r')
             wanted.rounds = number(optarg);
+        else if (option == 'd')
+            wanted.device_ranges = number(optarg);
         else if (option == 't')
             wanted.threads = number(optarg);
     }
     int count = argc - optind;
     if (wrong || (conversion ? count < 2 || count > 3 : count < 1 || count > 4)) {
         fprintf(stderr,
-                "usage: %s [-r ROUNDS] [-t THREADS] DIRECTORY [LAUNCHES [NAMES [RANGES]]]\n"
+                "usage: %s [-r ROUNDS] [-d DEVICE_RANGES] [-t THREADS] DIRECTORY [LAUNCHES [NAMES [RANGES]]]\n"
                 "       %s -c DIRECTORY TRACE [THREADS]\n",
                 argv[0], argv[0]);
         return 2;

@@ -13,6 +13,7 @@ fuzz() { # TARGET
 
 @test "columns: records as columns" { fuzz columns; }
 @test "cupti: records of CUPTI" { fuzz cupti; }
+@test "gzip: members of .gz files" { fuzz gzip; }
 @test "mappings: what a process had mapped" { fuzz mappings; }
 @test "nvtx: calls of NVTX in a program" { fuzz nvtx; }
 @test "options: command lines" { fuzz options; }

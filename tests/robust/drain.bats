@@ -52,6 +52,75 @@ holds_all() { # TRACE
     "$check_trace" --quiet --strict --expect statement trace.json
 }
 
+# The trace holds each range of own_records and each allocation once, or all up to the last of each thread, and nothing is
+# lost. (Not by jq, which would take a gigabyte for it.)
+holds_own() { # TRACE RANGES THREADS [UP_TO_THE_LAST]
+    awk -F'"' -v ranges="$2" -v threads="$3" -v cut="${4-}" '
+        $8 == "user_annotation" {
+            split($12, of, ":")
+            twice += seen[$12]++ > 0
+            count[of[1]]++
+            if (of[2] + 1 > end[of[1]]) end[of[1]] = of[2] + 1
+        }
+        /"Allocate Device"/ { allocated++ }
+        /"Release Device"/ { released++ }
+        END {
+            for (i = 0; i < threads; i++) {
+                if (count[i] != (cut ? end[i] : ranges) || count[i] < 1000) { print "thread " i ": " count[i] " of " end[i]; bad = 1 }
+                pairs += int((end[i] + 9) / 10)
+            }
+            for (i = threads; !cut && i < threads + int(ranges / 1000); i++)
+                if (count[i] != 1) { print "thread " i ": " count[i]; bad = 1 }
+            if (twice) { print twice " twice"; bad = 1 }
+            # A thread may be killed between its range and its allocation.
+            if (allocated < pairs - (cut ? threads : 0) || allocated > pairs || released < allocated - (cut ? threads : 0)) {
+                print allocated " allocations, " released " releases of " pairs; bad = 1
+            }
+            exit bad
+        }' "$1"
+    grep -o '"losses":{[^}]*}' "$1" | sed 's/"in_flight":[0-9]*//; s/"unmatched_ranges":[0-9]*//' >losses
+    [ -s losses ] && ! grep ':[1-9]' losses
+}
+
+@test "what the library records itself takes little room, and all of it is in the trace" {
+    need_plain
+    need_simulated
+    look_at_disk &
+    "$gputrace" run -v -o trace.json "$programs/own_records" 600000 2 3000 >statement 2>said
+    touch looked
+    wait
+    [ "$(cat most)" -gt 1000 ] || fail "nothing was seen on the disk"
+    [ "$(cat most)" -lt 80000 ] || fail "it took $(cat most) KiB of $((600000 * 2 * 170 / 1024))"
+    holds_own trace.json 600000 2
+}
+
+@test "a launcher that is killed: nor is any of what the library records itself lost" {
+    need_plain
+    need_simulated
+    for pause in 0.1 0.3; do
+        rm -rf done "$TMPDIR"/gputrace-*
+        script app "'$programs/own_records' 100000 2 2000 >statement; touch done"
+        beside "$gputrace" run -o never.json ./app
+        sleep $pause
+        kill -KILL "$launcher"
+        ended_with 137
+        eventually [ -e done ]
+        run -0 "$gputrace" recover "$TMPDIR"/gputrace-* -o trace.json
+        holds_own trace.json 100000 2
+    done
+}
+
+@test "a program that is killed: each thread's own records are whole up to the last" {
+    need_plain
+    need_simulated
+    script app "exec '$programs/own_records' 4000000 2 1000"
+    beside "$gputrace" run -o trace.json ./app
+    sleep 0.5
+    pkill -KILL -P "$launcher"
+    ended_with 137
+    holds_own trace.json 4000000 2 killed
+}
+
 @test "a launcher that is killed: what it packed and what it did not is all there" {
     need_plain
     need_simulated

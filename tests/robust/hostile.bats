@@ -8,11 +8,12 @@ data=$root/tests/data
 small=$data/report/small.json
 kineto=$data/kineto/kineto-train-h200.json.gz
 
-# At most 256 MiB and half a minute. A sanitizer needs more room than any program has.
+# At most 256 MiB and half a minute. What threads reserve for their stacks and for malloc is no memory yet; a sanitizer needs
+# more room than any program has.
 bounded() { # COMMAND...
     case $build in
     */build/*thread* | */build/*address*) timeout 120 "$@" ;;
-    *) (ulimit -v 262144 && exec timeout 30 "$@") ;;
+    *) (ulimit -s 1024 -v 262144 && MALLOC_ARENA_MAX=1 exec timeout 30 "$@") ;;
     esac
 }
 

@@ -13,10 +13,7 @@ static int start(void **state)
 {
     (void)state;
     setenv("SIMGPU_KERNEL_NS", "20000", 1);
-    recording_start(2048); /* nine kernels */
-    cudaFree(NULL);
-    recording_kernel();
-    return cudaDeviceSynchronize();
+    return recording_start_warm(2048); /* nine kernels */
 }
 
 static int clear(void **state)

@@ -146,6 +146,14 @@ void recording_start(size_t buffer_bytes)
     cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 }
 
+int recording_start_warm(size_t buffer_bytes)
+{
+    recording_start(buffer_bytes);
+    cudaFree(NULL);
+    recording_kernel();
+    return cudaDeviceSynchronize();
+}
+
 void recording_enable(const CUpti_ActivityKind *kinds)
 {
     for (; *kinds; kinds++)

@@ -29,6 +29,9 @@ struct recorded_call {
 
 /* Buffers of so many bytes are given to CUPTI, which are NULL when it is 0. */
 void recording_start(size_t buffer_bytes);
+/* The same, and then CUDA is ready and a kernel was launched, so that nothing is prepared later. Gives 0, or an error
+ * of CUDA's. */
+int recording_start_warm(size_t buffer_bytes);
 /* Enables a list of kinds that ends with 0. */
 void recording_enable(const CUpti_ActivityKind *kinds);
 /* Disables all, forgets everything recorded so far. */

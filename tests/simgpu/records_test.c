@@ -6,10 +6,7 @@
 static int start(void **state)
 {
     (void)state;
-    recording_start(1 << 16);
-    cudaFree(NULL);
-    recording_kernel();
-    return cudaDeviceSynchronize();
+    return recording_start_warm(1 << 16);
 }
 
 static int clear(void **state)

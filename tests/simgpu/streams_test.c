@@ -14,10 +14,7 @@ static int start(void **state)
 {
     (void)state;
     setenv("SIMGPU_KERNEL_NS", "20000000", 1);
-    recording_start(1 << 16);
-    cudaFree(NULL);
-    recording_kernel();
-    return cudaDeviceSynchronize();
+    return recording_start_warm(1 << 16);
 }
 
 static int clear(void **state)

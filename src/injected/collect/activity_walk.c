@@ -1,12 +1,11 @@
 #include "injected/collect/activity_walk.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "injected/collect/cupti_library.h"
+#include "injected/collect/record_names.h"
 #include "injected/registry/registry.h"
 
 /* Records known to have these sizes, by the first CUPTI version that has them: measured, and the headers' own. */
@@ -32,11 +31,6 @@ static const struct {
     {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_JIT, sizeof(CUpti_ActivityJit2)},
 };
 
-static struct {
-    pthread_mutex_t lock;
-    struct map seen; /* pointers whose text was told */
-} names = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 void activity_walk_init(struct spool_header *header, uint32_t cupti_version)
 {
     header->cupti_version = cupti_version;
@@ -46,27 +40,6 @@ void activity_walk_init(struct spool_header *header, uint32_t cupti_version)
         if (exact || same_for_all)
             header->record_bytes[known_sizes[i].kind] = known_sizes[i].bytes;
     }
-}
-
-void activity_walk_leave(void)
-{
-    pthread_mutex_init(&names.lock, NULL);
-    names.seen = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
-}
-
-static void tell_name(const char *name)
-{
-    if (!name)
-        return;
-    bool is_new = false;
-    pthread_mutex_lock(&names.lock);
-    map_put(&names.seen, (uint64_t)(uintptr_t)name, &is_new);
-    pthread_mutex_unlock(&names.lock);
-    if (!is_new)
-        return;
-    size_t length = strlen(name);
-    struct gputrace_pointer_name event = {name, {name, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length}};
-    registry_pointer_name_publish(&event);
 }
 
 /* Whether records of KIND point to a name; *NAME is what this one points to, NULL: it is not there yet. */
@@ -80,13 +53,19 @@ static bool has_name(uint32_t kind, const uint8_t *record, const char **name)
     }
 }
 
+/* 0: it is no call's. */
+static uint32_t correlation_of(uint32_t kind, const uint8_t *record)
+{
+    return kind == CUPTI_ACTIVITY_KIND_DEVICE ? 0 : ((const CUpti_ActivityKernel10 *)record)->correlationId;
+}
+
 /* Tells the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
 static bool tell_name_of(uint32_t kind, const uint8_t *record)
 {
     const char *name;
     if (!has_name(kind, record, &name))
         return true;
-    tell_name(name);
+    record_names_tell(name, correlation_of(kind, record));
     return name != NULL;
 }
 

@@ -34,7 +34,4 @@ void activity_walk_names(const struct spool_header *header, const uint8_t *data,
 void activity_walk_dying(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
                          void (*tell)(const char *name));
 
-/* In a forked child: the names told so far went into the parent's spool. */
-void activity_walk_leave(void);
-
 #endif

@@ -1,9 +1,11 @@
 /*
  * Modules and libraries: loaded, which is a phase of compilation, and unloaded.
  */
+#include "injected/collect/cupti_activity.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/first_launches.h"
 #include "injected/collect/image.h"
+#include "injected/collect/record_names.h"
 #include "injected/registry/phases.h"
 
 struct loaded {
@@ -64,9 +66,16 @@ static uint32_t loads_file(const void *params, uint32_t correlation)
     return GPUTRACE_TRIGGER_MODULE_LOAD;
 }
 
+static void unload_begins(const void *params)
+{
+    (void)params;
+    cupti_activity_unloading();
+}
+
 static void tell_unload(const struct driver_return *returned, const void *handle, bool library)
 {
     uint64_t module = driver_call_integer(handle);
+    record_names_unloaded();
     if (driver_call_done(returned))
         first_launches_unloaded(handle);
     registry_module_unload_publish(
@@ -87,6 +96,12 @@ static void tell_library_unload(const struct driver_return *returned)
 #define LOAD (REGISTRY_BIT(module_load) | PHASE_KINDS | REGISTRY_BIT(jit))
 #define UNLOAD (REGISTRY_BIT(module_unload) | REGISTRY_BIT(launch_name))
 
+#define UNLOADS(function, teller)                                                                         \
+    {                                                                                                     \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = UNLOAD, .tell = (teller), \
+        .begins = unload_begins                                                                           \
+    }
+
 static const struct driver_call rows[] = {
     DRIVER_CALL(cuModuleLoad, LOAD, tell_cuModuleLoad, loads_file),
     DRIVER_CALL(cuModuleLoadData, LOAD, tell_cuModuleLoadData, loads_cuModuleLoadData),
@@ -94,8 +109,8 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuModuleLoadFatBinary, LOAD, tell_cuModuleLoadFatBinary, loads_cuModuleLoadFatBinary),
     DRIVER_CALL(cuLibraryLoadData, LOAD, tell_cuLibraryLoadData, loads_cuLibraryLoadData),
     DRIVER_CALL(cuLibraryLoadFromFile, LOAD, tell_cuLibraryLoadFromFile, loads_file),
-    DRIVER_CALL(cuModuleUnload, UNLOAD, tell_module_unload, NULL),
-    DRIVER_CALL(cuLibraryUnload, UNLOAD, tell_library_unload, NULL),
+    UNLOADS(cuModuleUnload, tell_module_unload),
+    UNLOADS(cuLibraryUnload, tell_library_unload),
 };
 
 const struct driver_calls module_calls = DRIVER_CALLS(rows);

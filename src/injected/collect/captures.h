@@ -17,7 +17,7 @@ void captures_init(void);
 void captures_begin(void);
 void captures_end(void);
 
-/* STREAM as driver_call_stream() gives it, of a call that was done. */
+/* Whether STREAM, as driver_call_stream() gives it, of a call that was done, is captured. */
 extern unsigned captures_going_on;
 bool captures_ask(CUstream stream);
 static inline bool captures_hold(CUstream stream)

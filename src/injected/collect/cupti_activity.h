@@ -1,5 +1,6 @@
 /*
- * CUPTI's activity records: which kinds are on, the buffers they go to, and the names that their pointers point to.
+ * CUPTI's activity records: the buffers that they go to, and the names that their pointers point to. Which kinds are on
+ * stands in activity_kinds.h.
  *
  * CUPTI writes into chunks of the spool and nothing here copies a record. What is read is what dies with the process:
  * the text behind name pointers, gathered when a buffer is complete and, by cupti_activity_gather(), from buffers in
@@ -23,25 +24,10 @@ struct activity_store {
     void (*done)(void *room, size_t used);
 };
 
-/* Gives CUPTI its buffers, and switches on what must be on from the start. Once per process, before the first context.
- * Gives 0, or -1 with WHY filled. */
+/* Gives CUPTI its buffers, and switches on what must be on from the start (activity_kinds_init()). Once per process,
+ * before the first context. Gives 0, or -1 with WHY filled. */
 int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
                         size_t size);
-
-/* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
-void cupti_activity_switch(uint64_t trace_bits, bool graph_nodes, bool on);
-
-/* Somebody wants to be told of just-in-time compilation, whatever is recorded. At any time, also before init. */
-void cupti_activity_want_jit(bool wanted);
-
-/* Somebody wants the GPU's times of recorded events, whatever is recorded: their records are on from now on, while the
- * others are. At any time; again does no harm. */
-enum activity_times {
-    ACTIVITY_TIMES_ON,
-    ACTIVITY_TIMES_NO_CUPTI, /* CUPTI is not there, or not yet */
-    ACTIVITY_TIMES_TOO_OLD,  /* CUPTI of CUDA 12.8 is the first that tells them */
-};
-enum activity_times cupti_activity_want_event_times(void);
 
 /* Collects times that the GPU has delivered; hands complete buffers over. Never from a CUPTI callback. */
 void cupti_activity_flush(void);
@@ -49,8 +35,12 @@ void cupti_activity_flush(void);
 /* Reads names out of the buffers in use. Gives how many of their GPU records have no times yet. */
 unsigned cupti_activity_gather(void);
 
-/* The same for names alone, which takes a look at new records and no others. From any thread, also in a callback. */
-void cupti_activity_gather_names(void);
+/* The same for names alone, which takes a look at new records and no others. From any thread, also in a callback of
+ * CUPTI's; in a client's, what is gathered would be told to nobody: it does nothing and gives false. */
+bool cupti_activity_gather_names(void);
+
+/* Code is about to be unloaded, and the names of its kernels with it. As above. */
+void cupti_activity_unloading(void);
 
 /* For a thread that dies: gives TELL the names in buffer number I that may not have been told. Gives false when there
  * are no more buffers. Takes no lock; the caller is prepared for a fault, and for TELL not to return. */

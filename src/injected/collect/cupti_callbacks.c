@@ -4,11 +4,13 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "injected/collect/activity_kinds.h"
 #include "injected/collect/callback_switches.h"
-#include "injected/collect/calls_open.h"
 #include "injected/collect/captures.h"
 #include "injected/collect/cupti_activity.h"
+#include "injected/collect/cupti_ids.h"
 #include "injected/collect/cupti_library.h"
+#include "injected/collect/cupti_resources.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/event_watch.h"
 #include "injected/collect/first_launches.h"
@@ -18,10 +20,11 @@
 #include "injected/collect/lazy_loading.h"
 #include "injected/collect/memory_pools.h"
 #include "injected/collect/names_due.h"
+#include "injected/collect/open_calls.h"
 #include "injected/collect/own_streams.h"
-#include "injected/registry/thread_id.h"
 #include "injected/registry/phases.h"
 #include "injected/registry/registry.h"
+#include "injected/registry/thread_id.h"
 
 /* --- threads --- */
 
@@ -43,11 +46,6 @@ static inline struct callback_thread *callback_thread(void)
         mine->id = thread_id();
     }
     return mine;
-}
-
-struct open_call *open_call_current(void)
-{
-    return open_calls_innermost(&callback_thread()->open);
 }
 
 static inline struct reader *reader_of(const struct callback_thread *mine)
@@ -140,15 +138,6 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
     phase_call_begins((enum gputrace_trigger)trigger, &call);
 }
 
-/* A kernel or a graph was launched for the first time, so its name is in its record, or soon will be. What is gathered
- * in a client's callback would be told to nobody. */
-static void read_names(void)
-{
-    const struct reader *reader = reader_of_thread();
-    if (reader && !reader->in_client)
-        cupti_activity_gather_names();
-}
-
 /* The launch of one, which has returned. */
 static inline bool is_new_graph(const struct driver_call *row, const CUpti_CallbackData *data)
 {
@@ -161,7 +150,7 @@ static void end_phase(const struct driver_call *row, const struct gputrace_call 
     phase_call_returns(call);
     lazy_loading_ends();
     if (row->kinds & REGISTRY_BIT(kernel_launch))
-        read_names();
+        cupti_activity_gather_names();
     names_due();
 }
 
@@ -180,7 +169,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
     if (is_told_open(row))
         tell_return(mine, row, data);
     if (row->launched ? first_launches_returned() : is_new_graph(row, data))
-        read_names();
+        cupti_activity_gather_names(); /* that of a first launch is in its record, or soon will be */
     bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
     if (!wanted && !in_phase)
         return;
@@ -214,99 +203,13 @@ static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
         call_returns(mine, row, data);
 }
 
-/* --- resources --- */
-
-/* What happens within OPEN (may be NULL) to something of CONTEXT. */
-static struct gputrace_call call_within(const struct open_call *open, CUcontext context)
-{
-    uint64_t now = clock_now();
-    struct gputrace_call call = {
-        .start = open ? open->start : now,
-        .end = now,
-        .function = open ? open->row->name : NULL,
-        .correlation = open ? open->correlation : 0,
-        .thread = thread_id(),
-    };
-    cupti_ids_of_context(context, &call);
-    return call;
-}
-
-static void context_created(const CUpti_ResourceData *data)
-{
-    registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
-}
-
-static void context_goes(const CUpti_ResourceData *data)
-{
-    struct gputrace_call call = call_within(NULL, data->context);
-    registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
-    phases_of_context_end(data->context, &call);
-}
-
-/* The call that destroys the stream, when it is not gone with its context. */
-static struct open_call *destroying(CUstream stream)
-{
-    struct open_call *open = open_call_current();
-    bool destroys = open && (open->row->kinds & REGISTRY_BIT(stream_deletion)) != 0;
-    return destroys && ((const cuStreamDestroy_v2_params *)open->params)->hStream == stream ? open : NULL;
-}
-
-static void stream_goes(const CUpti_ResourceData *data)
-{
-    CUstream stream = data->resourceHandle.stream;
-    struct open_call *open = destroying(stream);
-    struct gputrace_call call = call_within(open, data->context);
-    bool programs_own = own_streams_remove(stream) || open;
-    if (open)
-        open->told = true;
-    if (programs_own)
-        registry_stream_deletion_publish(&(struct gputrace_stream_deletion){
-            .call = call,
-            .stream = stream,
-            .stream_id = cupti_stream_id(driver_call_integer(data->context), driver_call_integer(stream)),
-        });
-    phases_of_stream_end(stream, &call);
-    cupti_ids_forget_streams(); /* not before its number was asked for, the last time */
-}
-
-static void code_came(const CUpti_ResourceData *data)
-{
-    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
-    if (!module)
-        return;
-    registry_code_load_publish(&(struct gputrace_code_load){
-        .call = call_within(open_call_current(), data->context),
-        .code = module->pCubin,
-        .bytes = module->cubinSize,
-        .module_id = module->moduleId,
-    });
-}
-
-static void graph_node_came(const CUpti_ResourceData *data, bool copied)
-{
-    const CUpti_GraphData *graph = data->resourceDescriptor;
-    if (graph && copied)
-        graph_node_copied(graph->node, graph->originalNode);
-    else if (graph)
-        graph_node_made(graph->node, graph->nodeType);
-}
+/* --- the subscription --- */
 
 /* Apart from the calls, which are many and want few registers saved. */
 static __attribute__((noinline)) void resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
 {
-    switch (cbid) {
-    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: context_created(data); break;
-    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_goes(data); break;
-    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data); break;
-    case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data); break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: graph_node_came(data, false); break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: graph_node_came(data, true); break;
-    default: break;
-    }
+    cupti_resource_changed(cbid, data, open_calls_innermost(&callback_thread()->open));
 }
-
-/* --- the subscription --- */
 
 static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
@@ -335,7 +238,7 @@ static void wanted_changed(uint64_t wanted)
         graph_launches_forget();
     }
     callback_switches_follow(wanted);
-    cupti_activity_want_jit((wanted & REGISTRY_BIT(jit)) != 0);
+    activity_kinds_want_jit((wanted & REGISTRY_BIT(jit)) != 0);
 }
 
 int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)

@@ -1,15 +1,15 @@
 /*
  * CUPTI's callbacks: what the driver does, told to the registry, kind by kind, and to the phases of compilation.
  *
- * Only what somebody is registered for is enabled (callback_switches.h), by the driver's functions (driver_calls.h) and
- * by CUPTI's resource callbacks: contexts, streams that go, machine code that comes into a context.
+ * Only what somebody is registered for is enabled (callback_switches.h): the driver's functions (driver_calls.h), and
+ * resources (cupti_resources.h).
  */
 #ifndef GPUTRACE_INJECTED_COLLECT_CUPTI_CALLBACKS_H
 #define GPUTRACE_INJECTED_COLLECT_CUPTI_CALLBACKS_H
 
 #include <stddef.h>
 
-#include "injected/collect/cupti_ids.h" /* cupti_stream_id() */
+struct cupti;
 
 /* Subscribes, and follows from now on what the registry wants. Gives 0, or -1 with WHY filled: another profiler has
  * CUPTI. */

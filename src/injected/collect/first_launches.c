@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "injected/collect/callback_switches.h"
 #include "injected/registry/registry.h"
+#include "injected/registry/text.h"
 
 #define NO_NAME UINT64_C(0) /* nobody waits for it */
 #define NS_EACH (NS_PER_MS / FIRST_LAUNCHES_PER_MS)
@@ -105,11 +106,11 @@ static void look_at(uint64_t name)
     }
 }
 
-bool first_launches_begins(const char *name, uint32_t correlation)
+void first_launches_begins(const char *name, uint32_t correlation)
 {
     mine.launches = false;
     if (!__atomic_load_n(&first.on, __ATOMIC_RELAXED))
-        return false;
+        return;
     size_t length = name ? strlen(name) : 0;
     mine.name = name ? hash_bytes(name, length) : NO_NAME;
     pthread_mutex_lock(&first.lock);
@@ -117,9 +118,7 @@ bool first_launches_begins(const char *name, uint32_t correlation)
         look_at(mine.name);
     pthread_mutex_unlock(&first.lock);
     if (mine.launches)
-        registry_launch_name_publish(
-            &(struct gputrace_launch_name){correlation, {name, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length}});
-    return mine.launches;
+        registry_launch_name_publish(&(struct gputrace_launch_name){correlation, text_of_bytes(name, length)});
 }
 
 void first_launches_captured(void)
@@ -175,7 +174,7 @@ void first_launches_forget(void)
 void first_launches_leave(void)
 {
     pthread_mutex_init(&first.lock, NULL);
-    first.waiting = first.launched =
-        (struct map){0}; /* the parent's memory is a copy: leave it, malloc may be locked */
+    first.waiting = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+    first.launched = (struct map){0};
     first.on = mine.launches = false;
 }

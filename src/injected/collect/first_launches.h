@@ -31,9 +31,9 @@ void first_launches_got(const char *name, const void *module);
 /* What was got from MODULE is not launched any more. */
 void first_launches_unloaded(const void *module);
 
-/* A launch of what is called NAME (may be NULL) begins: whether it is the first, which is then told as what CORRELATION
- * launches. */
-bool first_launches_begins(const char *name, uint32_t correlation);
+/* A launch of what is called NAME (may be NULL) begins on this thread. If it is the first, the name is told as what
+ * CORRELATION launches. */
+void first_launches_begins(const char *name, uint32_t correlation);
 
 /* The launch that has begun on this thread goes into a graph. */
 void first_launches_captured(void);

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "injected/collect/driver_library.h"
 #include "injected/registry/registry.h"
+#include "injected/registry/text.h"
 
 /* In the order of their names; both have been there since 12.3. */
 static struct driver {
@@ -45,8 +46,7 @@ void function_name_tell(const void *function, const char *name)
         return;
     size_t length = strlen(name);
     if (is_new(function, name, length))
-        registry_function_name_publish(
-            &(struct gputrace_function_name){function, {name, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length}});
+        registry_function_name_publish(&(struct gputrace_function_name){function, text_of_bytes(name, length)});
 }
 
 static bool wanted(void)
@@ -72,7 +72,6 @@ void function_names_forget(void)
 {
     pthread_mutex_lock(&told.lock);
     map_release(&told.of_function);
-    told.of_function = (struct map){0};
     pthread_mutex_unlock(&told.lock);
 }
 

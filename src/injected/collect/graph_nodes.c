@@ -3,11 +3,11 @@
 #include <pthread.h>
 
 #include "injected/collect/callback_switches.h"
-#include "injected/collect/calls_open.h"
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/first_launches.h"
 #include "injected/collect/function_names.h"
+#include "injected/collect/open_calls.h"
 
 /* The first CUPTI of which all that is relied on here was measured. */
 #define NODES_SINCE 130000u
@@ -81,18 +81,16 @@ static void tell(uint64_t node, const void *function, uint64_t original, uint32_
 }
 
 /* Nodes that the program adds itself are told by their calls, where the function is. */
-void graph_node_made(CUgraphNode node, CUgraphNodeType type)
+void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
 {
-    const struct open_call *open = open_call_current();
     if (type != CU_GRAPH_NODE_TYPE_KERNEL || !open || !open->row->launched)
         return;
     graph_node_launches(node, open->row->launched(open->params), open->correlation);
     first_launches_captured();
 }
 
-void graph_node_copied(CUgraphNode node, CUgraphNode original)
+void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open)
 {
-    const struct open_call *open = open_call_current();
     uint64_t of = number_of(original);
     if (of == 0)
         return;

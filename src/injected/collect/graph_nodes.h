@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct cupti;
+struct open_call;
 
 /* Of CUPTI are asked the numbers of nodes. */
 void graph_nodes_init(const struct cupti *cupti);
@@ -24,9 +25,10 @@ void graph_nodes_capture_ends(void);
 /* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
 void graph_nodes_launch_begins(const void *function, const char *name);
 
-/* CUPTI told that a node was made, or that it is a copy of ORIGINAL from now on, in the call that this thread is in. */
-void graph_node_made(CUgraphNode node, CUgraphNodeType type);
-void graph_node_copied(CUgraphNode node, CUgraphNode original);
+/* CUPTI told that a node was made, or that it is a copy of ORIGINAL from now on, in the call OPEN of this thread (NULL:
+ * in none that has a callback). */
+void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
+void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
 
 /* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);

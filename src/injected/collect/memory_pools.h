@@ -14,7 +14,7 @@
 /* POOL (0: the default one of DEVICE) is in use. From any thread; takes no lock for a pool that is known. */
 void memory_pools_note(uint64_t pool, uint32_t device);
 
-/* Memory was freed, of a pool or not: of a release that is not told. */
+/* Memory was freed; a release does not tell whether it was a pool's. */
 void memory_pools_freed(void);
 
 /* The pool, or the device with all of its pools, is about to go. */

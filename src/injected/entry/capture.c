@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "injected/collect/cupti_activity.h"
+#include "injected/collect/activity_kinds.h"
 #include "injected/record/recorder.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
@@ -32,7 +32,7 @@ static void apply(uint64_t time, const char *reason)
 {
     bool wanted = capture.in_window && capture.open > 0;
     if (wanted && capture.cupti_ready && !capture.cupti_on) {
-        cupti_activity_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, true);
+        activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, true);
         capture.cupti_on = true;
     }
     if (wanted == capture.on && capture.told)
@@ -262,7 +262,7 @@ void capture_settle(unsigned untimed)
     bool settled = untimed == 0 || clock_monotonic() - capture.off_since > SETTLE_NS;
     if (!capture.on && capture.cupti_on && settled) {
         capture.cupti_on = false;
-        cupti_activity_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, false);
+        activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, false);
     }
     pthread_mutex_unlock(&capture.lock);
 }

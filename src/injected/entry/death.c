@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "injected/collect/cupti_activity.h"
+#include "injected/collect/record_names.h"
 #include "injected/record/last_words.h"
 #include "injected/record/spool_file.h"
 #include "injected/record/writer.h"
@@ -59,7 +60,8 @@ static void tell_name(const char *name)
     size_t length = strnlen(name, WRITER_TEXT_MAX);
     struct spool_pointer_name *record;
     uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), (uint32_t)length);
-    record = last_words_begin(SPOOL_RECORD_POINTER_NAME, bytes, clock_now());
+    uint64_t since = record_names_since(); /* all that was launched before was told then */
+    record = last_words_begin(SPOOL_RECORD_POINTER_NAME, bytes, since ? since : clock_now());
     if (!record)
         return;
     record->pointer = (uint64_t)(uintptr_t)name;

@@ -6,13 +6,13 @@
 #include "base/utf8.h"
 #include "injected/nvtx/pieces.h"
 #include "injected/nvtx/thread.h"
+#include "injected/registry/text.h"
 
 #define UTF8_MOST 4u /* bytes of a character */
 
 struct gputrace_text nvtx_ascii(const char *text)
 {
-    size_t length = text ? strlen(text) : 0;
-    return (struct gputrace_text){text, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length};
+    return text_of(text);
 }
 
 struct gputrace_text nvtx_wide(struct nvtx_text *out, const wchar_t *text)

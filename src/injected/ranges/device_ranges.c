@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "injected/collect/cupti_activity.h"
+#include "injected/collect/activity_kinds.h"
 #include "injected/collect/event_watch.h"
 #include "injected/registry/aside.h"
 #include "injected/ranges/driver.h"
@@ -51,7 +51,7 @@ static enum activity_times switch_on(void)
 {
     if (__atomic_load_n(&ranges.times_on, __ATOMIC_RELAXED))
         return ACTIVITY_TIMES_ON;
-    enum activity_times times = cupti_activity_want_event_times();
+    enum activity_times times = activity_kinds_want_event_times();
     if (times != ACTIVITY_TIMES_ON)
         return times;
     event_watch_switch_on();
@@ -91,7 +91,7 @@ static enum refusal mark_moment(const struct driver *driver, CUstream stream, ui
 static void write_record(uint64_t range, uint16_t what, uint64_t time, uint32_t correlation, const char *message)
 {
     struct spool_device_range *record;
-    if (!record_begin_text(record, SPOOL_RECORD_DEVICE_RANGE, time, record_text_of(message)))
+    if (!record_begin_text(record, SPOOL_RECORD_DEVICE_RANGE, time, text_of(message)))
         return;
     record->head.flags = what;
     record->range = range;

@@ -5,7 +5,7 @@
 
 void plugin_record_client(uint32_t client, const char *name)
 {
-    struct gputrace_text text = record_text_of(name);
+    struct gputrace_text text = text_of(name);
     struct spool_plugin *record;
     if (!record_begin_text(record, SPOOL_RECORD_PLUGIN, clock_now(), text))
         return;
@@ -26,7 +26,7 @@ void plugin_record_time(uint32_t client, uint64_t calls, uint64_t ns)
 
 void plugin_record_event(const struct plugin_event *event)
 {
-    struct gputrace_text name = record_text_of(event->name), detail = record_text_of(event->detail);
+    struct gputrace_text name = text_of(event->name), detail = text_of(event->detail);
     uint32_t name_length = record_text_cut(name.length), length = name_length + record_text_cut(detail.length);
     struct spool_plugin_event *record;
     uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), length);
@@ -46,7 +46,7 @@ void plugin_record_event(const struct plugin_event *event)
 
 void plugin_record_line(uint32_t client, uint32_t stack, const char *words)
 {
-    struct gputrace_text text = record_text_of(words);
+    struct gputrace_text text = text_of(words);
     struct spool_plugin_line *record;
     if (!record_begin_text(record, SPOOL_RECORD_PLUGIN_LINE, clock_now(), text))
         return;

@@ -154,7 +154,7 @@ static struct spool_phase *begin_phase(const struct gputrace_call *call, uint64_
                                        uint16_t flags, uint64_t time)
 {
     struct spool_phase *record;
-    if (!record_begin_text(record, SPOOL_RECORD_PHASE, time, record_text_of(call->function)))
+    if (!record_begin_text(record, SPOOL_RECORD_PHASE, time, text_of(call->function)))
         return NULL;
     record->head.flags = flags;
     record->phase = phase;

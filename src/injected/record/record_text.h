@@ -8,10 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <gputrace/callbacks.h>
-
 #include "injected/record/spool_file.h"
 #include "injected/record/writer.h"
+#include "injected/registry/text.h"
 
 static inline uint32_t record_text_kept(uint32_t length)
 {
@@ -46,12 +45,5 @@ static inline void record_put_text(char *room, uint32_t *length, struct gputrace
     (((record) = record_begin((type), (time), sizeof(*(record)), sizeof((record)->text), (with_text))) \
          ? (record_put_text((record)->text, &(record)->length, (with_text)), 1)                        \
          : 0)
-
-/* A terminated text; NULL is the empty one. */
-static inline struct gputrace_text record_text_of(const char *text)
-{
-    size_t length = text ? strlen(text) : 0;
-    return (struct gputrace_text){text, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length};
-}
 
 #endif

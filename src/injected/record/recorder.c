@@ -19,7 +19,7 @@ static void record_pointer_name(void *data, const struct gputrace_pointer_name *
 {
     (void)data;
     struct spool_pointer_name *record;
-    if (!record_begin_text(record, SPOOL_RECORD_POINTER_NAME, clock_now(), name->text))
+    if (!record_begin_text(record, SPOOL_RECORD_POINTER_NAME, name->since, name->text))
         return;
     record->pointer = (uint64_t)(uintptr_t)name->pointer;
     writer_commit(&record->head);
@@ -83,7 +83,7 @@ void recorder_switch(bool on, uint64_t time, const char *reason)
 {
     __atomic_store_n(&recorder_on, on, __ATOMIC_RELAXED);
     struct spool_capture *record;
-    if (!record_begin_text(record, SPOOL_RECORD_CAPTURE, time, record_text_of(reason)))
+    if (!record_begin_text(record, SPOOL_RECORD_CAPTURE, time, text_of(reason)))
         return;
     record->head.flags = on;
     writer_commit(&record->head);
@@ -94,7 +94,7 @@ void recorder_switch(bool on, uint64_t time, const char *reason)
 static void put_note(uint16_t flags, const char *words)
 {
     struct spool_note *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NOTE, clock_now(), record_text_of(words)))
+    if (!record_begin_text(record, SPOOL_RECORD_NOTE, clock_now(), text_of(words)))
         return;
     record->head.flags = flags;
     writer_commit(&record->head);

@@ -96,8 +96,7 @@ static void unmap(struct segment *segment)
 
 static void drop(struct segment *segment)
 {
-    bool keep = purpose_of(segment) == SPOOL_CUPTI &&
-                __atomic_load_n(&segments.mapped, __ATOMIC_RELAXED) <= SEGMENTS_MAPPED_KEPT;
+    bool keep = __atomic_load_n(&segments.mapped, __ATOMIC_RELAXED) <= SEGMENTS_MAPPED_KEPT;
     uint32_t none = 0;
     if (__atomic_sub_fetch(&segment->holders, 1, __ATOMIC_ACQ_REL) > 0 || keep)
         return;
@@ -175,7 +174,7 @@ struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper)
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < used; i++) {
         struct segment *segment = &segments.slots[i];
-        if (purpose_of(segment) != SPOOL_CUPTI || !try_hold(segment))
+        if (purpose_of(segment) == SPOOL_FREE || !try_hold(segment))
             continue;
         if (is_drained(segment->base) && claim(segment, keeper))
             return make_one(segment);

@@ -1,10 +1,10 @@
 /*
  * The segments of the spool that this process has mapped, and who holds them.
  *
- * A segment is for chunks of one type, so that one of CUPTI's is drained as a whole (wire/spool.h) and is used anew: no
- * fresh page, and the file does not grow. It stays mapped for that, also while nobody holds it, but for what is beyond
- * SEGMENTS_MAPPED_KEPT: that is unmapped when the last one lets go, as segments of our own records are, and the
- * launcher gives its room on the disk back.
+ * A segment that was drained as a whole (wire/spool.h) is used anew: no fresh page, and the file does not grow. It
+ * stays mapped for that, also while nobody holds it, but for what is beyond SEGMENTS_MAPPED_KEPT: that is unmapped when
+ * the last one lets go, and the launcher gives its room on the disk back. A segment is for chunks of one type: threads
+ * are long in one of our own records, and CUPTI's need not wait for them.
  */
 #ifndef GPUTRACE_INJECTED_RECORD_SEGMENTS_H
 #define GPUTRACE_INJECTED_RECORD_SEGMENTS_H

@@ -8,7 +8,7 @@
  * errno set. */
 int thread_start(void *(*run)(void *), void *argument);
 
-/* First thing a thread of ours does: takes its NAME (at most 15 bytes). */
+/* First thing a thread of ours does: takes its NAME (at most 15 bytes), and the memory that threads need here. */
 void thread_become_ours(const char *name);
 
 #endif

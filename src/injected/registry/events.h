@@ -50,6 +50,7 @@ struct gputrace_nvtx_sync {
 struct gputrace_pointer_name {
     const void *pointer;
     struct gputrace_text text;
+    uint64_t since; /* clock_now(): records of before may mean another */
 };
 
 /* The name of the kernel that the launch CORRELATION is about to start for the first time. */

@@ -17,12 +17,6 @@ struct state {
     struct interner texts; /* as they came */
 };
 
-static const char *const category_words[CATEGORY_COUNT] = {
-#define CATEGORY(name, text) [CATEGORY_##name] = text,
-    CATEGORIES(CATEGORY)
-#undef CATEGORY
-};
-
 /* The report's. */
 static enum event_category categories[CATEGORY_COUNT];
 static pthread_once_t made = PTHREAD_ONCE_INIT;
@@ -31,7 +25,7 @@ static void make_tables(void)
 {
     event_args_init();
     for (size_t i = 0; i < CATEGORY_COUNT; i++)
-        categories[i] = event_category_find(category_words[i], strlen(category_words[i]));
+        categories[i] = event_category_find(slice_categories[i], strlen(slice_categories[i]));
 }
 
 static void no_memory(struct writer *writer)

@@ -1,6 +1,6 @@
 /*
  * What names mean for the report is found out once (pftrace_texts.h), and so is what launches of a kernel have in
- * common (struct template). What a field is to be of an argument is written as event_args.c has it; where JSON alone
+ * common (struct pattern). What a field is to be of an argument is written as event_args.c has it; where JSON alone
  * would tell, the event is written as JSON and read again.
  */
 #include "tool/cli/pftrace_records.h"
@@ -19,14 +19,13 @@
 #include "tool/transcode/pftrace_replay.h"
 
 /* An event with the arguments of a kernel. */
-struct template
-{
+struct pattern {
     uint32_t kernel; /* 0: none */
     bool needs_json;
     struct trace_event event;
 };
 
-#define TEMPLATES 512 /* kernel N's is in N % TEMPLATES */
+#define PATTERNS 512 /* kernel N's is in N % PATTERNS */
 
 struct pftrace_records {
     struct pftrace_texts texts;
@@ -34,7 +33,7 @@ struct pftrace_records {
     bool begun;    /* events have come: there is no more metadata */
     bool failed;   /* no memory */
     uint64_t late; /* metadata after events */
-    struct template templates[TEMPLATES];
+    struct pattern patterns[PATTERNS];
 };
 
 struct pftrace_records *pftrace_records_new(void)
@@ -63,7 +62,7 @@ static void begin_piece(struct pftrace_records *records, struct sink *sink)
 {
     pftrace_texts_forget(&records->texts);
     pftrace_forget(records->reader);
-    memset(records->templates, 0, sizeof(records->templates));
+    memset(records->patterns, 0, sizeof(records->patterns));
     event_records_put_piece(sink);
 }
 
@@ -129,15 +128,15 @@ static bool take_args(struct pftrace_records *records, const struct pftrace_arg 
     return true;
 }
 
-static const struct template *template_of(struct pftrace_records *records, const struct pftrace_kernel *kernel)
+static const struct pattern *pattern_of(struct pftrace_records *records, const struct pftrace_kernel *kernel)
 {
-    struct template *template = &records->templates[kernel->number % TEMPLATES];
-    if (template->kernel != kernel->number) {
-        template->kernel = kernel->number;
-        template->event = event_nothing;
-        template->needs_json = !take_args(records, kernel->args.items, kernel->args.count, &template->event);
+    struct pattern *pattern = &records->patterns[kernel->number % PATTERNS];
+    if (pattern->kernel != kernel->number) {
+        pattern->kernel = kernel->number;
+        pattern->event = event_nothing;
+        pattern->needs_json = !take_args(records, kernel->args.items, kernel->args.count, &pattern->event);
     }
-    return template;
+    return pattern;
 }
 
 /* --- events --- */
@@ -160,10 +159,10 @@ static void put_as_json(struct pftrace_records *records, const struct pftrace_ev
 static bool begin_event(struct pftrace_records *records, const struct pftrace_event *from, char phase,
                         struct trace_event *event)
 {
-    const struct template *template = from->shared ? template_of(records, from->shared) : NULL;
-    if (template && template->needs_json)
+    const struct pattern *pattern = from->shared ? pattern_of(records, from->shared) : NULL;
+    if (pattern && pattern->needs_json)
         return false;
-    *event = template ? template->event : event_nothing;
+    *event = pattern ? pattern->event : event_nothing;
     event->phase = phase;
     event->category = from->category_number == PFTRACE_UNKNOWN
                           ? EVENT_OTHER

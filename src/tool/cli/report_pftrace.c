@@ -147,7 +147,7 @@ static int take(void *context, size_t piece, unsigned slot_number)
     struct slot *slot = slot_of(reading, piece);
     (void)slot_number;
     if (event_feed_take(&reading->feed, slot->records.data, slot->records.length) < 0 ||
-        packets_tell_end(reading->packets.path, &slot->run) < 0)
+        packets_tell_end(reading->packets.source.path, &slot->run) < 0)
         return stop(reading);
     reading->left_out += slot->left_out;
     if (is_large(&slot->run))
@@ -168,7 +168,7 @@ static int read_all(struct reading *reading, unsigned workers)
     int result = pieces_run(&pieces);
     if (result == 0 && reading->left_out > 0)
         warning("'%s': %" PRIu64 " packets are left out, as gputrace would not have written them",
-                reading->packets.path, reading->left_out);
+                reading->packets.source.path, reading->left_out);
     return result;
 }
 
@@ -191,7 +191,7 @@ static void release(struct reading *reading)
 int report_pftrace(const char *path, struct interner *strings, const struct reader_sink *sink)
 {
     struct reading reading = {0};
-    if (packets_open(&reading.packets, path) != 0)
+    if (packets_open(&reading.packets, path, sink->workers) != 0)
         return -1;
     pthread_mutex_init(&reading.lock, NULL);
     pthread_cond_init(&reading.changed, NULL);

@@ -77,7 +77,7 @@ void clock_walk_begin(struct clock_walk *walk, const struct process *process, co
 {
     *walk = (struct clock_walk){.clocks = &process->clocks, .part = {INT64_MIN, INT64_MAX}, .last = INT64_MIN};
     if (part->opened_monotonic != 0)
-        walk->part.from = (int64_t)part->opened_monotonic - DISORDER_NS;
+        walk->part.from = (int64_t)(part->opened_monotonic - DISORDER_NS); /* which may be anything */
     if (part->done_monotonic != 0)
         walk->part.to = (int64_t)part->done_monotonic;
 }

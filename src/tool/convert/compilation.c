@@ -9,6 +9,8 @@
 
 #include "wire/spool.h"
 
+#define REST_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
+
 int see_phase(struct process *process, const struct event *event)
 {
     if (event->phase.trigger == SPOOL_TRIGGER_NONE || event->phase.trigger >= SPOOL_TRIGGER_COUNT) {
@@ -31,6 +33,8 @@ int match_compilation(struct process *process)
         const struct compilation_step *step = &compilation->steps.items[i];
         if (lanes_collect_own(&track->lanes, step->start, step->end, step->thread) != 0)
             return -1;
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
     }
     return track ? 0 : -1;
 }

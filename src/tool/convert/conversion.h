@@ -11,10 +11,14 @@
  * that grow with every trace lie beside the spool, not in memory, once they are large (base/spill.h, base/big_array.h):
  * 32 bytes for a correlation id, a slice of a row that needs lanes, a record of a CUDA event, a plugin's slice and a
  * sample of an NVTX counter, 52 for an NVTX range (84 when it was started, not pushed), 36 for a range on the GPU, 72
- * for a call that allocates or releases, 48 for a deferred NVTX event, 16 for a window of a plugin. In memory are 330
- * bytes for a device range, 40 for a step of a memory pool, 48 for a name of a CUDA event's record or an allocation
- * that lives, 24 for a call stack, 12 for a graph's launch whose works are in several parts of the spool; and addresses
- * that were freed, but no more than there is a bound for (tool/model/memory.h).
+ * for a call that allocates or releases, 48 for a deferred NVTX event, 16 for a window of a plugin; and so do those
+ * that only some programs have: 272 for a device range, of which 160 until the first walk is done, 80 for a phase's
+ * start or end and what the JIT compiler did, 40 for a step of a memory pool and a node of a graph, 24 for a piece of
+ * an NVTX payload, 16 for a named CUDA event's record and a mark of recording, 12 for a graph's launch whose works are
+ * in several parts of the spool. In memory is what there is at once: 48 bytes and more for an allocation that lives,
+ * and for an NVTX range that is open or ended before its start was read; what was released, allocations and regions of
+ * NVTX's heaps, no more than there is a bound for (tool/model/memory.h, nvtx_heaps.h). And names, threads, streams,
+ * functions, call stacks, each of which was recorded once, and allocations that failed.
  */
 #ifndef GPUTRACE_TOOL_CONVERT_CONVERSION_H
 #define GPUTRACE_TOOL_CONVERT_CONVERSION_H
@@ -150,8 +154,8 @@ int see_launch_name(struct conversion *conversion, struct process *process, cons
 int see_function_name(struct conversion *conversion, struct process *process, const struct event *event);
 int see_graph_node(struct process *process, const struct event *event);
 int see_kernel_name(struct process *process, const struct event *event);
-/* Once all but kernels were seen. */
-void order_kernel_names(struct process *process);
+/* Once all but kernels were seen. Gives 0, or -1 after error(). */
+int order_kernel_names(struct process *process);
 /* Once all records were seen: counts those without a name. */
 void close_kernel_names(struct process *process);
 void release_kernel_names(struct process *process);

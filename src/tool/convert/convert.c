@@ -61,7 +61,7 @@ static int open_processes(struct conversion *conversion)
 }
 
 /* Correlation ids of each process follow those of the one before; arrow ids beyond all of these come after. */
-static void number_arrows(struct conversion *conversion)
+static int number_arrows(struct conversion *conversion)
 {
     uint64_t next = 1;
     for (size_t i = 0; i < conversion->processes.count; i++) {
@@ -70,7 +70,9 @@ static void number_arrows(struct conversion *conversion)
         next += launches->highest;
     }
     for (size_t i = 0; i < conversion->processes.count; i++)
-        launches_number(&conversion->processes.items[i]->launches, &next);
+        if (launches_number(&conversion->processes.items[i]->launches, &next) != 0)
+            return -1;
+    return 0;
 }
 
 static void set_base(struct conversion *conversion)
@@ -104,7 +106,8 @@ static int learn(struct conversion *conversion)
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (match_process(conversion, conversion->processes.items[i]) != 0)
             return -1;
-    number_arrows(conversion);
+    if (number_arrows(conversion) != 0)
+        return -1;
     set_base(conversion);
     if (gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;

@@ -9,6 +9,8 @@
 #include "tool/spool/records.h"
 #include "wire/settings.h"
 
+#define REST_ITEMS ((size_t)1 << 17) /* are walked over before indexes give their pages back */
+
 /* The event that marks a moment was recorded by the library: neither it nor the call is the program's. */
 int see_device_range(struct process *process, const struct event *event)
 {
@@ -37,26 +39,24 @@ static bool all_work_recorded(const struct process *process)
 
 void see_device_times(struct process *process)
 {
+    const struct device_moments *moments = &process->device_ranges.moments;
     device_ranges_settle(&process->device_ranges, all_work_recorded(process));
-    for (size_t i = 0; i < process->device_ranges.items.count; i++) {
-        const struct device_range *range = &process->device_ranges.items.items[i];
-        const uint64_t times[] = {range->start.time, range->end.time};
-        for (unsigned j = 0; j < 2; j++)
-            if (times[j] != 0)
-                see_time(process, times[j], times[j]);
-    }
+    if (moments->first != 0)
+        see_time(process, moments->first, moments->last);
 }
 
 int match_device_ranges(struct conversion *conversion, struct process *process)
 {
     for (size_t i = 0; i < process->device_ranges.items.count; i++) {
         const struct device_range *range = &process->device_ranges.items.items[i];
-        const struct device_moment *at = &range->start;
-        struct track *stream = process_stream(conversion, process, TRACK_STREAM, at->device, at->context, at->stream);
+        struct track *stream =
+            process_stream(conversion, process, TRACK_STREAM, range->device, range->context, range->stream);
         struct track *track =
-            process_stream(conversion, process, TRACK_ANNOTATION, at->device, at->context, at->stream);
-        if (!stream || !track || lanes_collect(&track->lanes, range->start.time, range->end.time) != 0)
+            process_stream(conversion, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
+        if (!stream || !track || lanes_collect(&track->lanes, range->start, range->end) != 0)
             return -1;
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
     }
     return 0;
 }
@@ -74,7 +74,7 @@ static void emit_device_range(struct emitter *emitter, struct process *process, 
 {
     static const char none[] = "(no message)", function[] = "gputrace_device_range";
     struct track *track =
-        tracks_get(&process->tracks, TRACK_ANNOTATION, range->start.device, range->start.context, range->start.stream);
+        emitter_track(emitter, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
     struct own_walk walk;
     struct event event;
     struct args args = {0};
@@ -84,42 +84,63 @@ static void emit_device_range(struct emitter *emitter, struct process *process, 
     own_decode(&event, &walk, range->thread);
     args_u64(&args, ARG_RANGE, range->number);
     args_u64(&args, ARG_THREAD, range->thread);
-    if (range->end.stream != range->start.stream)
-        args_u64(&args, ARG_END_STREAM, range->end.stream);
+    if (range->end_stream != range->stream)
+        args_u64(&args, ARG_END_STREAM, range->end_stream);
     if (range->open_at_end)
         args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
     args_text(&args, ARG_FROM, function, sizeof(function) - 1);
     struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
                           .name = event.text_length ? name_passing(event.text, event.text_length)
                                                     : name_passing(none, sizeof(none) - 1),
-                          .row = track_row(track, range->start.time, range->end.time),
-                          .start = range->start.time,
-                          .end = range->end.time,
+                          .row = track_row(track, range->start, range->end),
+                          .start = range->start,
+                          .end = range->end,
                           .args = &args};
     emitter->writer.format->slice(&emitter->writer, &slice);
 }
 
-/* Or is as long. */
-static bool comes_before(const struct device_range *range, uint64_t start, uint64_t end)
+/* --- ranges of both sorts on the GPU: by their start, then longer ones first, then those of the device --- */
+
+static bool device_range_is_first(const struct device_range *range, const struct projection *projection)
 {
-    return range->start.time < start || (range->start.time == start && range->end.time >= end);
+    return range->start < projection->start || (range->start == projection->start && range->end >= projection->end);
 }
 
-void emit_device_ranges(struct emitter *emitter, struct process *process, uint64_t start, uint64_t end)
+/* How many device ranges are among the first NUMBER of all. */
+static size_t device_ranges_among(const struct process *process, size_t number)
 {
-    const struct device_ranges *ranges = &process->device_ranges;
-    for (; emitter->device_range < ranges->items.count; emitter->device_range++) {
-        const struct device_range *range = &ranges->items.items[emitter->device_range];
-        if (!comes_before(range, start, end))
-            return;
-        emit_device_range(emitter, process, range);
+    size_t projections = process->projections.items.count, ranges = process->device_ranges.items.count;
+    size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2; /* and NUMBER - MIDDLE projections, of which the last comes after it? */
+        if (device_range_is_first(&process->device_ranges.items.items[middle],
+                                  &process->projections.items.items[number - middle - 1]))
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
 }
 
-void skip_device_ranges(struct emitter *emitter, const struct process *process, uint64_t start, uint64_t end)
+size_t gpu_range_count(const struct process *process)
 {
-    const struct device_ranges *ranges = &process->device_ranges;
-    while (emitter->device_range < ranges->items.count &&
-           comes_before(&ranges->items.items[emitter->device_range], start, end))
-        emitter->device_range++;
+    return process->projections.items.count + process->device_ranges.items.count;
+}
+
+int emit_gpu_ranges(struct emitter *emitter, struct process *process, size_t first, size_t end)
+{
+    const struct projection *projections = process->projections.items.items;
+    const struct device_range *ranges = process->device_ranges.items.items;
+    size_t range = device_ranges_among(process, first);
+    for (size_t i = first; i < end; i++) {
+        size_t projection = i - range;
+        bool of_device = range < process->device_ranges.items.count &&
+                         (projection == process->projections.items.count ||
+                          device_range_is_first(&ranges[range], &projections[projection]));
+        if (of_device)
+            emit_device_range(emitter, process, &ranges[range++]);
+        else
+            emit_projection(emitter, process, &projections[projection]);
+    }
+    return 0;
 }

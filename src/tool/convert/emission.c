@@ -76,7 +76,7 @@ static int plan_all(struct emission *emission, struct process *process,
 /* Of a range itself, and of the spool from one to the next. */
 static size_t range_bytes(const struct process *process)
 {
-    size_t bytes = 0, ranges = nvtx_range_count(&process->nvtx);
+    size_t bytes = 0, ranges = nvtx_range_count(&process->nvtx) + process->device_ranges.items.count;
     for (size_t i = 0; i < process->file.parts.count; i++)
         if (process->file.parts.items[i].type == SPOOL_RECORDS)
             bytes += process->file.parts.items[i].size;
@@ -123,13 +123,10 @@ static int plan_parts(struct emission *emission, struct process *process, uint16
  * one correlation id HTA takes the last in the file for the launch. */
 static int plan_process(struct emission *emission, struct process *process)
 {
-    size_t projections = process->projections.items.count;
-    if (projections == 0 && process->device_ranges.items.count > 0)
-        projections = 1; /* the device ranges come with their last piece */
     if (plan_ranges(emission, process, process->nvtx.ranges.count, emit_nvtx_ranges) != 0 ||
         plan_ranges(emission, process, process->nvtx.started.count, emit_nvtx_started) != 0 ||
         plan_all(emission, process, emit_nvtx_syncs) != 0 ||
-        plan_ranges(emission, process, projections, emit_projections) != 0 ||
+        plan_ranges(emission, process, gpu_range_count(process), emit_gpu_ranges) != 0 ||
         plan_all(emission, process, emit_deferred) != 0 || plan_all(emission, process, emit_compilation) != 0 ||
         plan_all(emission, process, emit_plugin_slices) != 0)
         return -1;

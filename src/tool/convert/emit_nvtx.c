@@ -133,9 +133,9 @@ int emit_nvtx_started(struct emitter *emitter, struct process *process, size_t f
     return 0;
 }
 
-static void emit_projection(struct emitter *emitter, struct process *process, const struct projection *projection,
-                            const struct nvtx_range *range)
+void emit_projection(struct emitter *emitter, struct process *process, const struct projection *projection)
 {
+    const struct nvtx_range *range = nvtx_range(&process->nvtx, projection->range);
     const struct track *stream = process->tracks.items.items[projection->track];
     struct track *track =
         emitter_track(emitter, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
@@ -155,22 +155,6 @@ static void emit_projection(struct emitter *emitter, struct process *process, co
                           .end = projection->end,
                           .args = &args};
     emitter->writer.format->slice(&emitter->writer, &slice);
-}
-
-int emit_projections(struct emitter *emitter, struct process *process, size_t first, size_t end)
-{
-    const struct projection *items = process->projections.items.items;
-    size_t count = process->projections.items.count;
-    if (first > 0)
-        skip_device_ranges(emitter, process, items[first - 1].start, items[first - 1].end);
-    for (size_t i = first; i < end && i < count; i++) {
-        const struct nvtx_range *range = nvtx_range(&process->nvtx, items[i].range);
-        emit_device_ranges(emitter, process, items[i].start, items[i].end);
-        emit_projection(emitter, process, &items[i], range);
-    }
-    if (end >= count)
-        emit_device_ranges(emitter, process, UINT64_MAX, 0);
-    return 0;
 }
 
 int emit_nvtx_mark(struct emitter *emitter, struct process *process, const struct event *event)

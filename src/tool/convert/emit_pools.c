@@ -25,6 +25,7 @@ int emit_pools(struct emitter *emitter, struct process *process)
         if (level->used_changed)
             emit_counter(emitter, pid, time, "Pool used", level->used);
         level->reserved_changed = level->used_changed = false;
+        emitter_passed(emitter, process);
     }
     return 0;
 }

@@ -6,7 +6,6 @@ void emitter_begin(struct emitter *emitter, struct conversion *conversion, struc
 {
     emitter->conversion = conversion;
     emitter->kernels = 0;
-    emitter->device_range = 0;
     emitter->part = 0;
     writer_piece(&emitter->writer, &conversion->writer, sink);
 }

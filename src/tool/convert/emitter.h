@@ -21,12 +21,11 @@ struct emitter {
     struct writer writer;
     struct spool_scratch scratch;
     struct tracks_recent tracks;
-    uint32_t part;       /* of CUPTI's records: its index in the spool */
-    struct map works;    /* of this part, by correlation: how many works were met + 1 */
-    size_t device_range; /* the next one to write */
-    uint64_t kernels;    /* written in this piece */
-    size_t passed;       /* since pages were given back: things … */
-    uint64_t rested;     /* … and bytes that were written until then */
+    uint32_t part;    /* of CUPTI's records: its index in the spool */
+    struct map works; /* of this part, by correlation: how many works were met + 1 */
+    uint64_t kernels; /* written in this piece */
+    size_t passed;    /* since pages were given back: things … */
+    uint64_t rested;  /* … and bytes that were written until then */
 };
 
 /* emitter.c */
@@ -73,16 +72,13 @@ int emit_plugin_event(struct emitter *emitter, struct process *process, const st
 int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t first, size_t end);
 int emit_own_parts(struct emitter *emitter, struct process *process, size_t first, size_t end);
 
-/* Those of the numbers FIRST to END, without END itself. The last of the ranges on the GPU bring the device ranges
- * after them. */
+/* Those of the numbers FIRST to END, without END itself; on the GPU, ranges of NVTX's and device ranges. */
 int emit_nvtx_ranges(struct emitter *emitter, struct process *process, size_t first, size_t end);
 int emit_nvtx_started(struct emitter *emitter, struct process *process, size_t first, size_t end);
-int emit_projections(struct emitter *emitter, struct process *process, size_t first, size_t end);
-
-/* The device ranges from emitter->device_range on that come before a range of START and END on the GPU; UINT64_MAX, 0:
- * all. To skip: those that were written with a range before. */
-void emit_device_ranges(struct emitter *emitter, struct process *process, uint64_t start, uint64_t end);
-void skip_device_ranges(struct emitter *emitter, const struct process *process, uint64_t start, uint64_t end);
+int emit_gpu_ranges(struct emitter *emitter, struct process *process, size_t first, size_t end);
+size_t gpu_range_count(const struct process *process);
+/* One of NVTX's on the GPU. */
+void emit_projection(struct emitter *emitter, struct process *process, const struct projection *projection);
 
 /* All there are, by one thread at a time. */
 int emit_nvtx_syncs(struct emitter *emitter, struct process *process);

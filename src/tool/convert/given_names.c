@@ -13,12 +13,12 @@ static int put_name(struct process *process, struct map *map, uint64_t object, c
         return error_no_memory("names");
     if (*index != 0 && process->names.items[*index - 1].by_program && !by_program)
         return 0; /* the program's own word counts more */
-    struct given_name *name = array_push(&process->names);
-    if (!name)
+    if (*index == 0 && !array_push(&process->names))
         return error_no_memory("names");
-    *name = (struct given_name){
+    if (*index == 0)
+        *index = process->names.count;
+    process->names.items[*index - 1] = (struct given_name){
         .object = object, .by_program = by_program, .text = event->text, .length = event->text_length};
-    *index = process->names.count;
     return 0;
 }
 

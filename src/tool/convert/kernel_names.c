@@ -49,9 +49,9 @@ int see_graph_node(struct process *process, const struct event *event)
     return ended_in_order(process) ? 0 : graph_nodes_see(&process->kernel_names.nodes, event);
 }
 
-void order_kernel_names(struct process *process)
+int order_kernel_names(struct process *process)
 {
-    graph_nodes_order(&process->kernel_names.nodes);
+    return graph_nodes_order(&process->kernel_names.nodes);
 }
 
 /* The name of the function that the graph's node launches. */

@@ -131,8 +131,8 @@ int match_process(struct conversion *conversion, struct process *process)
         return -1;
     if (process->own_waits && process_walk_own(conversion, process, match_own, NULL) != 0)
         return -1;
-    pools_sort(&process->pools);
-    if (memory_sort(&process->memory) != 0 || cuda_events_sort(&process->cuda_events) != 0)
+    if (pools_sort(&process->pools) != 0 || memory_sort(&process->memory) != 0 ||
+        cuda_events_sort(&process->cuda_events) != 0)
         return -1;
     process_rest(process);
     return tracks_number(&process->tracks, &conversion->rows);

@@ -14,7 +14,7 @@
 int process_open(struct process *process, const char *path, const char *directory)
 {
     *process = (struct process){0};
-    int result = spool_file_open(&process->file, path);
+    int result = spool_file_open(&process->file, path, directory);
     if (result != 0)
         return result;
     const struct spool_header *header = &process->file.header;
@@ -29,6 +29,9 @@ int process_open(struct process *process, const char *path, const char *director
     nvtx_init(&process->nvtx, directory);
     projections_init(&process->projections, directory);
     nvtx_extensions_init(&process->extensions, directory);
+    device_ranges_init(&process->device_ranges, directory);
+    process->windows.marks.memory.directory = process->kernel_names.nodes.changes.memory.directory =
+        process->pools.steps.memory.directory = process->compilation.steps.memory.directory = directory;
     process->plugin_windows.directory = process->plugins.slices.memory.directory = directory;
     process->tracks.directory = process->memory.steps.memory.directory = process->cuda_events.items.memory.directory =
         directory;
@@ -80,8 +83,13 @@ void process_rest(const struct process *process)
     big_array_rest(&process->memory.steps);
     big_array_rest(&process->cuda_events.items);
     big_array_rest(&process->plugins.slices);
+    big_array_rest(&process->windows.marks);
+    big_array_rest(&process->kernel_names.nodes.changes);
+    big_array_rest(&process->pools.steps);
+    big_array_rest(&process->compilation.steps);
     plugin_windows_rest(&process->plugin_windows);
     nvtx_extensions_rest(&process->extensions);
+    device_ranges_rest(&process->device_ranges);
 }
 
 bool process_was_to_record(const struct process *process, uint64_t bits)

@@ -52,7 +52,7 @@ static bool is_plugins(struct process *process, const struct event *event)
 /* Calls that are not the program's: of plugins, and of the library where device ranges start and end. */
 static bool has_calls_aside(const struct process *process)
 {
-    return plugin_windows_any(&process->plugin_windows) || process->device_ranges.items.count > 0;
+    return plugin_windows_any(&process->plugin_windows) || process->device_ranges.any;
 }
 
 bool process_shows(struct process *process, const struct event *event)
@@ -118,8 +118,8 @@ int find_windows(struct conversion *conversion, struct process *process)
 {
     if (process_walk_own(conversion, process, see_window, NULL) != 0)
         return -1;
-    windows_close(&process->windows);
-    if (plugin_windows_close(&process->plugin_windows) != 0)
+    if (windows_close(&process->windows) != 0 || plugin_windows_close(&process->plugin_windows) != 0 ||
+        device_ranges_list(&process->device_ranges) != 0)
         return -1;
     if (!process->windows.limited && !has_calls_aside(process))
         return 0;

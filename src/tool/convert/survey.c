@@ -70,10 +70,8 @@ int survey_process(struct conversion *conversion, struct process *process)
     uint64_t *undecoded = &process->losses.undecoded;
     if (find_windows(conversion, process) != 0 || device_ranges_order(&process->device_ranges) != 0 ||
         process_walk_own(conversion, process, see_own, undecoded) != 0 ||
-        process_walk_own(conversion, process, see_late, NULL) != 0)
-        return -1;
-    order_kernel_names(process);
-    if (process_walk_cupti(conversion, process, see_cupti, undecoded) != 0)
+        process_walk_own(conversion, process, see_late, NULL) != 0 || order_kernel_names(process) != 0 ||
+        process_walk_cupti(conversion, process, see_cupti, undecoded) != 0)
         return -1;
     close_kernel_names(process);
     if (close_nvtx_extensions(process) != 0)

@@ -92,24 +92,39 @@ static int append(struct round *round, const uint8_t *entry, size_t size)
     return 0;
 }
 
-/* CUPTI's records of a chunk since the last look. One that is done was read already. */
-static void see_cupti(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+/* Gives the bytes that were seen. */
+static size_t see_part(struct round *round, const struct spool_part *part)
+{
+    uint16_t sizes[SPOOL_CUPTI_KINDS];
+    if (part->type == SPOOL_RECORDS) {
+        live_see_own(round->tools->live, &round->drain->process, part);
+        return part->size;
+    }
+    cupti_record_sizes(sizes, &round->header);
+    return live_see_cupti(round->tools->live, part, sizes);
+}
+
+/* The records of a chunk since the last look. One that is done was read already; of our own, `used` tells at any time
+ * how many there are. */
+static void see(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
     struct drain_tools *tools = round->tools;
     bool done = chunk->state == SPOOL_DONE;
     uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
-    uint64_t bytes = done ? chunk->used : chunk->bytes - sizeof(*chunk);
-    if (!seen || bytes <= *seen)
+    uint64_t room = chunk->bytes - sizeof(*chunk);
+    uint64_t bytes = done || chunk->type == SPOOL_RECORDS ? chunk->used : room;
+    if (!seen || bytes > room || bytes <= *seen)
         return;
-    struct spool_part part = {
-        .data = done ? tools->data + *seen : tools->data, .size = (size_t)(bytes - *seen), .state = chunk->state};
-    if (!done && part.size > LOOK_BYTES)
+    struct spool_part part = {.data = done ? tools->data + *seen : tools->data,
+                              .size = (size_t)(bytes - *seen),
+                              .thread = chunk->thread,
+                              .type = chunk->type,
+                              .state = chunk->state};
+    if (!done && part.type == SPOOL_CUPTI && part.size > LOOK_BYTES)
         part.size = LOOK_BYTES;
     if (!done && read_at(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
         return;
-    uint16_t sizes[SPOOL_CUPTI_KINDS];
-    cupti_record_sizes(sizes, &round->header);
-    *seen += live_see_cupti(tools->live, &part, sizes);
+    *seen += see_part(round, &part);
 }
 
 static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
@@ -128,12 +143,12 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
         return -1;
     round->drain->bytes += chunk->used;
     round->count++;
-    see_cupti(round, chunk, offset);
+    see(round, chunk, offset);
     map_remove(&round->drain->seen, offset);
     return 0;
 }
 
-/* A chunk of CUPTI's that is done is nobody's but ours. */
+/* A chunk that is done is nobody's but ours. */
 static int drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     static const uint16_t drained = SPOOL_DRAINED;
@@ -143,20 +158,6 @@ static int drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t 
         return -1;
     chunk->state = drained;
     return write_at(round->spool, &drained, sizeof(drained), offset + offsetof(struct spool_chunk, state));
-}
-
-/* The records of a chunk since the last look; only whole ones are within `used`. */
-static void see_records(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
-{
-    struct drain_tools *tools = round->tools;
-    uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
-    if (!seen || chunk->used > chunk->bytes - sizeof(*chunk) || chunk->used <= *seen)
-        return;
-    struct spool_part part = {.data = tools->data, .size = (size_t)(chunk->used - *seen), .thread = chunk->thread};
-    if (read_at(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
-        return;
-    live_see_own(tools->live, &round->drain->process, &part);
-    *seen = chunk->used;
 }
 
 /* --- one segment --- */
@@ -190,13 +191,12 @@ static void punch(struct round *round, const struct segment_drain *segment)
 /* Whether nothing more is to come of the chunk. */
 static bool take_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
-    if (chunk->type == SPOOL_RECORDS)
-        see_records(round, chunk, offset);
-    else if (chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE)
-        see_cupti(round, chunk, offset);
-    else if (chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_DONE && drain_chunk(round, chunk, offset) != 0)
+    bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
+    if (records && chunk->state == SPOOL_IN_USE)
+        see(round, chunk, offset);
+    else if (records && chunk->state == SPOOL_DONE && drain_chunk(round, chunk, offset) != 0)
         return false;
-    return chunk->state == SPOOL_DRAINED || (chunk->type == SPOOL_RECORDS && chunk->state == SPOOL_DONE);
+    return chunk->state == SPOOL_DRAINED;
 }
 
 static bool is_to_stop(const struct round *round)

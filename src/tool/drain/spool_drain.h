@@ -1,5 +1,5 @@
 /*
- * Draining one spool while its process writes it: what CUPTI has finished is packed into the file beside, and its room
+ * Draining one spool while its process writes it: chunks that are done are packed into the file beside, and their room
  * given back to the writer, or to the disk (wire/spool.h tells how).
  *
  * Everything is read and written through descriptors, never through a mapping: whatever becomes of the files meanwhile

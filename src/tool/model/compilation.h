@@ -1,8 +1,8 @@
 /*
  * What CUDA spent preparing code: the library's phases, and what CUPTI tells of its just-in-time compiler.
  *
- * A phase comes as two records, its start and its end, in any order: threads have chunks of their own. One whose end
- * never came ends with the process, or where recording went off.
+ * A phase comes as two records, its start and its end, in any order: threads have chunks of their own. They are joined
+ * when all is known. One whose end never came ends with the process, or where recording went off.
  */
 #ifndef GPUTRACE_TOOL_MODEL_COMPILATION_H
 #define GPUTRACE_TOOL_MODEL_COMPILATION_H
@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
-#include "base/map.h"
+#include "base/big_array.h"
 #include "tool/model/event.h"
 #include "tool/model/launches.h"
 #include "tool/model/windows.h"
@@ -45,11 +44,12 @@ struct compilation_step {
     enum event_jit_operation operation;
     enum event_jit_entry entry;
     uint32_t trigger; /* enum spool_trigger; SPOOL_TRIGGER_NONE: it is a JIT operation */
+    uint32_t order;   /* in which it was read */
+    bool is_end;      /* of a phase whose records are not joined yet */
 };
 
 struct compilation {
-    ARRAY(struct compilation_step) steps; /* once closed: those that the trace shows, what encloses first */
-    struct map phases;                    /* number -> index + 1 in steps */
+    BIG_ARRAY(struct compilation_step) steps; /* once closed: those that the trace shows, what encloses first */
 };
 
 void compilation_release(struct compilation *compilation);
@@ -60,7 +60,7 @@ int compilation_jit(struct compilation *compilation, const struct event *event);
 
 /* After the last: ends open phases at TIME, leaves out what began while recording was off, tells JIT operations their
  * threads, and sorts. Gives 0, or -1 after error(). */
-int compilation_close(struct compilation *compilation, const struct windows *windows, struct launches *launches,
+int compilation_close(struct compilation *compilation, const struct windows *windows, const struct launches *launches,
                       uint64_t time);
 
 #endif

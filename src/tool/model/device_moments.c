@@ -1,21 +1,64 @@
 #include "tool/model/device_moments.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
+
+#define REST_MOMENTS ((size_t)1 << 17) /* are settled before pages are given back */
 
 void device_moments_release(struct device_moments *moments)
 {
-    array_release(&moments->marks);
+    big_array_release(&moments->items);
+    moments->marked = 0;
 }
 
-int device_moments_add(struct device_moments *moments, struct device_moment *moment)
+int device_moments_add(struct device_moments *moments, const struct device_moment *moment)
 {
-    struct device_mark *mark = array_push(&moments->marks);
-    if (!mark)
+    struct device_moment *added = big_array_push(&moments->items);
+    if (!added)
         return error_no_memory("device ranges");
-    *mark = (struct device_mark){.moment = moment};
+    *added = *moment;
     return 0;
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+    const struct device_moment *left = a, *right = b;
+    return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
+}
+
+int device_moments_list(struct device_moments *moments)
+{
+    return big_array_sort(&moments->items, by_correlation) == 0 ? 0 : error_no_memory("device ranges");
+}
+
+/* The first of COUNT that is not before WANTED. */
+static size_t first_from(struct device_moments *moments, size_t count, const struct device_moment *wanted,
+                         int (*compare)(const void *, const void *))
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(&moments->items.items[middle], wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    big_array_found(&moments->items, low);
+    return low;
+}
+
+void device_moments_mark(struct device_moments *moments, const struct event *event)
+{
+    const struct device_moment wanted = {.correlation = event->correlation};
+    if (event->correlation == 0 || moments->items.count == 0)
+        return;
+    size_t index = first_from(moments, moments->items.count, &wanted, by_correlation);
+    struct device_moment *moment = &moments->items.items[index];
+    if (index == moments->items.count || moment->correlation != event->correlation)
+        return;
+    moment->marked = moment->time = event->start;
+    moment->device = event->device;
+    moment->context = event->context;
+    moment->stream = event->stream;
 }
 
 static int by_place(const struct device_moment *left, const struct device_moment *right)
@@ -31,8 +74,7 @@ static int by_place(const struct device_moment *left, const struct device_moment
 
 static int by_place_and_time(const void *a, const void *b)
 {
-    const struct device_moment *left = ((const struct device_mark *)a)->moment;
-    const struct device_moment *right = ((const struct device_mark *)b)->moment;
+    const struct device_moment *left = a, *right = b;
     int order = by_place(left, right);
     if (order != 0)
         return order;
@@ -41,40 +83,51 @@ static int by_place_and_time(const void *a, const void *b)
     return left->called < right->called ? -1 : left->called > right->called;
 }
 
-void device_moments_order(struct device_moments *moments)
+/* Those without a time come last. */
+static int marked_first(const void *a, const void *b)
 {
-    if (moments->marks.count > 1)
-        qsort(moments->marks.items, moments->marks.count, sizeof(*moments->marks.items), by_place_and_time);
+    const struct device_moment *left = a, *right = b;
+    if (left->marked == 0 || right->marked == 0)
+        return (left->marked == 0) - (right->marked == 0);
+    return by_place_and_time(a, b);
 }
 
-/* The first in the work's stream at TIME or later; NULL: there is none. */
-static struct device_mark *first_from(const struct device_moments *moments, const struct event *work, uint64_t time)
+int device_moments_order(struct device_moments *moments)
 {
-    struct device_moment at = {
-        .marked = time, .device = work->device, .context = work->context, .stream = work->stream};
-    const struct device_mark wanted = {.moment = &at};
-    size_t low = 0, high = moments->marks.count;
+    if (big_array_sort(&moments->items, marked_first) != 0)
+        return error_no_memory("device ranges");
+    size_t low = 0, high = moments->items.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (by_place_and_time(&moments->marks.items[middle], &wanted) < 0)
+        if (moments->items.items[middle].marked != 0)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == moments->marks.count || by_place(moments->marks.items[low].moment, &at) != 0)
-        return NULL;
-    return &moments->marks.items[low];
+    moments->marked = low;
+    device_moments_rest(moments);
+    return 0;
+}
+
+/* The first in the work's stream at TIME or later; NULL: there is none. */
+static struct device_moment *first_in_stream(struct device_moments *moments, const struct event *work, uint64_t time)
+{
+    const struct device_moment wanted = {
+        .marked = time, .device = work->device, .context = work->context, .stream = work->stream};
+    size_t index = first_from(moments, moments->marked, &wanted, by_place_and_time);
+    struct device_moment *moment = &moments->items.items[index];
+    return index < moments->marked && by_place(moment, &wanted) == 0 ? moment : NULL;
 }
 
 /* The first moment behind it learns of it; the later ones when they are settled. */
 void device_moments_find_work(struct device_moments *moments, const struct event *work)
 {
-    struct device_mark *mark = first_from(moments, work, work->end);
-    if (mark && mark->ended < work->end)
-        mark->ended = work->end;
-    mark = first_from(moments, work, work->start + 1);
-    if (mark && mark->started < work->start)
-        mark->started = work->start;
+    struct device_moment *moment = first_in_stream(moments, work, work->end);
+    if (moment && moment->work_ended < work->end)
+        moment->work_ended = work->end;
+    moment = first_in_stream(moments, work, work->start + 1);
+    if (moment && moment->work_started < work->start)
+        moment->work_started = work->start;
 }
 
 /* Whether it comes soon after what is shown at TIME and was MARKED then. A moment that the program called for before
@@ -86,33 +139,38 @@ static bool comes_soon(const struct device_moment *moment, uint64_t time, uint64
 }
 
 /* PREVIOUS: in the same stream, settled; NULL: there is none. */
-static void settle(struct device_mark *mark, const struct device_mark *previous, bool all_work)
+static void settle(struct device_moment *moment, const struct device_moment *previous, bool all_work)
 {
-    struct device_moment *moment = mark->moment;
-    bool worked = mark->ended != 0;
-    if (previous && mark->started < previous->started)
-        mark->started = previous->started;
-    if (previous && mark->ended < previous->ended) {
-        mark->ended = previous->ended;
+    bool worked = moment->work_ended != 0;
+    if (previous && moment->work_started < previous->work_started)
+        moment->work_started = previous->work_started;
+    if (previous && moment->work_ended < previous->work_ended) {
+        moment->work_ended = previous->work_ended;
         worked = false;
     }
-    if (mark->started > mark->ended)
+    if (moment->work_started > moment->work_ended)
         return; /* the clocks of events and of work differ by some ns: it is within the work that started last */
-    if (worked || (mark->ended != 0 && !all_work)) {
-        if (comes_soon(moment, mark->ended, mark->ended))
-            moment->time = mark->ended;
-    } else if (previous && all_work && comes_soon(moment, previous->moment->time, previous->moment->marked)) {
-        moment->time = previous->moment->time;
+    if (worked || (moment->work_ended != 0 && !all_work)) {
+        if (comes_soon(moment, moment->work_ended, moment->work_ended))
+            moment->time = moment->work_ended;
+    } else if (previous && all_work && comes_soon(moment, previous->time, previous->marked)) {
+        moment->time = previous->time;
     }
 }
 
 void device_moments_settle(struct device_moments *moments, bool all_work)
 {
-    const struct device_mark *previous = NULL;
-    for (size_t i = 0; i < moments->marks.count; i++) {
-        struct device_mark *mark = &moments->marks.items[i];
-        bool other_stream = previous && by_place(previous->moment, mark->moment) != 0;
-        settle(mark, other_stream ? NULL : previous, all_work);
-        previous = mark;
+    const struct device_moment *previous = NULL;
+    for (size_t i = 0; i < moments->marked; i++) {
+        struct device_moment *moment = &moments->items.items[i];
+        bool other_stream = previous && by_place(previous, moment) != 0;
+        settle(moment, other_stream ? NULL : previous, all_work);
+        if (moments->first == 0 || moment->time < moments->first)
+            moments->first = moment->time;
+        if (moment->time > moments->last)
+            moments->last = moment->time;
+        previous = moment;
+        if (i % REST_MOMENTS == 0)
+            device_moments_rest(moments);
     }
 }

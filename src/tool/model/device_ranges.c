@@ -1,16 +1,28 @@
 #include "tool/model/device_ranges.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
+
+#define REST_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
+
+void device_ranges_init(struct device_ranges *ranges, const char *directory)
+{
+    *ranges = (struct device_ranges){0};
+    ranges->moments.items.memory.directory = ranges->items.memory.directory = ranges->edges.memory.directory =
+        directory;
+}
 
 void device_ranges_release(struct device_ranges *ranges)
 {
-    array_release(&ranges->items);
-    array_release(&ranges->edges);
     device_moments_release(&ranges->moments);
-    map_release(&ranges->by_number);
-    map_release(&ranges->by_correlation);
+    big_array_release(&ranges->items);
+    big_array_release(&ranges->edges);
+}
+
+void device_ranges_rest(const struct device_ranges *ranges)
+{
+    device_moments_rest(&ranges->moments);
+    big_array_rest(&ranges->items);
+    big_array_rest(&ranges->edges);
 }
 
 static int no_memory(void)
@@ -18,100 +30,82 @@ static int no_memory(void)
     return error_no_memory("device ranges");
 }
 
-/* Starts and ends come in any order: they may be of several threads. */
-static struct device_range *put_range(struct device_ranges *ranges, uint64_t number)
-{
-    uint64_t *index = map_put(&ranges->by_number, number, NULL);
-    if (!index || (*index == 0 && !array_push(&ranges->items)))
-        return NULL;
-    if (*index == 0)
-        *index = ranges->items.count;
-    struct device_range *range = &ranges->items.items[*index - 1];
-    range->number = number;
-    return range;
-}
-
 int device_ranges_see(struct device_ranges *ranges, const struct event *event)
 {
-    struct device_range *range = put_range(ranges, event->device_range.number);
-    if (!range)
-        return no_memory();
-    bool ended = event->device_range.ended;
-    struct device_moment *moment = ended ? &range->end : &range->start;
-    if (moment->called)
-        return 0; /* ended twice: the first counts */
-    moment->called = event->start;
-    if (!ended) {
-        range->record = event->record;
-        range->thread = event->thread;
-    }
-    if (event->correlation == 0)
-        return 0;
-    uint64_t *place = map_put(&ranges->by_correlation, event->correlation, NULL);
-    if (!place)
-        return no_memory();
-    *place = (uint64_t)(range - ranges->items.items) * 2 + ended;
-    return 0;
+    const struct device_moment moment = {.record = event->record,
+                                         .range = event->device_range.number,
+                                         .thread = event->thread,
+                                         .ends = event->device_range.ended,
+                                         .correlation = event->correlation,
+                                         .called = event->start};
+    ranges->any = true;
+    return device_moments_add(&ranges->moments, &moment);
+}
+
+int device_ranges_list(struct device_ranges *ranges)
+{
+    return device_moments_list(&ranges->moments);
 }
 
 void device_ranges_time(struct device_ranges *ranges, const struct event *event)
 {
-    const uint64_t *place = map_get(&ranges->by_correlation, event->correlation);
-    if (!place)
-        return;
-    struct device_range *range = &ranges->items.items[*place / 2];
-    struct device_moment *moment = *place % 2 ? &range->end : &range->start;
-    moment->marked = moment->time = event->start;
-    moment->device = event->device;
-    moment->context = event->context;
-    moment->stream = event->stream;
+    device_moments_mark(&ranges->moments, event);
 }
 
 int device_ranges_order(struct device_ranges *ranges)
 {
-    for (size_t i = 0; i < ranges->items.count; i++) {
-        struct device_range *range = &ranges->items.items[i];
-        if ((range->start.marked != 0 && device_moments_add(&ranges->moments, &range->start) != 0) ||
-            (range->end.marked != 0 && device_moments_add(&ranges->moments, &range->end) != 0))
-            return -1;
-    }
-    device_moments_order(&ranges->moments);
-    return 0;
+    return device_moments_order(&ranges->moments);
 }
 
 void device_ranges_settle(struct device_ranges *ranges, bool all)
 {
     device_moments_settle(&ranges->moments, all);
-    device_moments_release(&ranges->moments); /* before the ranges move */
 }
 
-/* False: a time is missing. */
-static bool close_range(struct device_range *range, const struct windows *windows, uint64_t time)
+/* Of what started or ended twice the first counts. */
+static int by_range(const void *a, const void *b)
 {
-    if (!range->record || range->start.time == 0)
+    const struct device_moment *left = a, *right = b;
+    if (left->range != right->range)
+        return left->range < right->range ? -1 : 1;
+    if (left->ends != right->ends)
+        return left->ends ? 1 : -1;
+    return left->called < right->called ? -1 : left->called > right->called;
+}
+
+/* A range of its moments, of which one may be NULL. False: a time is missing. */
+static bool make_range(struct device_range *range, const struct device_moment *start, const struct device_moment *end,
+                       const struct windows *windows, uint64_t time)
+{
+    if (!start || start->time == 0 || (end && end->time == 0))
         return false;
-    range->open_at_end = range->end.called == 0;
-    if (range->open_at_end) {
-        uint64_t end = windows_end(windows, range->start.called);
-        range->end = range->start;
-        range->end.time = end < time ? end : time;
-    }
-    if (range->end.time == 0)
-        return false;
-    if (range->end.time < range->start.time)
-        range->end.time = range->start.time; /* in another stream, which was there first */
+    *range = (struct device_range){.record = start->record,
+                                   .number = start->range,
+                                   .start = start->time,
+                                   .end = end ? end->time : windows_end(windows, start->called),
+                                   .marked = start->marked,
+                                   .thread = start->thread,
+                                   .device = start->device,
+                                   .context = start->context,
+                                   .stream = start->stream,
+                                   .end_stream = end ? end->stream : start->stream,
+                                   .open_at_end = !end};
+    if (!end && range->end > time)
+        range->end = time;
+    if (range->end < range->start)
+        range->end = range->start; /* in another stream, which was there first */
     return true;
 }
 
 static int outer_first(const void *a, const void *b)
 {
     const struct device_range *left = a, *right = b;
-    if (left->start.time != right->start.time)
-        return left->start.time < right->start.time ? -1 : 1;
-    if (left->end.time != right->end.time)
-        return left->end.time > right->end.time ? -1 : 1;
-    if (left->start.marked != right->start.marked) /* put at the same time: the outer one was there first */
-        return left->start.marked < right->start.marked ? -1 : 1;
+    if (left->start != right->start)
+        return left->start < right->start ? -1 : 1;
+    if (left->end != right->end)
+        return left->end > right->end ? -1 : 1;
+    if (left->marked != right->marked) /* put at the same time: the outer one was there first */
+        return left->marked < right->marked ? -1 : 1;
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
@@ -127,41 +121,63 @@ static int by_place_and_time(const void *a, const void *b)
     return left->time < right->time ? -1 : left->time > right->time;
 }
 
-static int add_edges(struct device_ranges *ranges, const struct device_range *range)
+static int add_range(struct device_ranges *ranges, const struct device_range *range)
 {
-    const uint64_t times[] = {range->start.time, range->end.time};
+    const uint64_t times[] = {range->start, range->end};
+    struct device_range *added = big_array_push(&ranges->items);
+    if (!added)
+        return no_memory();
+    *added = *range;
     for (unsigned i = 0; i < 2; i++) {
-        struct device_edge *edge = array_push(&ranges->edges);
+        struct device_edge *edge = big_array_push(&ranges->edges);
         if (!edge)
             return no_memory();
-        *edge = (struct device_edge){range->start.device, range->start.context, range->start.stream, times[i]};
+        *edge = (struct device_edge){range->device, range->context, range->stream, times[i]};
     }
+    return 0;
+}
+
+/* The moments from FIRST on that are of one range. */
+static int close_range(struct device_ranges *ranges, size_t first, size_t end, const struct windows *windows,
+                       uint64_t time)
+{
+    const struct device_moment *moments = ranges->moments.items.items, *started = NULL, *ended = NULL;
+    struct device_range range;
+    for (size_t i = end; i-- > first;) {
+        if (moments[i].ends)
+            ended = &moments[i];
+        else
+            started = &moments[i];
+    }
+    if (make_range(&range, started, ended, windows, time))
+        return add_range(ranges, &range);
+    ranges->untimed++;
     return 0;
 }
 
 int device_ranges_close(struct device_ranges *ranges, const struct windows *windows, uint64_t time)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < ranges->items.count; i++) {
-        struct device_range *range = &ranges->items.items[i];
-        if (!close_range(range, windows, time))
-            ranges->untimed++;
-        else if (add_edges(ranges, range) != 0)
+    size_t count = ranges->moments.items.count;
+    if (big_array_sort(&ranges->moments.items, by_range) != 0)
+        return no_memory();
+    const struct device_moment *moments = ranges->moments.items.items;
+    for (size_t first = 0, end, passed = 0; first < count; first = end) {
+        for (end = first + 1; end < count && moments[end].range == moments[first].range;)
+            end++;
+        if (close_range(ranges, first, end, windows, time) != 0)
             return -1;
-        else
-            ranges->items.items[kept++] = *range;
+        if (end - passed >= REST_RANGES) {
+            device_ranges_rest(ranges);
+            passed = end;
+        }
     }
-    ranges->items.count = kept;
-    map_release(&ranges->by_number);
-    map_release(&ranges->by_correlation);
-    if (kept == 0)
-        return 0;
-    qsort(ranges->items.items, kept, sizeof(*ranges->items.items), outer_first);
-    qsort(ranges->edges.items, ranges->edges.count, sizeof(*ranges->edges.items), by_place_and_time);
+    device_moments_release(&ranges->moments);
+    if (big_array_sort(&ranges->items, outer_first) != 0 || big_array_sort(&ranges->edges, by_place_and_time) != 0)
+        return no_memory();
     return 0;
 }
 
-bool device_ranges_cut(const struct device_ranges *ranges, const struct event *work)
+bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
 {
     const struct device_edge wanted = {work->device, work->context, work->stream, work->start};
     size_t low = 0, high = ranges->edges.count; /* the first after the work's start */
@@ -172,6 +188,7 @@ bool device_ranges_cut(const struct device_ranges *ranges, const struct event *w
         else
             high = middle;
     }
+    big_array_found(&ranges->edges, low);
     if (low == ranges->edges.count)
         return false;
     const struct device_edge *next = &ranges->edges.items[low];

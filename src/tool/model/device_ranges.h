@@ -12,17 +12,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
-#include "base/map.h"
+#include "base/big_array.h"
 #include "tool/model/device_moments.h"
 #include "tool/model/event.h"
 #include "tool/model/windows.h"
 
 struct device_range {
-    const void *record; /* of the start; NULL: it was lost */
-    uint64_t number;    /* within the process */
-    uint32_t thread;    /* that started it */
-    struct device_moment start, end;
+    const void *record;  /* of the start */
+    uint64_t number;     /* within the process */
+    uint64_t start, end; /* ns */
+    uint64_t marked;     /* when the GPU was done with the event of its start, ns */
+    uint32_t thread;     /* that started it */
+    uint32_t device, context, stream;
+    uint32_t end_stream;
     bool open_at_end;
 };
 
@@ -33,24 +35,28 @@ struct device_edge {
 };
 
 struct device_ranges {
-    ARRAY(struct device_range)
-    items;                           /* after device_ranges_close(): those to be shown, what encloses before the rest */
-    struct map by_number;            /* -> index + 1 */
-    struct map by_correlation;       /* -> 2 * index of a start, + 1 of an end; until they are closed */
-    ARRAY(struct device_edge) edges; /* in order; once they are closed */
-    struct device_moments moments;   /* of all starts and ends with a time, from when they are ordered to the closing */
-    uint64_t untimed;                /* not to be shown */
+    bool any;                             /* some were seen */
+    struct device_moments moments;        /* all starts and ends; until they are closed */
+    BIG_ARRAY(struct device_range) items; /* once closed: those to be shown, what encloses before the rest */
+    BIG_ARRAY(struct device_edge) edges;  /* in order; once they are closed */
+    uint64_t untimed;                     /* not to be shown */
 };
 
+/* DIRECTORY is for what memory cannot hold; NULL: there is none. One that is all zero, too, can be used. */
+void device_ranges_init(struct device_ranges *ranges, const char *directory);
 void device_ranges_release(struct device_ranges *ranges);
 
-/* An EVENT_DEVICE_RANGE. Gives 0, or -1 after error(). */
-int device_ranges_see(struct device_ranges *ranges, const struct event *event);
+/* What is known need not stay in memory for now. */
+void device_ranges_rest(const struct device_ranges *ranges);
 
-/* An EVENT_CUDA_EVENT with a time; nothing is done when it is of no range. */
+/* An EVENT_DEVICE_RANGE; and after the last of them. Give 0, or -1 after error(). */
+int device_ranges_see(struct device_ranges *ranges, const struct event *event);
+int device_ranges_list(struct device_ranges *ranges);
+
+/* An EVENT_CUDA_EVENT with a time, once they are listed; nothing is done when it is of no range. */
 void device_ranges_time(struct device_ranges *ranges, const struct event *event);
 
-/* After the last of both. Gives 0, or -1 after error(). */
+/* After the last of those. Gives 0, or -1 after error(). */
 int device_ranges_order(struct device_ranges *ranges);
 
 /* GPU work of the process with a known time, once they are ordered. */
@@ -59,7 +65,8 @@ static inline void device_ranges_work(struct device_ranges *ranges, const struct
     device_moments_see(&ranges->moments, work);
 }
 
-/* After the last work, of which ALL of the process was told or only some sorts: the times become those to be shown. */
+/* After the last work, of which ALL of the process was told or only some sorts: the times become those to be shown,
+ * between moments.first and moments.last. */
 void device_ranges_settle(struct device_ranges *ranges, bool all);
 
 /* Once they are settled, before the edges are asked for. What is open ends with the window it started in, or at TIME.
@@ -67,6 +74,6 @@ void device_ranges_settle(struct device_ranges *ranges, bool all);
 int device_ranges_close(struct device_ranges *ranges, const struct windows *windows, uint64_t time);
 
 /* Whether a range of its stream starts or ends within this GPU work: then they do not nest. */
-bool device_ranges_cut(const struct device_ranges *ranges, const struct event *work);
+bool device_ranges_cut(struct device_ranges *ranges, const struct event *work);
 
 #endif

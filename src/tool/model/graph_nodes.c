@@ -1,7 +1,5 @@
 #include "tool/model/graph_nodes.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 
 /* Copies of copies that are followed: a spool may hold rings of them. */
@@ -9,12 +7,12 @@
 
 void graph_nodes_release(struct graph_nodes *nodes)
 {
-    array_release(&nodes->changes);
+    big_array_release(&nodes->changes);
 }
 
 int graph_nodes_see(struct graph_nodes *nodes, const struct event *event)
 {
-    struct graph_node_change *change = array_push(&nodes->changes);
+    struct graph_node_change *change = big_array_push(&nodes->changes);
     if (!change)
         return error_no_memory("nodes of graphs");
     *change = (struct graph_node_change){
@@ -39,10 +37,9 @@ static int compare_changes(const void *left, const void *right)
     return by_node != 0 ? by_node : by_call != 0 ? by_call : compare(a->time, b->time);
 }
 
-void graph_nodes_order(struct graph_nodes *nodes)
+int graph_nodes_order(struct graph_nodes *nodes)
 {
-    if (nodes->changes.count > 0)
-        qsort(nodes->changes.items, nodes->changes.count, sizeof(*nodes->changes.items), compare_changes);
+    return big_array_sort(&nodes->changes, compare_changes) == 0 ? 0 : error_no_memory("nodes of graphs");
 }
 
 /* How many changes come before those of NODE that are of later calls than CORRELATION. */

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
+#include "base/big_array.h"
 #include "tool/model/event.h"
 
 struct graph_nodes {
-    ARRAY(struct graph_node_change {
+    BIG_ARRAY(struct graph_node_change {
         uint64_t node;
         uint64_t original; /* 0: none, but it launches … */
         uint64_t function;
@@ -27,8 +27,8 @@ void graph_nodes_release(struct graph_nodes *nodes);
 /* EVENT_GRAPH_NODE. Gives 0, or -1 after error(). */
 int graph_nodes_see(struct graph_nodes *nodes, const struct event *event);
 
-/* Once all were seen, before any is looked for. */
-void graph_nodes_order(struct graph_nodes *nodes);
+/* Once all were seen, before any is looked for. Gives 0, or -1 after error(). */
+int graph_nodes_order(struct graph_nodes *nodes);
 
 /* What NODE launches in a graph that is launched by the call CORRELATION: the function's handle, *TIME is when that was
  * told. 0: it is not known. */

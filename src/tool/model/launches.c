@@ -10,6 +10,7 @@ void launches_init(struct launches *launches, const char *directory)
 {
     *launches = (struct launches){0};
     spill_init(&launches->spill, directory);
+    launches->shares.memory.directory = directory;
 }
 
 void launches_release(struct launches *launches)
@@ -17,13 +18,14 @@ void launches_release(struct launches *launches)
     for (size_t i = 0; i < GROUPS; i++)
         free(launches->groups[i]);
     spill_release(&launches->spill);
-    array_release(&launches->shares);
+    big_array_release(&launches->shares);
     *launches = (struct launches){0};
 }
 
 void launches_rest(const struct launches *launches)
 {
     spill_rest(&launches->spill);
+    big_array_rest(&launches->shares);
 }
 
 static struct launch *add_page(struct launches *launches, uint32_t correlation)
@@ -128,7 +130,7 @@ int launches_meet(struct launches *launches, struct launch *launch, uint32_t cor
     if (launch->works < 2 && launch->met == 0)
         return 0;
     if (launch->met > 0 && launch->extra != part + 1) {
-        struct launch_share *share = array_push(&launches->shares);
+        struct launch_share *share = big_array_push(&launches->shares);
         if (!share)
             return error_no_memory("the table of launches");
         *share = (struct launch_share){.part = part, .correlation = correlation, .before = launch->met};
@@ -168,10 +170,10 @@ static void number_page(struct launch *page, uint64_t *next)
     }
 }
 
-void launches_number(struct launches *launches, uint64_t *next)
+int launches_number(struct launches *launches, uint64_t *next)
 {
-    if (launches->shares.count > 1)
-        qsort(launches->shares.items, launches->shares.count, sizeof(*launches->shares.items), by_part);
+    if (big_array_sort(&launches->shares, by_part) != 0)
+        return error_no_memory("the table of launches");
     for (size_t i = 0; launches->several && i < GROUPS * LAUNCHES_GROUP; i++) {
         struct launch **group = launches->groups[i / LAUNCHES_GROUP];
         if (!group)
@@ -180,4 +182,5 @@ void launches_number(struct launches *launches, uint64_t *next)
             number_page(group[i % LAUNCHES_GROUP], next);
     }
     launches_rest(launches);
+    return 0;
 }

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
+#include "base/big_array.h"
 #include "base/spill.h"
 #include "tool/model/event.h"
 
@@ -56,10 +56,10 @@ struct launch_share {
 struct launches {
     struct launch **groups[(UINT64_C(1) << 32) / LAUNCHES_PAGE / LAUNCHES_GROUP]; /* of pages; NULL: none is there */
     struct spill spill;
-    ARRAY(struct launch_share) shares; /* in order, once they are numbered */
-    bool several;                      /* some launch has more than one work */
-    uint32_t highest;                  /* the highest correlation id that was put */
-    uint32_t offset;                   /* what the trace adds to this process's correlation ids */
+    BIG_ARRAY(struct launch_share) shares; /* in order, once they are numbered */
+    bool several;                          /* some launch has more than one work */
+    uint32_t highest;                      /* the highest correlation id that was put */
+    uint32_t offset;                       /* what the trace adds to this process's correlation ids */
 };
 
 /* DIRECTORY is for what memory cannot hold, as spill_init() tells. One that is all zero, too, can be used. */
@@ -105,8 +105,9 @@ int launches_meet(struct launches *launches, struct launch *launch, uint32_t cor
 /* How many works of the launch were met in earlier parts. After launches_number(). */
 uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part);
 
-/* Gives the second and further works of each launch their arrow ids, from *next on, which is moved. */
-void launches_number(struct launches *launches, uint64_t *next);
+/* Gives the second and further works of each launch their arrow ids, from *next on, which is moved. Gives 0, or -1
+ * after error(). */
+int launches_number(struct launches *launches, uint64_t *next);
 
 /* The id of the arrow to the launch's work number I; 0: no id left, no arrow. */
 static inline uint32_t launch_arrow(const struct launches *launches, const struct launch *launch, uint32_t correlation,

@@ -8,7 +8,7 @@
 void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
     *nvtx = (struct nvtx){.directory = directory};
-    nvtx->ranges.memory.directory = nvtx->started.memory.directory = directory;
+    nvtx->ranges.memory.directory = nvtx->started.memory.directory = nvtx->recorded_events.memory.directory = directory;
     nvtx->syncs.steps.memory.directory = nvtx->syncs.waits.memory.directory = nvtx->syncs.holds.memory.directory =
         directory;
 }
@@ -20,6 +20,7 @@ void nvtx_rest(const struct nvtx *nvtx)
         big_array_rest(&nvtx->tracks.items[i].ranges);
     big_array_rest(&nvtx->ranges);
     big_array_rest(&nvtx->started);
+    big_array_rest(&nvtx->recorded_events);
 }
 
 void nvtx_release(struct nvtx *nvtx)
@@ -39,31 +40,9 @@ void nvtx_release(struct nvtx *nvtx)
     map_release(&nvtx->strings);
     map_release(&nvtx->categories);
     map_release(&nvtx->event_names);
-    map_release(&nvtx->recorded_events);
+    big_array_release(&nvtx->recorded_events);
     nvtx_syncs_release(&nvtx->syncs);
     nvtx_resources_release(&nvtx->resources);
-}
-
-static uint64_t pair(uint32_t high, uint32_t low)
-{
-    return (uint64_t)high << 32 | low;
-}
-
-static int put_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)
-{
-    uint64_t *index = map_put(map, key, NULL);
-    struct nvtx_text *text = index ? array_push(&nvtx->texts) : NULL;
-    if (!text)
-        return error_no_memory("NVTX names");
-    *text = (struct nvtx_text){event->text, event->text_length};
-    *index = nvtx->texts.count;
-    return 0;
-}
-
-static struct nvtx_text get_text(const struct nvtx *nvtx, const struct map *map, uint64_t key)
-{
-    const uint64_t *index = map_get(map, key);
-    return index && *index ? nvtx->texts.items[*index - 1] : (struct nvtx_text){NULL, 0};
 }
 
 static struct nvtx_track *add_track(struct nvtx *nvtx, uint64_t *index, uint32_t thread)
@@ -83,7 +62,7 @@ static struct nvtx_track *add_track(struct nvtx *nvtx, uint64_t *index, uint32_t
 
 static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
 {
-    uint64_t *index = map_put(&nvtx->tracks_by_key, pair(event->thread, event->nvtx.domain), NULL);
+    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)event->thread << 32 | event->nvtx.domain, NULL);
     if (!index) {
         error_no_memory("NVTX ranges");
         return NULL;
@@ -161,10 +140,12 @@ static int start(struct nvtx *nvtx, const struct event *event)
     *range = (struct nvtx_range){.record = event->record, .start = event->start, .thread = event->thread};
     const uint64_t *early = map_get(&nvtx->early_ends, event->nvtx.range);
     if (early) {
-        const struct nvtx_end *found = &nvtx->ends.items[*early - 1];
+        struct nvtx_end *found = &nvtx->ends.items[*early - 1];
         range->end = not_before(found->time, range->start);
         range->end_thread = found->thread;
         range->end_record = found->record;
+        found->next = nvtx->free_ends;
+        nvtx->free_ends = (uint32_t)*early;
         map_remove(&nvtx->early_ends, event->nvtx.range);
         return 0;
     }
@@ -175,17 +156,27 @@ static int start(struct nvtx *nvtx, const struct event *event)
     return 0;
 }
 
+/* Index + 1; 0: no memory. */
+static uint32_t new_end(struct nvtx *nvtx)
+{
+    uint32_t index = nvtx->free_ends;
+    if (index == 0)
+        return array_push(&nvtx->ends) ? (uint32_t)nvtx->ends.count : 0;
+    nvtx->free_ends = nvtx->ends.items[index - 1].next;
+    return index;
+}
+
 static int end_early(struct nvtx *nvtx, const struct event *event)
 {
-    bool is_new;
-    uint64_t *index = map_put(&nvtx->early_ends, event->nvtx.range, &is_new);
-    struct nvtx_end *end = index ? array_push(&nvtx->ends) : NULL;
-    if (!end)
+    uint64_t *index = map_put(&nvtx->early_ends, event->nvtx.range, NULL);
+    if (!index)
         return error_no_memory("NVTX ranges");
-    if (!is_new)
+    if (*index != 0)
         nvtx->unmatched++;
-    *end = (struct nvtx_end){.time = event->start, .thread = event->thread, .record = telling(event)};
-    *index = nvtx->ends.count;
+    else if ((*index = new_end(nvtx)) == 0)
+        return error_no_memory("NVTX ranges");
+    nvtx->ends.items[*index - 1] =
+        (struct nvtx_end){.time = event->start, .thread = event->thread, .record = telling(event)};
     return 0;
 }
 
@@ -218,30 +209,12 @@ static int see_event(struct nvtx *nvtx, const struct windows *windows, const str
     }
 }
 
-static int see_recorded(struct nvtx *nvtx, const struct event *event)
-{
-    uint64_t *handle = map_put(&nvtx->recorded_events, event->correlation, NULL);
-    if (!handle)
-        return error_no_memory("NVTX names");
-    *handle = event->nvtx_name.object;
-    return 0;
-}
-
 int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
 {
-    uint64_t key = pair(event->nvtx_text.domain, event->nvtx_text.number);
     switch (event->type) {
     case EVENT_NVTX: return see_event(nvtx, windows, event);
-    case EVENT_NVTX_DOMAIN: return put_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
-    case EVENT_NVTX_STRING: return put_text(nvtx, &nvtx->strings, key, event);
-    case EVENT_NVTX_CATEGORY: return put_text(nvtx, &nvtx->categories, key, event);
     case EVENT_NVTX_RESOURCE: return nvtx_resources_see(&nvtx->resources, event);
-    case EVENT_NVTX_NAME:
-        return event->nvtx_name.what != SPOOL_NVTX_CUDA_EVENT
-                   ? 0
-                   : put_text(nvtx, &nvtx->event_names, event->nvtx_name.object, event);
-    case EVENT_NVTX_RECORDED: return see_recorded(nvtx, event);
-    default: return 0;
+    default: return nvtx_see_name(nvtx, event);
     }
 }
 
@@ -263,33 +236,10 @@ int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
         if (i % REST_RANGES == 0)
             nvtx_rest(nvtx);
     }
-    if (nvtx_syncs_match(&nvtx->syncs, windows, time) != 0)
+    if (nvtx_close_names(nvtx) != 0 || nvtx_syncs_match(&nvtx->syncs, windows, time) != 0)
         return -1;
     nvtx->unmatched += nvtx->syncs.unmatched;
     return 0;
-}
-
-struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)
-{
-    if (event->nvtx.string != 0)
-        return get_text(nvtx, &nvtx->strings, pair(event->nvtx.domain, event->nvtx.string));
-    return (struct nvtx_text){event->text, event->text_length};
-}
-
-struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain)
-{
-    return get_text(nvtx, &nvtx->domains, domain);
-}
-
-struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)
-{
-    return get_text(nvtx, &nvtx->categories, pair(domain, category));
-}
-
-struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
-{
-    const uint64_t *handle = map_get(&nvtx->recorded_events, correlation);
-    return handle ? get_text(nvtx, &nvtx->event_names, *handle) : (struct nvtx_text){NULL, 0};
 }
 
 struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)

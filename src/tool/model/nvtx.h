@@ -50,9 +50,11 @@ struct nvtx {
     ARRAY(struct nvtx_end {
         uint64_t time;
         uint32_t thread;
+        uint32_t next;      /* of those that were used up: index + 1 of another one */
         const void *record; /* as in nvtx_range */
     })
     ends;
+    uint32_t free_ends;          /* index + 1 of the first that was used up */
     struct map tracks_by_key;    /* thread, domain -> index + 1 */
     struct map tracks_by_thread; /* -> index + 1 of the first */
     ARRAY(struct nvtx_track) tracks;
@@ -62,9 +64,14 @@ struct nvtx {
     ARRAY(struct nvtx_text) texts;
     struct nvtx_syncs syncs;
     struct nvtx_resources resources;
-    struct map event_names;     /* CUevent -> index + 1 in texts */
-    struct map recorded_events; /* correlation of the call that recorded a named one -> CUevent */
-    uint64_t unmatched;         /* pops and ends without a start */
+    struct map event_names; /* CUevent -> index + 1 in texts */
+    BIG_ARRAY(struct nvtx_recorded {
+        uint64_t event;       /* CUevent, which has a name … */
+        uint32_t correlation; /* … and was recorded by the call of this id */
+        uint32_t order;       /* in which it was read */
+    })
+    recorded_events;    /* once closed: by correlation and order */
+    uint64_t unmatched; /* pops and ends without a start */
     uint64_t marks;
 };
 
@@ -80,6 +87,10 @@ int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct even
 
 /* Ends what is still open. Gives 0, or -1 after error(). */
 int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time);
+
+/* nvtx_names.c: a name; and after the last, which the two above call. Give 0, or -1 after error(). */
+int nvtx_see_name(struct nvtx *nvtx, const struct event *event);
+int nvtx_close_names(struct nvtx *nvtx);
 
 /* All ranges by one number: those of push and pop, then the started ones. */
 static inline size_t nvtx_range_count(const struct nvtx *nvtx)

@@ -1,7 +1,6 @@
 #include "tool/model/nvtx_clocks.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,10 +18,17 @@ enum { START_UNIX_EPOCH = 3 };
 void nvtx_clocks_release(struct nvtx_clocks *clocks)
 {
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        array_release(&clocks->pairs.items[i].points);
+        big_array_release(&clocks->pairs.items[i].points);
     array_release(&clocks->pairs);
     array_release(&clocks->domains);
-    array_release(&clocks->syncs);
+    big_array_release(&clocks->syncs);
+}
+
+void nvtx_clocks_rest(const struct nvtx_clocks *clocks)
+{
+    big_array_rest(&clocks->syncs);
+    for (size_t i = 0; i < clocks->pairs.count; i++)
+        big_array_rest(&clocks->pairs.items[i].points);
 }
 
 int nvtx_clocks_see(struct nvtx_clocks *clocks, const struct event *event)
@@ -36,7 +42,8 @@ int nvtx_clocks_see(struct nvtx_clocks *clocks, const struct event *event)
             return error_no_memory("clocks");
         *domain = event->record;
     } else if (head->type == SPOOL_RECORD_NVTX_SYNC) {
-        const struct spool_nvtx_sync **sync = array_push(&clocks->syncs);
+        clocks->syncs.memory.directory = clocks->directory;
+        const struct spool_nvtx_sync **sync = big_array_push(&clocks->syncs);
         if (!sync)
             return error_no_memory("clocks");
         *sync = event->record;
@@ -61,7 +68,8 @@ static struct nvtx_clock_pair *pair_of(struct nvtx_clocks *clocks, uint32_t doma
     }
     struct nvtx_clock_pair *pair = clocks->pairs.count < PAIRS_MAX ? array_push(&clocks->pairs) : NULL;
     if (pair)
-        *pair = (struct nvtx_clock_pair){.from = from, .to = to, .domain = domain};
+        *pair = (struct nvtx_clock_pair){
+            .from = from, .to = to, .domain = domain, .points.memory.directory = clocks->directory};
     return pair;
 }
 
@@ -71,7 +79,7 @@ static int add_point(struct nvtx_clocks *clocks, const struct spool_nvtx_sync *s
                                             : pair_of(clocks, sync->domain, sync->source, sync->target);
     if (!pair && clocks->pairs.count >= PAIRS_MAX)
         return 0;
-    struct nvtx_sync_point *point = pair ? array_push(&pair->points) : NULL;
+    struct nvtx_sync_point *point = pair ? big_array_push(&pair->points) : NULL;
     if (!point)
         return error_no_memory("clocks");
     bool told = sync->head.flags == SPOOL_NVTX_SYNC_SLOPE && isfinite(sync->slope) && sync->slope != 0;
@@ -93,10 +101,10 @@ int nvtx_clocks_close(struct nvtx_clocks *clocks)
         if (add_point(clocks, clocks->syncs.items[i], false) != 0 ||
             add_point(clocks, clocks->syncs.items[i], true) != 0)
             return -1;
-    for (size_t i = 0; i < clocks->pairs.count; i++) {
-        struct nvtx_clock_pair *pair = &clocks->pairs.items[i];
-        qsort(pair->points.items, pair->points.count, sizeof(*pair->points.items), by_time);
-    }
+    big_array_release(&clocks->syncs);
+    for (size_t i = 0; i < clocks->pairs.count; i++)
+        if (big_array_sort(&clocks->pairs.items[i].points, by_time) != 0)
+            return error_no_memory("clocks");
     return 0;
 }
 

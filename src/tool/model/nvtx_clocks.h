@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "base/map.h"
+#include "base/big_array.h"
 #include "tool/model/event.h"
 #include "wire/spool.h"
 
@@ -24,16 +24,20 @@ struct nvtx_sync_point {
 struct nvtx_clock_pair {
     uint64_t from, to; /* ids */
     uint32_t domain;
-    ARRAY(struct nvtx_sync_point) points;
+    BIG_ARRAY(struct nvtx_sync_point) points;
 };
 
 struct nvtx_clocks {
     ARRAY(const struct spool_nvtx_time_domain *) domains;
-    ARRAY(const struct spool_nvtx_sync *) syncs;
-    ARRAY(struct nvtx_clock_pair) pairs; /* once closed; each both ways round */
+    BIG_ARRAY(const struct spool_nvtx_sync *) syncs; /* until they are closed */
+    ARRAY(struct nvtx_clock_pair) pairs;             /* once closed; each both ways round */
+    const char *directory;                           /* for what memory cannot hold; NULL: there is none */
 };
 
 void nvtx_clocks_release(struct nvtx_clocks *clocks);
+
+/* What is known need not stay in memory for now. */
+void nvtx_clocks_rest(const struct nvtx_clocks *clocks);
 
 /* Remembers a record of a clock; others are passed over. Gives 0, or -1 after error(). */
 int nvtx_clocks_see(struct nvtx_clocks *clocks, const struct event *event);

@@ -28,7 +28,8 @@ static inline void nvtx_extensions_init(struct nvtx_extensions *extensions, cons
     *extensions = (struct nvtx_extensions){0};
     extensions->counters.samplings.memory.directory = extensions->counters.samples.memory.directory = directory;
     extensions->deferred.submissions.memory.directory = extensions->deferred.events.memory.directory = directory;
-    extensions->heaps.steps.memory.directory = directory;
+    extensions->heaps.steps.memory.directory = extensions->pieces.items.memory.directory = directory;
+    extensions->clocks.directory = directory;
 }
 
 /* What is known need not stay in memory for now. */
@@ -39,6 +40,8 @@ static inline void nvtx_extensions_rest(const struct nvtx_extensions *extensions
     big_array_rest(&extensions->deferred.submissions);
     big_array_rest(&extensions->deferred.events);
     big_array_rest(&extensions->heaps.steps);
+    big_array_rest(&extensions->pieces.items);
+    nvtx_clocks_rest(&extensions->clocks);
 }
 
 /* An EVENT_NVTX_EXTENSION. Gives 0, or -1 after error(). */
@@ -54,7 +57,8 @@ static inline int nvtx_extensions_see(struct nvtx_extensions *extensions, const 
 static inline int nvtx_extensions_close(struct nvtx_extensions *extensions)
 {
     return nvtx_heaps_sort(&extensions->heaps) | payload_schemas_close(&extensions->schemas) |
-           nvtx_clocks_close(&extensions->clocks) | nvtx_counters_close(&extensions->counters);
+           nvtx_clocks_close(&extensions->clocks) | nvtx_counters_close(&extensions->counters) |
+           payload_pieces_close(&extensions->pieces);
 }
 
 static inline void nvtx_extensions_release(struct nvtx_extensions *extensions)

@@ -107,6 +107,7 @@ static int register_region(struct nvtx_heaps *heaps, const struct spool_nvtx_mem
     uint32_t *member = array_push(&heap->members);
     if (!member)
         return error_no_memory("NVTX heaps");
+    heaps->registered++;
     *member = (uint32_t)(region - heaps->regions.items);
     drop(heaps, region);
     region->heap = (uint32_t)(heap - heaps->items.items);
@@ -166,6 +167,31 @@ static int change_region(struct nvtx_heaps *heaps, const struct spool_nvtx_memor
     return 0;
 }
 
+/* The live ones move together, and into their heaps again. */
+static int forget_gone(struct nvtx_heaps *heaps)
+{
+    size_t kept = 0;
+    map_release(&heaps->region_of);
+    for (size_t i = 0; i < heaps->items.count; i++)
+        heaps->items.items[i].members.count = 0;
+    for (size_t i = 0; i < heaps->regions.count; i++) {
+        struct nvtx_region region = heaps->regions.items[i];
+        struct nvtx_heap *heap = &heaps->items.items[region.heap];
+        if (!region.live)
+            continue;
+        uint64_t *index = map_put(&heaps->region_of, payload_key(heap->domain, region.handle), NULL);
+        uint32_t *member = index ? array_push(&heap->members) : NULL;
+        if (!member)
+            return error_no_memory("NVTX heaps");
+        heaps->regions.items[kept] = region;
+        *member = (uint32_t)kept;
+        *index = ++kept;
+    }
+    heaps->regions.count = heaps->lived = kept;
+    heaps->registered = 0;
+    return 0;
+}
+
 static bool is_of_heap(uint16_t operation)
 {
     return operation >= SPOOL_NVTX_MEMORY_HEAP_REGISTER && operation <= SPOOL_NVTX_MEMORY_HEAP_RESET;
@@ -184,6 +210,8 @@ int nvtx_heaps_apply(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *r
     *heap = NULL;
     *region = NULL;
     heaps->changed_count = 0;
+    if (heaps->registered > heaps->lived + NVTX_HEAPS_GONE && forget_gone(heaps) != 0)
+        return -1;
     if ((of_heap && change_heap(heaps, record) != 0) || (of_region && change_region(heaps, record) != 0))
         return -1;
     const uint64_t *index = NULL;

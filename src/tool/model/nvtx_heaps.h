@@ -14,6 +14,10 @@
 #include "tool/model/payload_schemas.h"
 #include "wire/spool.h"
 
+/* After so many more than lived last those that are gone are forgotten: where a program never gives the same handle
+ * again there is no end to them. */
+#define NVTX_HEAPS_GONE ((size_t)1 << 18)
+
 struct nvtx_heap {
     uint64_t handle; /* 0: all of the process */
     uint32_t domain;
@@ -39,6 +43,8 @@ struct nvtx_heaps {
     BIG_ARRAY(struct nvtx_heap_step) steps;
     ARRAY(struct nvtx_heap) items;
     ARRAY(struct nvtx_region) regions;
+    size_t lived;        /* of them, when some were forgotten … */
+    size_t registered;   /* … and how many came since */
     uint32_t changed[2]; /* heaps that the last step changed: what moves leaves one and enters another */
     unsigned changed_count;
     struct map heap_of;   /* domain and handle -> index + 1 */

@@ -4,8 +4,7 @@
 
 void payload_pieces_release(struct payload_pieces *pieces)
 {
-    array_release(&pieces->items);
-    map_release(&pieces->by_number);
+    big_array_release(&pieces->items);
 }
 
 int payload_pieces_see(struct payload_pieces *pieces, const struct event *event)
@@ -17,26 +16,37 @@ int payload_pieces_see(struct payload_pieces *pieces, const struct event *event)
         pieces->lost += record->size;
         return 0;
     }
-    uint64_t *first = map_put(&pieces->by_number, record->number, NULL);
-    struct payload_piece *piece = first ? array_push(&pieces->items) : NULL;
+    struct payload_piece *piece = big_array_push(&pieces->items);
     if (!piece)
         return error_no_memory("payloads");
-    uint32_t index = (uint32_t)pieces->items.count;
-    *piece = (struct payload_piece){.record = record, .last = index};
-    if (*first != 0) {
-        struct payload_piece *head = &pieces->items.items[*first - 1];
-        pieces->items.items[head->last - 1].next = index;
-        head->last = index;
-    } else {
-        *first = index;
-    }
+    *piece = (struct payload_piece){.record = record, .number = record->number, .order = pieces->items.count};
     return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct payload_piece *left = a, *right = b;
+    if (left->number != right->number)
+        return left->number < right->number ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+int payload_pieces_close(struct payload_pieces *pieces)
+{
+    return big_array_sort(&pieces->items, by_number) == 0 ? 0 : error_no_memory("payloads");
 }
 
 const struct payload_piece *payload_pieces_first(const struct payload_pieces *pieces, uint64_t number)
 {
-    const uint64_t *first = map_get(&pieces->by_number, number);
-    return first && *first ? &pieces->items.items[*first - 1] : NULL;
+    size_t low = 0, high = pieces->items.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pieces->items.items[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < pieces->items.count && pieces->items.items[low].number == number ? &pieces->items.items[low] : NULL;
 }
 
 const uint8_t *payload_pieces_at(const struct payload_pieces *pieces, uint64_t number, uint64_t address, uint64_t *size)

@@ -7,34 +7,35 @@
 
 #include <stdint.h>
 
-#include "base/array.h"
-#include "base/map.h"
+#include "base/big_array.h"
 #include "tool/model/event.h"
 #include "wire/spool.h"
 
 struct payload_piece {
     const struct spool_nvtx_piece *record;
-    uint32_t next; /* index + 1 of the next of its number, 0: none */
-    uint32_t last; /* of the first of a number: index + 1 of the last */
+    uint64_t number; /* of its payload */
+    uint64_t order;  /* in which it was read */
 };
 
 struct payload_pieces {
-    ARRAY(struct payload_piece) items;
-    struct map by_number; /* -> index + 1 of the first */
-    uint64_t lost;        /* that the library did not keep */
+    BIG_ARRAY(struct payload_piece) items; /* once closed: by number and order */
+    uint64_t lost;                         /* that the library did not keep */
 };
 
 void payload_pieces_release(struct payload_pieces *pieces);
 
 /* Remembers a record of a piece; others are passed over. Gives 0, or -1 after error(). */
 int payload_pieces_see(struct payload_pieces *pieces, const struct event *event);
+/* After the last, before any is asked for. Gives 0, or -1 after error(). */
+int payload_pieces_close(struct payload_pieces *pieces);
 
 /* The first piece of a payload, in their order; NULL: there is none. */
 const struct payload_piece *payload_pieces_first(const struct payload_pieces *pieces, uint64_t number);
 static inline const struct payload_piece *payload_pieces_next(const struct payload_pieces *pieces,
                                                               const struct payload_piece *piece)
 {
-    return piece->next ? &pieces->items.items[piece->next - 1] : NULL;
+    const struct payload_piece *next = piece + 1;
+    return next < pieces->items.items + pieces->items.count && next->number == piece->number ? next : NULL;
 }
 
 /* The bytes that lay at ADDRESS, *SIZE of them; NULL: they were not recorded. */

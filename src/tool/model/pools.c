@@ -1,12 +1,10 @@
 #include "tool/model/pools.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 
 void pools_release(struct pools *pools)
 {
-    array_release(&pools->steps);
+    big_array_release(&pools->steps);
     array_release(&pools->peaks);
     map_release(&pools->peak_of);
     map_release(&pools->latest);
@@ -34,7 +32,7 @@ static void raise_to(uint64_t *peak, uint64_t bytes)
 
 int pools_collect(struct pools *pools, const struct event *event)
 {
-    struct pool_step *step = array_push(&pools->steps);
+    struct pool_step *step = big_array_push(&pools->steps);
     struct pool_peak *peak = peak_of(pools, event->pool.handle, event->device);
     if (!step || !peak)
         return error_no_memory("memory pools");
@@ -57,10 +55,9 @@ static int by_time(const void *a, const void *b)
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-void pools_sort(struct pools *pools)
+int pools_sort(struct pools *pools)
 {
-    if (pools->steps.count > 1)
-        qsort(pools->steps.items, pools->steps.count, sizeof(*pools->steps.items), by_time);
+    return big_array_sort(&pools->steps, by_time) == 0 ? 0 : error_no_memory("memory pools");
 }
 
 static struct pool_level *level_of(struct pools *pools, uint32_t device)

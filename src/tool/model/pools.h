@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
 
@@ -36,7 +37,7 @@ struct pool_peak {
 };
 
 struct pools {
-    ARRAY(struct pool_step) steps;
+    BIG_ARRAY(struct pool_step) steps;
     ARRAY(struct pool_peak) peaks;   /* in the order in which pools came */
     struct map peak_of;              /* pool -> index + 1 of its latest in peaks */
     struct map latest;               /* pool -> index + 1 of its last step applied */
@@ -45,9 +46,9 @@ struct pools {
 
 void pools_release(struct pools *pools);
 
-/* Remembers an EVENT_POOL. Gives 0, or -1 after error(). */
+/* Remembers an EVENT_POOL; and after the last. Give 0, or -1 after error(). */
 int pools_collect(struct pools *pools, const struct event *event);
-void pools_sort(struct pools *pools);
+int pools_sort(struct pools *pools);
 
 /* Applies step INDEX, one after the other. Gives what the pools of its device hold then; NULL after error(). */
 struct pool_level *pools_apply(struct pools *pools, size_t index);

@@ -38,6 +38,10 @@ enum category {
 #undef CATEGORY
         CATEGORY_COUNT
 };
+extern const char *const slice_categories[CATEGORY_COUNT]; /* their names */
+
+/* The category of this name (need not end with a NUL). False: it is none of these, and *CATEGORY is 0. */
+bool slice_category_find(const char *text, size_t length, enum category *category);
 
 /*      key                      name in the file */
 #define ARG_KEYS(X)                                             \

@@ -1,17 +1,15 @@
 #include "tool/model/windows.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 
 void windows_release(struct windows *windows)
 {
-    array_release(&windows->marks);
+    big_array_release(&windows->marks);
 }
 
 int windows_mark(struct windows *windows, const struct event *event)
 {
-    struct window_mark *mark = array_push(&windows->marks);
+    struct window_mark *mark = big_array_push(&windows->marks);
     if (!mark)
         return error_no_memory("capture windows");
     *mark = (struct window_mark){.time = event->start, .on = event->capture.on};
@@ -25,10 +23,9 @@ static int by_time(const void *a, const void *b)
     return left->time < right->time ? -1 : left->time > right->time;
 }
 
-void windows_close(struct windows *windows)
+int windows_close(struct windows *windows)
 {
-    if (windows->marks.count > 1)
-        qsort(windows->marks.items, windows->marks.count, sizeof(*windows->marks.items), by_time);
+    return big_array_sort(&windows->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
 }
 
 /* Marks at or before TIME. */

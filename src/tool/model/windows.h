@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
+#include "base/big_array.h"
 #include "tool/model/event.h"
 
 struct windows {
-    ARRAY(struct window_mark {
+    BIG_ARRAY(struct window_mark {
         uint64_t time;
         bool on;
     })
@@ -27,8 +27,8 @@ void windows_release(struct windows *windows);
 /* Remembers an EVENT_CAPTURE. Gives 0, or -1 after error(). */
 int windows_mark(struct windows *windows, const struct event *event);
 
-/* After the last mark: puts them in order. */
-void windows_close(struct windows *windows);
+/* After the last mark: puts them in order. Gives 0, or -1 after error(). */
+int windows_close(struct windows *windows);
 
 /* Whether recording was on at TIME. */
 bool windows_hold(const struct windows *windows, uint64_t time);

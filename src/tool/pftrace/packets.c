@@ -1,12 +1,9 @@
 #include "tool/pftrace/packets.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#include <zlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "tool/pftrace/fields.h"
@@ -25,20 +22,15 @@ enum {
 };
 #endif
 
-int packets_open(struct packets *packets, const char *path)
+int packets_open(struct packets *packets, const char *path, unsigned workers)
 {
-    bool standard = strcmp(path, "-") == 0;
-    *packets = (struct packets){.path = standard ? "standard input" : path};
-    packets->file = standard ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
-    if (!packets->file)
-        return error("cannot open '%s': %s", packets->path, strerror(errno));
-    gzbuffer(packets->file, READ_BYTES);
-    return 0;
+    *packets = (struct packets){0};
+    return source_open(&packets->source, path, workers);
 }
 
 void packets_close(struct packets *packets)
 {
-    gzclose(packets->file);
+    source_close(&packets->source);
     free(packets->rest);
 }
 
@@ -63,25 +55,26 @@ static bool reserve(uint8_t **bytes, size_t *capacity, size_t size)
     return true;
 }
 
-static void note_failure(struct packets *packets, struct packets_run *run)
+static enum packets_end end_of_file(const struct packets *packets, struct packets_run *run)
 {
-    int number = errno, code = Z_OK;
-    const char *message = gzerror(packets->file, &code);
-    run->end = PACKETS_FAILED;
-    snprintf(run->message, sizeof(run->message), "%s", code == Z_ERRNO ? strerror(number) : message);
+    const struct source_failure *failure = &packets->failure;
+    if (!failure->failed)
+        return PACKETS_ENDED;
+    snprintf(run->message, sizeof(run->message), "%s", failure->number ? strerror(failure->number) : failure->message);
+    return failure->cut_off ? PACKETS_CUT_OFF : PACKETS_FAILED;
 }
 
 /* 1: there is more in RUN; 0: there will be no more, for a reason that run->end tells; -1 without memory. */
 static int read_more(struct packets *packets, struct packets_run *run)
 {
+    size_t got = 0;
     if (!reserve(&run->bytes, &run->capacity, run->size + READ_BYTES))
         return -1;
-    int code = Z_OK, got = gzread(packets->file, run->bytes + run->size, READ_BYTES);
-    run->size += got > 0 ? (size_t)got : 0;
-    if (got < 0)
-        note_failure(packets, run);
-    else if (got == 0)
-        run->end = (gzerror(packets->file, &code), code == Z_BUF_ERROR) ? PACKETS_CUT_OFF : PACKETS_ENDED;
+    if (!packets->failure.failed)
+        got = source_read(&packets->source, (char *)run->bytes + run->size, READ_BYTES, &packets->failure);
+    run->size += got;
+    if (got == 0)
+        run->end = end_of_file(packets, run);
     return got > 0;
 }
 

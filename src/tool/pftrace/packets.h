@@ -13,12 +13,11 @@
 #include <stdint.h>
 
 #include "base/protobuf.h"
-
-struct gzFile_s;
+#include "tool/gzip/source.h"
 
 struct packets {
-    const char *path; /* as messages name it */
-    struct gzFile_s *file;
+    struct source source;
+    struct source_failure failure;
     uint8_t *rest; /* what was read behind the last run */
     size_t rest_size, rest_capacity;
     uint64_t offset; /* of it in the unpacked file */
@@ -46,8 +45,8 @@ struct packets_run {
     char message[128];
 };
 
-/* Gives 0, or -1 after error(), then there is nothing to close. PATH may be "-", stdin. */
-int packets_open(struct packets *packets, const char *path);
+/* As source_open(). */
+int packets_open(struct packets *packets, const char *path, unsigned workers);
 void packets_close(struct packets *packets);
 
 /* 1: RUN is the next one; 0: there is none; -1 after error(), without memory. */

@@ -26,8 +26,7 @@ struct pftrace_reader *pftrace_reader_new(struct interner *strings)
 struct pftrace_reader *pftrace_open(const char *path, struct interner *strings)
 {
     struct pftrace_reader *reader = pftrace_reader_new(strings);
-    if (reader && packets_open(&reader->packets, path) != 0) {
-        reader->packets.file = NULL;
+    if (reader && packets_open(&reader->packets, path, 0) != 0) {
         pftrace_close(reader);
         return NULL;
     }
@@ -43,8 +42,7 @@ void pftrace_close(struct pftrace_reader *reader)
     array_release(&reader->arrows);
     sink_release(&reader->text);
     packets_run_release(&reader->own_run);
-    if (reader->packets.file)
-        packets_close(&reader->packets);
+    packets_close(&reader->packets);
     free(reader);
 }
 
@@ -229,9 +227,9 @@ static int next_run(struct pftrace_reader *reader)
         return -1;
     if (!reader->open && reader->text.capacity > TEXT_KEPT)
         sink_release(&reader->text);
-    if (!reader->packets.file)
+    if (!reader->packets.source.path)
         return 0;
-    if (packets_tell_end(reader->packets.path, &reader->own_run) != 0)
+    if (packets_tell_end(reader->packets.source.path, &reader->own_run) != 0)
         return -1;
     int more = packets_next_run(&reader->packets, &reader->own_run);
     if (more > 0)

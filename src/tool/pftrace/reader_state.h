@@ -35,7 +35,7 @@ struct pftrace_counter_track {
 #define PFTRACE_RECENT 64 /* sequences that are found without the map; a power of two */
 
 struct pftrace_reader {
-    struct packets packets; /* `file` NULL: packets come from elsewhere */
+    struct packets packets; /* source.path NULL: they come from elsewhere */
     struct packets_run own_run;
     struct protobuf_reader run; /* what is left of the run at hand */
     struct pftrace_interning interning;

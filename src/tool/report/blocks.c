@@ -169,7 +169,7 @@ struct blocks *blocks_open(const char *path, unsigned workers)
     pthread_cond_init(&blocks->changed, NULL);
     unsigned wanted = workers ? workers : processors();
     blocks->worker_count = wanted < BLOCK_WORKERS_MAX ? wanted : BLOCK_WORKERS_MAX;
-    bool is_open = source_open(&blocks->source, path) == 0;
+    bool is_open = source_open(&blocks->source, path, workers) == 0;
     blocks->slot_count = blocks->worker_count + BLOCKS_AHEAD;
     blocks->slots = calloc(blocks->slot_count, sizeof(*blocks->slots));
     blocks->tail = malloc(TAIL_BYTES);

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tool/gzip/source.h"
 #include "tool/report/batch.h"
-#include "tool/report/source.h"
 
 /* Text of a block at most. Its events should stay in a core's cache until the reader takes them. */
 #define BLOCK_BYTES ((size_t)320 * 1024)

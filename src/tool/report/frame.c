@@ -2,23 +2,8 @@
 
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/sink.h"
-#include "tool/report/event.h"
-
-static int64_t number_of(const cJSON *object, const char *key)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-    bool fits = cJSON_IsNumber(value) && value->valuedouble >= 0 && value->valuedouble < 9e18;
-    return fits ? (int64_t)value->valuedouble : EVENT_NONE;
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsString(value) ? value->valuestring : NULL;
-}
+#include "tool/report/metadata.h"
 
 static const char *base_name(const char *path)
 {
@@ -36,14 +21,14 @@ static void put_file(struct sink *out, const char *file, int64_t line)
 /* SHORTLY: without the folders of the file. */
 static void put_frame(struct sink *out, const cJSON *frame, bool shortly)
 {
-    const char *function = text_of(frame, "function"), *file = text_of(frame, "file"),
-               *offset = text_of(frame, "offset");
-    const char *module = base_name(text_of(frame, "module")), *address = text_of(frame, "address");
+    const char *function = metadata_text(frame, "function"), *file = metadata_text(frame, "file"),
+               *offset = metadata_text(frame, "offset");
+    const char *module = base_name(metadata_text(frame, "module")), *address = metadata_text(frame, "address");
     bool placed = file || module;
     sink_text(out, function ? function : "");
     sink_text(out, function && placed ? " (" : "");
     if (file)
-        put_file(out, shortly ? base_name(file) : file, number_of(frame, "line"));
+        put_file(out, shortly ? base_name(file) : file, metadata_number(frame, "line"));
     else if (module)
         sink_format(out, "%s+%s", module, offset ? offset : "?");
     else if (!function)
@@ -80,11 +65,11 @@ static bool starts_with(const char *text, const char *start)
 bool frame_is_cuda(const cJSON *frame)
 {
     static const char *const modules[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so"};
-    const char *module = base_name(text_of(frame, "module")), *function = text_of(frame, "function");
+    const char *module = base_name(metadata_text(frame, "module")), *function = metadata_text(frame, "function");
     for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
         if (starts_with(module, modules[i]))
             return true;
     /* The runtime linked into the program, which has no debugging information. */
     bool of_runtime = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z';
-    return starts_with(function, "libcudart_static_") || (of_runtime && !text_of(frame, "file"));
+    return starts_with(function, "libcudart_static_") || (of_runtime && !metadata_text(frame, "file"));
 }

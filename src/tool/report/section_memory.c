@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tool/report/heap.h"
+#include "tool/report/memory_uses.h"
 #include "tool/report/section.h"
 
 #define COLUMNS(X)                                                 \
@@ -25,152 +26,16 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
-#define COUNTER_PREFIX "Memory in use: "
-
-enum source { SOURCE_COUNTER, SOURCE_INSTANT, SOURCE_PYTORCH, SOURCE_PYTORCH_RESERVED };
-
-struct memory_key {
-    int64_t source;   /* enum source */
-    uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
-    int64_t device;   /* EVENT_NONE: the host's, or not told */
-    event_id process; /* whose it is; of a GPU's counter, the GPU's row */
-};
-
-struct memory_use {
-    bool counted; /* peak and end are known */
-    bool stepped; /* allocations and releases are */
-    bool shown;   /* with another one, as one row */
-    int64_t peak, peak_at;
-    int64_t end, end_at;
-    int64_t allocations, releases, failures;
-    int64_t doubles; /* releases of what was released before */
-    int64_t unknown; /* releases of what was not allocated, as far as is known */
-};
-
-struct memory {
-    struct groups groups;
-    ARRAY(struct memory_use) uses;
-};
-
-/* Counters need not come in order of time. */
-static void level(struct memory_use *use, int64_t bytes, int64_t time)
-{
-    if (!use->counted || bytes > use->peak || (bytes == use->peak && time < use->peak_at)) {
-        use->peak = bytes;
-        use->peak_at = time;
-    }
-    if (!use->counted || time >= use->end_at) {
-        use->end = bytes;
-        use->end_at = time;
-    }
-    use->counted = true;
-}
-
-/* The kind of memory that a counter tells of; NULL: it is another one. */
-static const char *counted_kind(const char *name)
-{
-    if (strncmp(name, COUNTER_PREFIX, strlen(COUNTER_PREFIX)) == 0)
-        return name + strlen(COUNTER_PREFIX);
-    return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
-}
-
-static int counter(struct memory *memory, const struct trace *trace, const struct trace_event *event)
-{
-    if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
-        return 0;
-    if (!counted_kind(interned(&trace->strings, event->name)))
-        return 0;
-    struct memory_key key = {SOURCE_COUNTER, event->name, EVENT_NONE, event->process};
-    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
-    if (use)
-        level(use, event->bytes, event->start);
-    return use ? 0 : -1;
-}
-
-static void step(struct memory_use *use, bool allocation, bool failed)
-{
-    use->stepped = true;
-    use->allocations += allocation && !failed;
-    use->releases += !allocation && !failed;
-    use->failures += failed;
-}
-
-/* CUDA may have refused the release, or done it. */
-static void fault(struct memory_use *use, const char *what)
-{
-    use->stepped = true;
-    if (strcmp(what, "double free") == 0)
-        use->doubles++;
-    else
-        use->unknown++;
-}
-
-static int instant(struct memory *memory, const struct trace *trace, const struct trace_event *event)
-{
-    struct memory_key key = {SOURCE_INSTANT, event->memory_kind, event->device, event->process};
-    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
-    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
-    if (!use)
-        return -1;
-    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
-    bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
-    if (event->fault != EVENT_NO_TEXT)
-        fault(use, interned(&trace->strings, event->fault));
-    else
-        step(use, allocation, failed);
-    /* A size that is not told is not known either: so it was before faults were told. */
-    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == EVENT_NONE;
-    return 0;
-}
-
-/* What it keeps from CUDA. Of the host it does not tell. */
-static int pytorch_reserved(struct memory *memory, const struct trace_event *event)
-{
-    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
-        return 0;
-    struct memory_key key = {SOURCE_PYTORCH_RESERVED, (uint64_t)event->device_type, event->device, event->process};
-    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
-    if (use)
-        level(use, event->total_reserved, event->start);
-    return use ? 0 : -1;
-}
-
-static int pytorch(struct memory *memory, const struct trace *trace, const struct trace_event *event)
-{
-    if (!heap_is_pytorch(&trace->strings, event))
-        return 0;
-    struct memory_key key = {SOURCE_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
-    struct memory_use *use = groups_item(&memory->groups, &key, &memory->uses);
-    if (!use)
-        return -1;
-    bool failed = event->address == EVENT_NONE;     /* out of memory: there is none */
-    step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
-    if (event->total_allocated != EVENT_NONE)
-        level(use, event->total_allocated, event->start);
-    return pytorch_reserved(memory, event);
-}
-
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
-{
-    if (event->phase == 'C')
-        return counter(state, trace, event);
-    if (event->phase != 'i' && event->phase != 'I')
-        return 0;
-    if (event->category == EVENT_MEMORY)
-        return instant(state, trace, event);
-    return event->category == EVENT_CPU_INSTANT ? pytorch(state, trace, event) : 0;
-}
-
 static const char *kind_of(const struct trace *trace, const struct memory_key *key)
 {
-    if (key->source == SOURCE_PYTORCH_RESERVED)
+    if (key->source == MEMORY_PYTORCH_RESERVED)
         return "PyTorch's allocator, reserved";
-    if (key->source == SOURCE_PYTORCH)
+    if (key->source == MEMORY_PYTORCH)
         return key->text == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
     if (key->text == EVENT_NO_TEXT)
         return "not told";
     const char *text = interned(&trace->strings, (uint32_t)key->text);
-    return key->source == SOURCE_COUNTER ? counted_kind(text) : text;
+    return key->source == MEMORY_COUNTER ? memory_counted_kind(text) : text;
 }
 
 /* Whose memory and where: what rows are told apart by, and what the two views have in common. */
@@ -183,7 +48,7 @@ struct place {
 /* A counter stands in the row of a GPU, or, of memory of the host, in that of its process. */
 static struct place place_of(const struct trace *trace, const struct memory_key *key)
 {
-    if (key->source != SOURCE_COUNTER)
+    if (key->source != MEMORY_COUNTER)
         return (struct place){key->device < 0 ? EVENT_NONE : key->device, true, key->process};
     const struct trace_gpu_row *row = trace_gpu_row(trace, key->process);
     if (row)
@@ -206,7 +71,7 @@ static void raise_to_pools(struct memory_use *use, const struct trace *trace, co
 {
     bool reserved = strcmp(kind_of(trace, key), "Pool reserved") == 0;
     struct place place = place_of(trace, key);
-    if (key->source != SOURCE_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
+    if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
         return;
     int64_t most = trace_pool_peak(trace, place.device, place.owned ? &place.process : NULL, reserved);
     if (most <= use->peak)
@@ -217,20 +82,20 @@ static void raise_to_pools(struct memory_use *use, const struct trace *trace, co
 
 /* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
  * memory. */
-static void unite(struct memory *memory, const struct trace *trace, size_t instants)
+static void unite(struct memory_uses *memory, const struct trace *trace, size_t instants)
 {
     const struct memory_key *key = groups_key(&memory->groups, instants);
-    struct memory_use *use = &memory->uses.items[instants], *partner = NULL;
+    struct memory_use *use = &memory->items.items[instants], *partner = NULL;
     struct place place = place_of(trace, key);
-    for (size_t i = 0; i < memory->uses.count; i++) {
+    for (size_t i = 0; i < memory->items.count; i++) {
         const struct memory_key *other = groups_key(&memory->groups, i);
         struct place other_place = place_of(trace, other);
-        if (other->source != SOURCE_COUNTER || !is_same(&place, &other_place) ||
+        if (other->source != MEMORY_COUNTER || !is_same(&place, &other_place) ||
             strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
             continue;
         if (partner)
             return;
-        partner = &memory->uses.items[i];
+        partner = &memory->items.items[i];
     }
     if (!partner)
         return;
@@ -274,24 +139,27 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
-    struct memory *memory = state;
-    for (size_t i = 0; i < memory->uses.count; i++)
-        if (((const struct memory_key *)groups_key(&memory->groups, i))->source == SOURCE_INSTANT)
+    struct memory_uses *memory = state;
+    for (size_t i = 0; i < memory->items.count; i++)
+        if (((const struct memory_key *)groups_key(&memory->groups, i))->source == MEMORY_INSTANT)
             unite(memory, trace, i);
-    for (size_t i = 0; i < memory->uses.count; i++)
-        raise_to_pools(&memory->uses.items[i], trace, groups_key(&memory->groups, i));
-    for (size_t i = 0; i < memory->uses.count; i++)
-        if (!memory->uses.items[i].shown &&
-            put_row(trace, table, groups_key(&memory->groups, i), &memory->uses.items[i]) < 0)
+    for (size_t i = 0; i < memory->items.count; i++)
+        raise_to_pools(&memory->items.items[i], trace, groups_key(&memory->groups, i));
+    for (size_t i = 0; i < memory->items.count; i++)
+        if (!memory->items.items[i].shown &&
+            put_row(trace, table, groups_key(&memory->groups, i), &memory->items.items[i]) < 0)
             return -1;
     return 0;
 }
 
+static int event(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    return memory_uses_event(state, trace, event);
+}
+
 static void release(void *state)
 {
-    struct memory *memory = state;
-    array_release(&memory->uses);
-    groups_release(&memory->groups);
+    memory_uses_release(state);
 }
 
 const struct section section_memory = {
@@ -299,7 +167,7 @@ const struct section section_memory = {
     .column_count = COLUMNS_END,
     .sort = "peak",
     .categories = EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_CPU_INSTANT) | EVENT_BIT(EVENT_OTHER),
-    .state_size = sizeof(struct memory),
+    .state_size = sizeof(struct memory_uses),
     .event = event,
     .finish = finish,
     .release = release,

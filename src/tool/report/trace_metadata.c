@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
+#include "tool/report/metadata.h"
 #include "tool/report/trace.h"
 
 static int take_text(struct trace *trace, const char *text, uint32_t *number)
@@ -56,9 +55,8 @@ static int take_command(struct trace *trace, const cJSON *value)
 /* 0: not told. */
 static int64_t bytes_of(const cJSON *object, const char *key)
 {
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    bool sane = cJSON_IsNumber(number) && number->valuedouble >= 0 && number->valuedouble < 9e18;
-    return sane ? (int64_t)number->valuedouble : 0;
+    int64_t number = metadata_number(object, key);
+    return number == EVENT_NONE ? 0 : number;
 }
 
 /* [{"pool": "0x7f…", "device": 0, "reserved_peak": 33554432, "used_peak": 4096}, …] */

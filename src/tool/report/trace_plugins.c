@@ -2,24 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/sink.h"
 #include "tool/report/frame.h"
+#include "tool/report/metadata.h"
 #include "tool/report/trace.h"
-
-static int64_t number_of(const cJSON *object, const char *key)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-    bool fits = cJSON_IsNumber(value) && value->valuedouble >= 0 && value->valuedouble < 9e18;
-    return fits ? (int64_t)value->valuedouble : EVENT_NONE;
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsString(value) ? value->valuestring : NULL;
-}
 
 static int take_text(struct trace *trace, const char *text, size_t length, uint32_t *number)
 {
@@ -45,7 +31,7 @@ static int take_stack(struct trace *trace, const cJSON *stack, uint32_t *number)
 
 static int take_line(struct trace *trace, const cJSON *line)
 {
-    const char *text = text_of(line, "text");
+    const char *text = metadata_text(line, "text");
     struct trace_plugin_line *added = array_push(&trace->plugin_lines);
     if (!added)
         return -1;
@@ -57,15 +43,15 @@ static int take_line(struct trace *trace, const cJSON *line)
 
 static int take_plugin(struct trace *trace, const cJSON *plugin)
 {
-    const char *name = text_of(plugin, "name");
+    const char *name = metadata_text(plugin, "name");
     if (!name)
         return 0;
     struct trace_plugin *added = array_push(&trace->plugins);
     if (!added || take_text(trace, name, strlen(name), &added->name) < 0)
         return -1;
-    added->pid = number_of(plugin, "pid");
-    added->calls = number_of(plugin, "calls");
-    added->ns = number_of(plugin, "time_ns");
+    added->pid = metadata_number(plugin, "pid");
+    added->calls = metadata_number(plugin, "calls");
+    added->ns = metadata_number(plugin, "time_ns");
     const cJSON *lines = cJSON_GetObjectItemCaseSensitive(plugin, "lines");
     for (const cJSON *line = cJSON_IsArray(lines) ? lines->child : NULL; line; line = line->next, added->lines++)
         if (take_line(trace, line) < 0)

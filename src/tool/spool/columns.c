@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define NONE UINT8_MAX
+#define SLOTS 256u /* a power of two, and more than there are kinds */
 
 static size_t whole_words(size_t bytes)
 {
@@ -18,47 +19,71 @@ static const uint32_t *words_at(const uint8_t *bytes)
 
 struct split {
     const uint8_t *data;
-    size_t end; /* of the records of known size */
+    const uint16_t *record_bytes; /* of CUPTI's kinds; NULL: they are the library's own */
+    size_t end;                   /* of the records that are split */
     uint32_t records, kinds;
-    uint8_t index[SPOOL_CUPTI_KINDS]; /* of each kind's entry below; NONE: not seen */
+    uint8_t index[SLOTS]; /* of each kind's entry below; NONE: not seen */
     struct splitting {
         const uint32_t *first, *last; /* record */
         uint32_t records, words, varying, at;
         uint32_t varies[COLUMNS_WORDS_MAX]; /* bits that did */
         uint16_t which[COLUMNS_WORDS_MAX];
         uint32_t *columns;
-    } kind[SPOOL_CUPTI_KINDS];
+    } kind[COLUMNS_KINDS_MAX];
 };
 
 /* The words of the record at DATA, of which LEFT bytes are there; 0: not known. */
-static uint32_t words_of(const uint8_t *data, size_t left, const uint16_t *record_bytes, uint32_t *kind)
+static uint32_t words_of(const struct split *split, const uint8_t *data, size_t left)
 {
     if (left < 2 * sizeof(uint32_t))
         return 0;
-    *kind = *words_at(data) & ~SPOOL_IN_FLIGHT;
-    uint32_t bytes = *kind < SPOOL_CUPTI_KINDS ? record_bytes[*kind] : 0;
+    const uint32_t *record = words_at(data);
+    uint32_t kind = record[0] & ~SPOOL_IN_FLIGHT, bytes = record[1];
+    if (split->record_bytes)
+        bytes = kind < SPOOL_CUPTI_KINDS ? split->record_bytes[kind] : 0;
     bool fits = bytes >= 8 && bytes % 8 == 0 && bytes <= left && bytes <= COLUMNS_WORDS_MAX * sizeof(uint32_t);
     return fits ? bytes / 4 : 0;
 }
 
-static struct splitting *splitting_of(struct split *split, uint32_t kind, uint32_t words, const uint8_t *record)
+/* Where the index of the record's kind is, or would be. Our own records have all that makes their kind in the first two
+ * words. */
+static uint32_t slot_of(const struct split *split, const uint32_t *record)
 {
-    if (split->index[kind] == NONE) {
-        split->index[kind] = (uint8_t)split->kinds;
-        struct splitting *new = &split->kind[split->kinds++];
-        *new = (struct splitting){.first = words_at(record), .last = words_at(record), .words = words};
+    if (split->record_bytes)
+        return record[0] & ~SPOOL_IN_FLIGHT;
+    uint32_t slot = (record[0] * UINT32_C(0x9e3779b1) ^ record[1] * UINT32_C(0x85ebca6b)) / (UINT32_MAX / SLOTS + 1);
+    while (split->index[slot] != NONE) {
+        const uint32_t *known = split->kind[split->index[slot]].first;
+        if (known[0] == record[0] && known[1] == record[1])
+            break;
+        slot = (slot + 1) % SLOTS;
     }
-    return &split->kind[split->index[kind]];
+    return slot;
+}
+
+/* NULL: there is no room for one kind more. */
+static struct splitting *splitting_of(struct split *split, const uint32_t *record, uint32_t words)
+{
+    uint8_t *index = &split->index[slot_of(split, record)];
+    if (*index == NONE) {
+        if (split->kinds == COLUMNS_KINDS_MAX)
+            return NULL;
+        *index = (uint8_t)split->kinds;
+        split->kind[split->kinds++] = (struct splitting){.first = record, .last = record, .words = words};
+    }
+    return &split->kind[*index];
 }
 
 /* The first pass: which words of each kind vary. */
-static void look(struct split *split, size_t size, const uint16_t *record_bytes)
+static void look(struct split *split, size_t size)
 {
-    uint32_t words, kind = 0;
+    uint32_t words;
     size_t at = 0;
-    for (; (words = words_of(split->data + at, size - at, record_bytes, &kind)) != 0; at += words * 4) {
-        struct splitting *of = splitting_of(split, kind, words, split->data + at);
+    for (; (words = words_of(split, split->data + at, size - at)) != 0; at += words * 4) {
         const uint32_t *record = words_at(split->data + at);
+        struct splitting *of = splitting_of(split, record, words);
+        if (!of)
+            break;
         for (uint32_t i = 0; i < words; i++)
             of->varies[i] |= record[i] ^ of->first[i];
         of->records++;
@@ -100,7 +125,7 @@ static void fill(struct split *split, uint8_t *order)
     size_t at = 0;
     for (uint32_t i = 0; i < split->records; i++) {
         const uint32_t *record = words_at(split->data + at);
-        order[i] = split->index[*record & ~SPOOL_IN_FLIGHT];
+        order[i] = split->index[slot_of(split, record)];
         struct splitting *of = &split->kind[order[i]];
         uint32_t *to = of->columns + of->at;
         if (record != of->first) {
@@ -117,9 +142,10 @@ size_t columns_split(const uint8_t *data, size_t size, const uint16_t record_byt
 {
     struct split split;
     split.data = data;
+    split.record_bytes = record_bytes;
     split.records = split.kinds = 0;
     memset(split.index, NONE, sizeof(split.index));
-    look(&split, size, record_bytes);
+    look(&split, size);
     uint8_t *order = put_kinds(&split, out);
     uint8_t *at = order + whole_words(split.records);
     memset(order + split.records, 0, (size_t)(at - order) - split.records);
@@ -142,7 +168,7 @@ struct join {
         const uint16_t *which;
         const uint32_t *columns;
         uint32_t records, words, varying, at;
-    } kind[SPOOL_CUPTI_KINDS];
+    } kind[COLUMNS_KINDS_MAX];
 };
 
 /* SIZE bytes and what fills them up; NULL: there are not so many. */
@@ -158,7 +184,7 @@ static const uint8_t *take(struct join *join, size_t size)
 static bool take_kinds(struct join *join)
 {
     const struct columns_head *head = (const void *)take(join, sizeof(*head));
-    if (!head || head->kinds > SPOOL_CUPTI_KINDS)
+    if (!head || head->kinds > COLUMNS_KINDS_MAX)
         return false;
     join->records = head->records;
     join->kinds = head->kinds;

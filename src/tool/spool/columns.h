@@ -1,13 +1,14 @@
 /*
- * CUPTI's records as columns, for packing: what is the same in all records of a kind is kept once, and of what is not
- * the differences from one record to the next lie side by side, where LZ4 finds them.
+ * Records as columns, for packing: what is the same in all records of a kind is kept once, and of what is not the
+ * differences from one record to the next lie side by side, where LZ4 finds them. Of the library's own records those
+ * are of a kind that have the same type, flags and size.
  *
  *     struct columns_head
  *     for each kind:   struct columns_kind
  *     for each kind:   its first record; the indexes (2 bytes each) of the 4-byte words that vary
  *     for each record: the index of its kind (1 byte)
  *     for each kind, for each word that varies: its differences from record to record, 4 bytes each
- *     what was left: bytes of which the kind's size is not known, as they are
+ *     what was left: from a record on that is of no known size, too large, or of one kind too many, as it is
  *
  * Lists of less than 4 bytes' alignment are filled up with zeros to the next multiple of 4. All is within the bytes
  * told: columns_join() believes nothing.
@@ -22,6 +23,7 @@
 #include "wire/spool.h"
 
 #define COLUMNS_WORDS_MAX 128u /* larger records are left as they are */
+#define COLUMNS_KINDS_MAX SPOOL_CUPTI_KINDS
 
 struct columns_head {
     uint32_t records;
@@ -36,10 +38,11 @@ struct columns_kind {
 /* The most that SIZE bytes of records become. */
 #define COLUMNS_BYTES_MAX(size)                              \
     (sizeof(struct columns_head) + (size) + (size) / 8 + 4 + \
-     SPOOL_CUPTI_KINDS * (sizeof(struct columns_kind) + COLUMNS_WORDS_MAX * sizeof(uint16_t)))
+     COLUMNS_KINDS_MAX * (sizeof(struct columns_kind) + COLUMNS_WORDS_MAX * sizeof(uint16_t)))
 
-/* Puts SIZE bytes (a multiple of 4, at most UINT32_MAX) of records at DATA into OUT as columns; RECORD_BYTES tells each
- * kind's size, 0: not known. Both are aligned to 8. Gives the bytes written. */
+/* Puts SIZE bytes (a multiple of 4, at most UINT32_MAX) of records at DATA into OUT as columns; RECORD_BYTES tells
+ * the size of each of CUPTI's kinds, 0: not known; NULL: they are the library's own. Both are aligned to 8. Gives the
+ * bytes written. */
 size_t columns_split(const uint8_t *data, size_t size, const uint16_t record_bytes[SPOOL_CUPTI_KINDS], uint8_t *out);
 
 /* The way back: IN_SIZE bytes at IN become SIZE bytes at DATA, both aligned to 8. False: they are damaged. */

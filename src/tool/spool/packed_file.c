@@ -55,7 +55,7 @@ static int add_part(struct spool_file *file, const struct spool_packed *packed, 
         .opened_monotonic = packed->opened_monotonic,
         .done_monotonic = packed->done_monotonic,
         .thread = packed->thread,
-        .type = SPOOL_CUPTI,
+        .type = packed->type,
         .state = SPOOL_DONE,
         .drained = true,
         .packed = packed->packing == SPOOL_PACKED_COLUMNS ? packed->packed : 0,
@@ -102,9 +102,67 @@ int packed_file_add(struct spool_file *file, const char *spool)
     return result < 0 ? -1 : 0;
 }
 
+/* --- the library's own records --- */
+
+/* What is in ordinary memory before there is a file for it: a run may have many processes. */
+#define UNPACKED_PLAIN ((uint64_t)4 << 20)
+/* Pages are given back after so many bytes. */
+#define UNPACKED_REST ((uint64_t)16 << 20)
+
+/* A power of two, as blocks are, and enough for DATA to be aligned. */
+static size_t block_of(size_t size)
+{
+    size_t block = SPOOL_ALIGN;
+    while (block < size)
+        block *= 2;
+    return block;
+}
+
+/* What cannot be unpacked is damage, and holds nothing. */
+static int unpack(struct spool_file *file, struct spool_part *part, struct spool_scratch *scratch)
+{
+    const uint8_t *data = spool_part_data(part, scratch);
+    uint8_t *block = data ? spill_block(&file->unpacked, block_of(part->size)) : NULL;
+    if (data && !block)
+        return error_no_memory("what was packed of a spool");
+    if (block)
+        memcpy(block, data, part->size);
+    else
+        file->damaged++;
+    spool_part_rest(part);
+    part->data = block ? block : part->data;
+    part->size = block ? part->size : 0;
+    part->packed = 0;
+    part->in_memory = block && !spill_last_in_file(&file->unpacked);
+    return 0;
+}
+
+int packed_file_unpack_own(struct spool_file *file, const char *directory)
+{
+    struct spool_scratch scratch = {0};
+    uint64_t bytes = 0;
+    int result = 0;
+    spill_init(&file->unpacked, directory);
+    file->unpacked.most_plain = UNPACKED_PLAIN;
+    for (size_t i = 0; i < file->parts.count && result == 0; i++) {
+        struct spool_part *part = &file->parts.items[i];
+        if (part->type != SPOOL_RECORDS || part->packed == 0)
+            continue;
+        result = unpack(file, part, &scratch);
+        bytes += part->size;
+        if (bytes >= UNPACKED_REST) {
+            spill_rest(&file->unpacked);
+            bytes = 0;
+        }
+    }
+    spool_scratch_release(&scratch);
+    return result;
+}
+
 void packed_file_close(struct spool_file *file)
 {
     lost_pages_leave(&file->packed_lost);
     if (file->packed)
         munmap((void *)(uintptr_t)file->packed, file->packed_size);
+    spill_release(&file->unpacked);
 }

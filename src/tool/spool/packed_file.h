@@ -14,6 +14,10 @@ struct spool_file;
 int packed_file_add(struct spool_file *file, const char *path);
 void packed_file_close(struct spool_file *file);
 
+/* Unpacks the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. DIRECTORY is where that may
+ * lie; NULL: in memory. Gives 0, or -1 after error(). */
+int packed_file_unpack_own(struct spool_file *file, const char *directory);
+
 /* The name of the packed file of SPOOL, whose name ends with SPOOL_SUFFIX. Gives 0, or -1: it does not, or ROOM is too
  * little. */
 int packed_file_name(const char *spool, char *name, size_t room);

@@ -29,7 +29,8 @@ const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chun
 {
     struct spool_packed *head = (struct spool_packed *)(void *)packer->entry;
     char *body = (char *)(head + 1);
-    size_t used = (size_t)chunk->used, columned = columns_split(data, used, record_bytes, packer->columned);
+    const uint16_t *sizes = chunk->type == SPOOL_CUPTI ? record_bytes : NULL;
+    size_t used = (size_t)chunk->used, columned = columns_split(data, used, sizes, packer->columned);
     int packed =
         LZ4_compress_default((const char *)packer->columned, body, (int)columned, LZ4_compressBound((int)columned));
     bool smaller = packed > 0 && (size_t)packed < used;
@@ -40,6 +41,7 @@ const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chun
     *head = (struct spool_packed){
         .magic = SPOOL_PACKED_MAGIC,
         .packing = smaller ? SPOOL_PACKED_COLUMNS : SPOOL_PACKED_PLAIN,
+        .type = chunk->type,
         .packed = (uint32_t)packed,
         .columned = smaller ? (uint32_t)columned : 0,
         .used = used,
@@ -56,7 +58,8 @@ const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chun
 
 bool spool_packed_sound(const struct spool_packed *packed)
 {
-    if (packed->magic != SPOOL_PACKED_MAGIC || packed->used > SPOOL_SEGMENT_BYTES)
+    if (packed->magic != SPOOL_PACKED_MAGIC || packed->used > SPOOL_SEGMENT_BYTES ||
+        (packed->type != SPOOL_CUPTI && packed->type != SPOOL_RECORDS))
         return false;
     if (packed->packing == SPOOL_PACKED_PLAIN)
         return packed->packed == packed->used;

@@ -1,5 +1,5 @@
 /*
- * How a chunk of CUPTI's records is packed, and unpacked: as columns, then with LZ4. On records of an H200's programs
+ * How a chunk of records is packed, and unpacked: as columns, then with LZ4. On CUPTI's records of an H200's programs
  * that makes 1 byte of 6 to 7, at 1.2 to 1.9 GB/s; LZ4 alone makes 1 of 2.2, at 0.9 GB/s.
  */
 #ifndef GPUTRACE_TOOL_SPOOL_PACKING_H
@@ -26,8 +26,8 @@ struct packer {
 int packer_init(struct packer *packer);
 void packer_release(struct packer *packer);
 
-/* Packs a done chunk of CUPTI's, whose `used` bytes (at most SPOOL_SEGMENT_BYTES) are at DATA, aligned to 8. Gives what
- * goes into the packed file, *SIZE bytes, valid until the next call. */
+/* Packs a chunk that is done, whose `used` bytes (at most SPOOL_SEGMENT_BYTES) are at DATA, aligned to 8; RECORD_BYTES
+ * are the sizes of CUPTI's kinds. Gives what goes into the packed file, *SIZE bytes, valid until the next call. */
 const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chunk, const uint8_t *data,
                            const uint16_t record_bytes[SPOOL_CUPTI_KINDS], size_t *size);
 

@@ -168,7 +168,7 @@ static void take_once(struct spool_file *file)
     struct spool_part *parts = file->parts.items;
     for (size_t i = 0; i < file->parts.count; i++) {
         const struct spool_part *last = kept > 0 ? &parts[kept - 1] : NULL;
-        bool twice = last && last->drained && last->sequence == parts[i].sequence && parts[i].type == SPOOL_CUPTI;
+        bool twice = last && last->drained && last->sequence == parts[i].sequence && parts[i].type == last->type;
         if (twice)
             continue;
         drained += parts[i].drained || parts[i].state == SPOOL_DRAINED;
@@ -180,7 +180,7 @@ static void take_once(struct spool_file *file)
         file->damaged += file->header.drained - drained < UINT32_MAX ? file->header.drained - drained : 1;
 }
 
-int spool_file_open(struct spool_file *file, const char *path)
+int spool_file_open(struct spool_file *file, const char *path, const char *directory)
 {
     *file = (struct spool_file){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe or a device must not hold us up */
@@ -194,14 +194,15 @@ int spool_file_open(struct spool_file *file, const char *path)
     if (result == 0)
         result = packed_file_add(file, path);
     close(fd);
-    if (result != 0) {
-        spool_file_close(file);
-        return result;
-    }
     if (file->parts.count > 1)
         qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
-    take_once(file);
-    return 0;
+    if (result == 0) {
+        take_once(file);
+        result = packed_file_unpack_own(file, directory);
+    }
+    if (result != 0)
+        spool_file_close(file);
+    return result;
 }
 
 void spool_file_close(struct spool_file *file)
@@ -236,6 +237,8 @@ const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scrat
 
 void spool_part_rest(const struct spool_part *part)
 {
+    if (part->in_memory)
+        return;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = part->packed ? part->packed : part->size;
     uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)part->data + size) / page * page;
@@ -248,4 +251,5 @@ void spool_file_rest(const struct spool_file *file)
     madvise((void *)(uintptr_t)file->map, file->size, MADV_DONTNEED);
     if (file->packed)
         madvise((void *)(uintptr_t)file->packed, file->packed_size, MADV_DONTNEED);
+    spill_rest(&file->unpacked);
 }

@@ -3,7 +3,8 @@
  *
  * The file may be cut, damaged, or still being written. Nothing in it is trusted: what lies outside the file, is not
  * aligned, or has no chunk's magic ends the list there, and `damaged` counts such places. What becomes shorter while it
- * is read reads as zeros, and closing it says so. What the launcher has drained and packed is among the parts.
+ * is read reads as zeros, and closing it says so. What the launcher has drained and packed is among the parts: what
+ * CUPTI has recorded is unpacked when it is asked for, the library's own records when the spool is opened.
  */
 #ifndef GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
 #define GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
@@ -13,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/spill.h"
 #include "tool/spool/lost_pages.h"
 #include "wire/spool.h"
 
@@ -25,6 +27,7 @@ struct spool_part {
     uint16_t type;     /* SPOOL_CUPTI or SPOOL_RECORDS */
     uint16_t state;    /* enum spool_chunk_state; SPOOL_DONE of what was drained */
     bool drained;      /* it lies in the packed file … */
+    bool in_memory;    /* … and was unpacked into ordinary memory, which cannot be given back */
     uint32_t packed;   /* … in so many bytes, which spool_part_data() unpacks; 0: as it is */
     uint32_t columned; /* bytes of it between one step of that and the next */
 };
@@ -38,14 +41,18 @@ struct spool_file {
     const uint8_t *packed; /* the packed file; NULL: there is none */
     size_t packed_size;
     struct lost_pages packed_lost;
+    struct spill unpacked; /* what was unpacked of the library's own records */
     uint64_t damaged;
 };
 
 /*
+ * DIRECTORY is the caller's as long as the file is open: what is unpacked of the library's own records lies there, in a
+ * file without a name, as large as they were before they were packed; NULL: in memory.
+ *
  * Gives 0; 1 when the file holds nothing yet (its writer died before the header was whole) or is not a spool that this
  * version reads, after warning(); -1 after error(). Only after 0 there is something to close.
  */
-int spool_file_open(struct spool_file *file, const char *path);
+int spool_file_open(struct spool_file *file, const char *path, const char *directory);
 void spool_file_close(struct spool_file *file);
 
 /* Where one thread unpacks parts, one after another: 2.3 MiB. Starts as zeros; released at its end. */

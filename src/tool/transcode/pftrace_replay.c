@@ -92,19 +92,11 @@ static void put_members(struct pftrace_replay *replay, const struct pftrace_even
     arg->length = replay->members.length - 2;
 }
 
-static const char *const categories[CATEGORY_COUNT] = {
-#define CATEGORY(name, text) [CATEGORY_##name] = text,
-    CATEGORIES(CATEGORY)
-#undef CATEGORY
-};
-
 /* One of ours, or its text in JSON's escapes. */
 static const char *find_category(struct pftrace_replay *replay, const char *text, enum category *category)
 {
-    for (*category = 0; *category < CATEGORY_COUNT; ++*category)
-        if (strcmp(categories[*category], text) == 0)
-            return NULL;
-    *category = 0;
+    if (slice_category_find(text, strlen(text), category))
+        return NULL;
     replay->category.length = 0;
     json_escape(&replay->category, text, strlen(text));
     sink_char(&replay->category, '\0');

@@ -2,289 +2,29 @@
  * A trace in JSON, read twice: names of rows may stand anywhere in it, and so may metadata, and both come first here.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/map.h"
-#include "base/sink.h"
-#include "tool/model/slice.h"
-#include "tool/transcode/flow_ids.h"
-#include "tool/transcode/json_counter.h"
-#include "tool/transcode/json_event.h"
-#include "tool/transcode/json_rows.h"
+#include "tool/transcode/json_replay.h"
 #include "tool/transcode/json_stream.h"
 #include "tool/transcode/sources.h"
 #include "tool/write/writer.h"
 
 #define KEY_ROOM 256
 
-/* A range that was begun and not ended yet: its event, as text. */
-struct open_range {
-    char *text;
-    size_t length;
-};
-
-struct replay {
-    struct writer *writer;
-    struct json_rows rows;
-    struct interner categories;
-    struct flow_ids flows;
-    struct map open; /* id and category -> index + 1 */
-    ARRAY(struct open_range) ranges;
-    uint64_t base, left_out;
-    struct row last; /* of the slice before, when there is one that arrows can follow */
-    uint32_t
-        last_correlation; /* its argument, which all arrows of a call share; 0: it has none, or it is not asked for */
-    bool after_slice;
-    char *unescaped; /* of the event at hand */
-};
-
-static const char *const categories[CATEGORY_COUNT] = {
-#define CATEGORY(name, text) [CATEGORY_##name] = text,
-    CATEGORIES(CATEGORY)
-#undef CATEGORY
-};
-
-static int no_memory(void)
+static int take_first(struct json_replay *replay, enum json_found found, const char *key, struct json_text value)
 {
-    return error_no_memory("an event");
-}
-
-/* One of ours, or its text, kept. */
-static const char *find_category(struct replay *replay, struct json_text text, enum category *category)
-{
-    for (*category = 0; *category < CATEGORY_COUNT; ++*category)
-        if (strlen(categories[*category]) == text.length && memcmp(categories[*category], text.at, text.length) == 0)
-            return NULL;
-    *category = 0;
-    uint32_t kept = intern(&replay->categories, text.at ? text.at : "", text.length);
-    return kept == INTERN_NO_MEMORY ? "" : interned(&replay->categories, kept);
-}
-
-static struct name name_of(struct replay *replay, const struct json_event *event)
-{
-    if (!event->name.at || !memchr(event->name.at, '\\', event->name.length))
-        return name_passing(event->name.at ? event->name.at : "", event->name.length);
-    free(replay->unescaped);
-    replay->unescaped = json_unescaped((struct json_text){event->name.at - 1, event->name.length + 2});
-    return name_passing(replay->unescaped ? replay->unescaped : "", replay->unescaped ? strlen(replay->unescaped) : 0);
-}
-
-static const struct args *args_of(const struct json_event *event, struct args *args)
-{
-    args->count = 0;
-    if (event->args.length == 0)
-        return NULL;
-    struct arg *arg = args_add(args, 0, ARG_TYPE_MEMBERS);
-    arg->text = event->args.at + 1;
-    arg->length = event->args.length - 2;
-    return args;
-}
-
-static struct slice slice_of(struct replay *replay, const struct json_event *event, struct args *args)
-{
-    struct slice slice = {.name = name_of(replay, event),
-                          .row = json_rows_tell(&replay->rows, event, replay->writer),
-                          .start = replay->base + event->time,
-                          .end = replay->base + event->time + event->duration,
-                          .args = args_of(event, args)};
-    slice.other_category = find_category(replay, event->category, &slice.category);
-    return slice;
-}
-
-/* --- arrows --- */
-
-static bool is_arrow(const struct json_event *event)
-{
-    return event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0;
-}
-
-/* Where arrows are at slices alone, they are told right after them. */
-static int replay_arrow(struct replay *replay, const struct json_event *event)
-{
-    struct arrow arrow = {.id = (uint32_t)json_id(event->id),
-                          .row = json_row_of(&replay->rows, event),
-                          .time = replay->base + event->time};
-    bool placed = replay->after_slice && arrow.row.pid == replay->last.pid && arrow.row.tid == replay->last.tid;
-    arrow.bind_id = placed && replay->last_correlation != 0 ? replay->last_correlation : arrow.id;
-    if (!is_arrow(event) || (replay->writer->format != &chrome_json && !placed))
-        replay->left_out++;
-    else if (event->phase == 's')
-        replay->writer->format->arrow_start(replay->writer, &arrow);
-    else
-        replay->writer->format->arrow_end(replay->writer, &arrow);
-    return 0;
-}
-
-/* Kineto has arrows from calls to calls, too. */
-static bool is_call_or_work(struct replay *replay, const struct json_event *event)
-{
-    enum category category;
-    const char *other = find_category(replay, event->category, &category);
-    switch (category) {
-    case CATEGORY_CUDA_RUNTIME:
-    case CATEGORY_CUDA_DRIVER:
-    case CATEGORY_KERNEL:
-    case CATEGORY_GPU_MEMCPY:
-    case CATEGORY_GPU_MEMSET:
-    case CATEGORY_GPU_GRAPH: return !other;
-    default: return false;
-    }
-}
-
-/* Of the arrow that stands on the slice itself; 0: none does that could be understood. */
-static uint32_t bind_id_of(struct replay *replay, const struct json_event *event)
-{
-    uint64_t id = json_id(event->bind_id);
-    bool understood = event->flow_out != event->flow_in && id <= UINT32_MAX && is_call_or_work(replay, event);
-    return understood ? (uint32_t)id : 0;
-}
-
-static void replay_flow(struct replay *replay, const struct json_event *event, const struct slice *slice)
-{
-    const struct writer_format *format = replay->writer->format;
-    uint32_t bind_id = bind_id_of(replay, event);
-    struct arrow arrow = {.bind_id = bind_id, .row = slice->row, .time = slice->start};
-    if (bind_id == 0) {
-        replay->left_out += event->flow_out || event->flow_in;
-        return;
-    }
-    for (uint32_t i = 0; event->flow_out && i < flow_ids_count(&replay->flows, bind_id); i++) {
-        arrow.id = flow_ids_tail(&replay->flows, bind_id, i);
-        format->arrow_start(replay->writer, &arrow);
-    }
-    if (event->flow_out)
-        return;
-    arrow.id = flow_ids_head(&replay->flows, bind_id);
-    if (arrow.id != 0)
-        format->arrow_end(replay->writer, &arrow);
-    replay->left_out += arrow.id == 0;
-}
-
-/* --- ranges that are begun and ended apart --- */
-
-static uint64_t *open_range(struct replay *replay, const struct json_event *event)
-{
-    uint64_t key[] = {json_id(event->id), hash_bytes(event->category.at, event->category.length)};
-    return map_put(&replay->open, hash_bytes(key, sizeof(key)), NULL);
-}
-
-static int begin_range(struct replay *replay, const struct json_event *event, struct json_text text)
-{
-    uint64_t *index = open_range(replay, event);
-    struct open_range *range = index ? array_push(&replay->ranges) : NULL;
-    if (!range || !(range->text = malloc(text.length)))
-        return no_memory();
-    memcpy(range->text, text.at, text.length);
-    range->length = text.length;
-    replay->left_out += *index != 0; /* begun twice: of the first the end is not known */
-    *index = replay->ranges.count;
-    return 0;
-}
-
-static int end_range(struct replay *replay, const struct json_event *end)
-{
-    uint64_t *index = open_range(replay, end);
-    if (!index)
-        return no_memory();
-    if (*index == 0) {
-        replay->left_out++;
-        return 0;
-    }
-    struct open_range *range = &replay->ranges.items[*index - 1];
-    struct json_event begin = json_event_read((struct json_text){range->text, range->length});
-    struct args args;
-    struct slice slice = slice_of(replay, &begin, &args);
-    struct async_slice async = {.category = slice.category,
-                                .other_category = slice.other_category,
-                                .name = slice.name,
-                                .begin = slice.row,
-                                .end_row = json_row_of(&replay->rows, end),
-                                .start = slice.start,
-                                .end = replay->base + end->time,
-                                .id = json_id(end->id),
-                                .args = slice.args};
-    replay->writer->format->async(replay->writer, &async);
-    free(range->text);
-    *range = (struct open_range){0};
-    *index = 0;
-    return 0;
-}
-
-/* --- counters --- */
-
-static int replay_counter(struct replay *replay, const struct json_event *event)
-{
-    struct counter_value values[JSON_COUNTER_VALUES];
-    struct counter counter = {.name = name_of(replay, event),
-                              .pid = json_row_number(&replay->rows, event->pid),
-                              .time = replay->base + event->time};
-    json_counter_read(&counter, event, values);
-    replay->writer->format->counter(replay->writer, &counter);
-    return 0;
-}
-
-/* --- the passes --- */
-
-static void replay_slice(struct replay *replay, const struct json_event *event)
-{
-    struct args args;
-    struct json_text correlation;
-    struct slice slice = slice_of(replay, event, &args);
-    replay->writer->format->slice(replay->writer, &slice);
-    replay_flow(replay, event, &slice);
-    replay->last = slice.row;
-    replay->last_correlation = 0;
-    if (replay->writer->format == &chrome_json_slices && json_event_arg(event, "correlation", &correlation))
-        replay->last_correlation = (uint32_t)json_id(correlation);
-}
-
-static int replay_event(struct replay *replay, struct json_text text)
-{
-    const struct writer_format *format = replay->writer->format;
-    struct json_event event = json_event_read(text);
-    struct args args;
-    struct slice slice;
-    bool follows = replay->after_slice && (event.phase == 's' || event.phase == 'f');
-    int result = 0;
-    switch (event.phase) {
-    case 'X': replay_slice(replay, &event); break;
-    case 'i':
-    case 'I':
-        slice = slice_of(replay, &event, &args);
-        format->instant(replay->writer, &slice);
-        break;
-    case 'b': result = begin_range(replay, &event, text); break;
-    case 'e': result = end_range(replay, &event); break;
-    case 'C': result = replay_counter(replay, &event); break;
-    case 's':
-    case 'f': result = replay_arrow(replay, &event); break;
-    case 'M': break;
-    default: replay->left_out++; break;
-    }
-    replay->after_slice = event.phase == 'X' || follows;
-    return result;
-}
-
-static int take_first(struct replay *replay, enum json_found found, const char *key, struct json_text value)
-{
-    if (found == JSON_EVENT) {
-        struct json_event event = {0};
-        if (memmem(value.at, value.length, "\"M\"", 3) || memmem(value.at, value.length, "\"bind_id\"", 9))
-            event = json_event_read(value);
-        uint32_t bind_id = event.phase == 'X' ? bind_id_of(replay, &event) : 0;
-        if (bind_id != 0)
-            return flow_ids_note(&replay->flows, bind_id, event.flow_in);
-        return event.phase == 'M' ? json_rows_take(&replay->rows, &event) : 0;
-    }
+    if (found == JSON_EVENT)
+        return json_replay_note(replay, value);
     if (strcmp(key, "baseTimeNanoseconds") == 0)
         replay->base = strtoull(value.at, NULL, 10);
     replay->writer->format->metadata(replay->writer, key, value.at, value.length);
     return 0;
 }
 
-static int pass(struct replay *replay, const char *path, bool first)
+static int pass(struct json_replay *replay, const char *path, bool first)
 {
     struct json_stream stream;
     struct json_text value;
@@ -297,25 +37,23 @@ static int pass(struct replay *replay, const char *path, bool first)
         if (first)
             result = take_first(replay, found, key, value);
         else if (found == JSON_EVENT)
-            result = replay_event(replay, value);
+            result = json_replay_event(replay, value);
     }
     json_stream_close(&stream);
     return found == JSON_ERROR ? -1 : result;
 }
 
-static int both_passes(struct replay *replay, const char *path)
+static int both_passes(struct json_replay *replay, const char *path)
 {
     struct writer *writer = replay->writer;
     if (pass(replay, path, true) != 0)
         return -1;
-    flow_ids_number(&replay->flows);
     writer->format->begin(writer, replay->base);
-    json_rows_write(&replay->rows, writer);
+    json_replay_begin(replay);
     if (pass(replay, path, false) != 0)
         return -1;
     writer->format->finish(writer);
-    for (size_t i = 0; i < replay->ranges.count; i++)
-        replay->left_out += replay->ranges.items[i].text != NULL;
+    json_replay_end(replay);
     if (replay->left_out > 0)
         warning("'%s': %" PRIu64 " events are left out: arrows that do not follow their slice, ranges without an end, "
                 "or of kinds that '%s' has no form for",
@@ -325,15 +63,9 @@ static int both_passes(struct replay *replay, const char *path)
 
 int replay_json(const char *path, struct writer *writer)
 {
-    struct replay replay = {.writer = writer};
+    struct json_replay replay;
+    json_replay_init(&replay, writer);
     int result = both_passes(&replay, path);
-    for (size_t i = 0; i < replay.ranges.count; i++)
-        free(replay.ranges.items[i].text);
-    array_release(&replay.ranges);
-    map_release(&replay.open);
-    json_rows_release(&replay.rows);
-    flow_ids_release(&replay.flows);
-    interner_release(&replay.categories);
-    free(replay.unescaped);
+    json_replay_release(&replay);
     return result;
 }

@@ -7,6 +7,7 @@
 #include "base/json_out.h"
 #include "base/sink.h"
 #include "tool/write/chrome_args.h"
+#include "tool/write/chrome_arrows.h"
 #include "tool/write/chrome_put.h"
 #include "tool/write/writer.h"
 
@@ -15,28 +16,6 @@ static const struct literal heads[CATEGORY_COUNT] = {
     CATEGORIES(HEAD)
 #undef HEAD
 };
-
-#define HEAD_ROOM 128 /* for what stands before a name */
-#define TAIL_ROOM 256 /* for row and times after it */
-
-static inline char *put_time(const struct writer *writer, char *at, uint64_t time)
-{
-    at = PUT(at, ",\"ts\":");
-    return number_us(at, time > writer->base ? time - writer->base : 0);
-}
-
-/* The separator from what stands before, and room for SIZE more bytes. NULL after a failure. */
-static inline char *next_event(struct writer *writer, size_t size)
-{
-    char *at = sink_reserve(writer->sink, size + 2);
-    if (!at)
-        return NULL;
-    if (writer->any)
-        *at++ = ',';
-    *at++ = '\n';
-    writer->any = true;
-    return at;
-}
 
 static inline char *put_name(struct writer *writer, char *at, const struct name *name)
 {
@@ -218,62 +197,6 @@ static void write_counter(struct writer *writer, const struct counter *counter)
     sink_bytes(writer->sink, "}}", 2);
 }
 
-static void write_arrow(struct writer *writer, const struct arrow *arrow, const char *phase)
-{
-    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
-    if (!at)
-        return;
-    at = put_bytes(at, phase, 10);
-    at = PUT(at, "\"id\":");
-    at = number_u64(at, arrow->id);
-    at = put_row(at, arrow->row);
-    at = put_time(writer, at, arrow->time);
-    at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
-    if (phase[7] == 'f')
-        at = PUT(at, ",\"bp\":\"e\"");
-    *at++ = '}';
-    claim(writer, at);
-}
-
-static void write_arrow_start(struct writer *writer, const struct arrow *arrow)
-{
-    write_arrow(writer, arrow, "{\"ph\":\"s\",");
-}
-
-static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
-{
-    write_arrow(writer, arrow, "{\"ph\":\"f\",");
-}
-
-/* The slice before ends with what was claimed of the sink last, so that its closing brace is still there. */
-static void bind_slice(struct writer *writer, const struct arrow *arrow, const char *direction, size_t size)
-{
-    struct sink *sink = writer->sink;
-    if (writer->bound || arrow->bind_id == 0 || sink->failure || sink->length == 0)
-        return;
-    sink->length--;
-    char *at = sink_reserve(sink, TAIL_ROOM);
-    if (!at)
-        return;
-    at = PUT(at, ",\"bind_id\":");
-    at = number_u64(at, arrow->bind_id);
-    at = put_bytes(at, direction, size);
-    claim(writer, at);
-    writer->bound = true;
-}
-
-static void bind_start(struct writer *writer, const struct arrow *arrow)
-{
-    static const char direction[] = ",\"flow_out\":true}";
-    bind_slice(writer, arrow, direction, sizeof(direction) - 1);
-}
-
-static void bind_end(struct writer *writer, const struct arrow *arrow)
-{
-    static const char direction[] = ",\"flow_in\":true}";
-    bind_slice(writer, arrow, direction, sizeof(direction) - 1);
-}
-
 static void write_unbound_slice(struct writer *writer, const struct slice *slice)
 {
     write_slice(writer, slice);
@@ -293,13 +216,13 @@ static void write_finish(struct writer *writer)
 const struct writer_format chrome_json = {
     CHROME_JSON,
     .slice = write_slice,
-    .arrow_start = write_arrow_start,
-    .arrow_end = write_arrow_end,
+    .arrow_start = chrome_arrow_start,
+    .arrow_end = chrome_arrow_end,
 };
 
 const struct writer_format chrome_json_slices = {
     CHROME_JSON,
     .slice = write_unbound_slice,
-    .arrow_start = bind_start,
-    .arrow_end = bind_end,
+    .arrow_start = chrome_bind_start,
+    .arrow_end = chrome_bind_end,
 };

@@ -88,4 +88,26 @@ static inline void claim(struct writer *writer, const char *at)
     sink_advance(writer->sink, (size_t)(at - (writer->sink->data + writer->sink->length)));
 }
 
+#define HEAD_ROOM 128 /* for what stands before a name */
+#define TAIL_ROOM 256 /* for row and times after it */
+
+static inline char *put_time(const struct writer *writer, char *at, uint64_t time)
+{
+    at = PUT(at, ",\"ts\":");
+    return number_us(at, time > writer->base ? time - writer->base : 0);
+}
+
+/* The separator from what stands before, and room for SIZE more bytes. NULL after a failure. */
+static inline char *next_event(struct writer *writer, size_t size)
+{
+    char *at = sink_reserve(writer->sink, size + 2);
+    if (!at)
+        return NULL;
+    if (writer->any)
+        *at++ = ',';
+    *at++ = '\n';
+    writer->any = true;
+    return at;
+}
+
 #endif

@@ -14,12 +14,12 @@
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
 
-/* One block of the sink becomes one member. */
+/* One block of the sink becomes members of its own. */
 static int compress_drain(void *context, const char *data, size_t size)
 {
     struct output *output = context;
     output->packed.length = 0;
-    if (gzip_member(output->gzip, &output->packed, data, size) != 0)
+    if (gzip_members(output->gzip, &output->packed, data, size) != 0)
         return -1;
     return sink_drain_fd(SINK_FD(output->fd), output->packed.data, output->packed.length);
 }
@@ -226,7 +226,7 @@ void output_block_clear(struct output_block *block)
 void output_block_pack(struct output_block *block, struct gzip *gzip)
 {
     if (gzip && block->text.length > 0 && !block->text.failure &&
-        gzip_member(gzip, &block->packed, block->text.data, block->text.length) != 0)
+        gzip_members(gzip, &block->packed, block->text.data, block->text.length) != 0)
         block->packed.failure = errno;
     if (block->text.failure)
         block->packed.failure = block->text.failure;

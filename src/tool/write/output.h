@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/sink.h"
-#include "tool/write/gzip.h"
+#include "tool/gzip/gzip.h"
 
 struct output {
     struct sink sink; /* what is written goes here */
@@ -17,7 +17,7 @@ struct output {
     char *temporary; /* NULL when PATH is no regular file: then it is written in place */
     int fd;
     struct gzip *gzip;  /* for what goes through the sink; NULL: the file is not compressed */
-    struct sink packed; /* in memory: the member at hand */
+    struct sink packed; /* in memory: the members at hand */
     /* Takes all instead of a file, and gives 0, or -1 after error(); NULL: it is a file. */
     int (*take)(void *context, const char *data, size_t size);
     void *context;
@@ -26,7 +26,7 @@ struct output {
 /* Some text of the file that was made apart, as a rule by another thread. */
 struct output_block {
     struct sink text;   /* in memory; to be written to */
-    struct sink packed; /* the same as a member of a .gz */
+    struct sink packed; /* the same as members of a .gz */
 };
 
 void output_block_init(struct output_block *block);

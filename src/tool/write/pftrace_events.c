@@ -1,9 +1,9 @@
 /*
  * TrackEvents: calls, ranges, instants, and ranges that need not nest.
  *
- * Slices of a TrackEvent. Perfetto sorts all packets by time, those of one time by their place in the file, and an END
- * ends the slice of its track that began last. So what ends at a time must stand before what begins at it, but for
- * slices without duration; and BEGIN and END of a slice stand together, for those who read the file as it comes.
+ * Perfetto sorts all packets by time, those of one time by their place in the file, and an END ends the slice of its
+ * track that began last. So what ends at a time must stand before what begins at it, but for slices without duration;
+ * and BEGIN and END of a slice stand together, for those who read the file as it comes.
  * Within one sort of slices of a thread this holds, as they are written in the order of their ends. NVTX ranges come
  * from elsewhere and before all calls: one that begins at the very time at which a call ended would end in its stead.
  * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
@@ -22,7 +22,7 @@ static uint64_t category_iid(struct pftrace_state *state, struct pftrace_sequenc
     bool is_new;
     if (!other && sequence->category_iids[category] != 0)
         return sequence->category_iids[category];
-    const char *text = other ? other : pftrace_categories[category];
+    const char *text = other ? other : slice_categories[category];
     uint64_t iid = pftrace_iid(sequence, PFTRACE_CATEGORIES, hash_bytes(text, strlen(text)), &is_new);
     if (is_new) {
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_CATEGORIES);

@@ -25,12 +25,6 @@ struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row r
     return sequence;
 }
 
-const char *const pftrace_categories[CATEGORY_COUNT] = {
-#define CATEGORY(name, text) [CATEGORY_##name] = text,
-    CATEGORIES(CATEGORY)
-#undef CATEGORY
-};
-
 void pftrace_send(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
 {
     struct pftrace_state *state = writer->state;

@@ -73,7 +73,6 @@ void pftrace_flush(struct writer *writer);
 /* The sequence, begun. NULL after error(), then the writer's sink has failed. */
 struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row row, enum pftrace_lane lane);
 
-extern const char *const pftrace_categories[CATEGORY_COUNT];
 /* The body that was put together, as a packet. */
 void pftrace_send(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time, uint32_t field);
 uint64_t pftrace_name_hash(const struct name *name);

@@ -35,7 +35,7 @@ static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_GPU_SPECIFICATIONS);
         protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_IID, iid);
         pftrace_put_valid(state, &sequence->interned, PB_SPECIFICATION_NAME, slice->name.text, slice->name.length);
-        protobuf_put_text(&sequence->interned, PB_SPECIFICATION_DESCRIPTION, pftrace_categories[slice->category]);
+        protobuf_put_text(&sequence->interned, PB_SPECIFICATION_DESCRIPTION, slice_categories[slice->category]);
         if (slice->category == CATEGORY_KERNEL)
             protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_CATEGORY, PB_STAGE_CATEGORY_COMPUTE);
         protobuf_end(&sequence->interned, entry);

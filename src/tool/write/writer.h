@@ -1,8 +1,9 @@
 /*
  * A trace file format as a struct of functions. Errors are sticky in the writer's sink and told by finish().
  *
- *     metadata* begin (process | thread)* (piece (slice | instant | async | counter | arrow_start | arrow_end)*)*
- * finish
+ *     metadata* begin (process | thread)*
+ *     (piece (slice | instant | async | counter | arrow_start | arrow_end)*)*
+ *     finish
  *
  * The order of events is free but for two things: of slices that begin at the same time on the same row, the enclosing
  * one comes first; and an arrow's end follows its slice, with nothing but other arrows' between them.

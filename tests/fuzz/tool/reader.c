@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct interner strings = {0};
     struct seen seen = {.strings = &strings};
-    const struct reader_sink sink = {.context = &seen, .event = see_event, .metadata = see_metadata};
+    const struct reader_sink sink = {.context = &seen, .workers = 3, .event = see_event, .metadata = see_metadata};
     reader_read(fuzz_file("trace.json", data, size), &strings, &sink);
     interner_release(&strings);
     return 0;

@@ -286,7 +286,7 @@ static void put_packed(const struct spool_chunk *chunk, const uint8_t *data, FIL
     struct packer packer;
     size_t size;
     const uint16_t *record_bytes = make_spool_header((struct make_spool *)(uintptr_t)of_chunk)->record_bytes;
-    if (chunk->type != SPOOL_CUPTI || packer_init(&packer) != 0)
+    if (packer_init(&packer) != 0)
         return;
     const uint8_t *entry = packer_pack(&packer, chunk, data, record_bytes, &size);
     put(file, entry, size);
@@ -297,8 +297,10 @@ static void put_columns(const struct spool_chunk *chunk, const uint8_t *data, FI
 {
     const uint16_t *record_bytes = make_spool_header((struct make_spool *)(uintptr_t)of_chunk)->record_bytes;
     uint32_t used = (uint32_t)chunk->used;
+    if (chunk->type == SPOOL_RECORDS)
+        record_bytes = NULL;
     uint8_t *columns = malloc(COLUMNS_BYTES_MAX(used));
-    if (chunk->type == SPOOL_CUPTI && columns) {
+    if (columns) {
         size_t size = columns_split(data, used, record_bytes, columns);
         put(file, &used, sizeof(used));
         put(file, columns, size);

@@ -2,6 +2,7 @@
 #include "injected/ranges/device_ranges.h"
 
 #include "base/clock.h"
+#include "injected/collect/activity_kinds.h"
 #include "injected/collect/cupti_activity.h"
 #include "injected/collect/cupti_callbacks.h"
 #include "injected/plugin/plugin.h"
@@ -81,7 +82,7 @@ static void start_cupti(bool with_times)
     assert_int_equal(cupti_callbacks_init(&cupti, why, sizeof(why)), 0);
     assert_int_equal(cupti_activity_init(&cupti, &store, TRACE_KERNEL, why, sizeof(why)), 0);
     times_on = events_on = syncs_on = false;
-    cupti_activity_switch(TRACE_KERNEL, true, true);
+    activity_kinds_switch(TRACE_KERNEL, true, true);
 }
 
 static int prepare(void **state)
@@ -167,9 +168,9 @@ static void the_gpus_times_are_asked_for_when_the_first_range_starts(void **stat
     assert_true(events_on && syncs_on); /* switched on late, the one tells nothing without the other */
     assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
     assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 1);
-    cupti_activity_switch(TRACE_KERNEL, true, false); /* recording pauses */
+    activity_kinds_switch(TRACE_KERNEL, true, false); /* recording pauses */
     assert_false(events_on || syncs_on);
-    cupti_activity_switch(TRACE_KERNEL, true, true);
+    activity_kinds_switch(TRACE_KERNEL, true, true);
     assert_true(events_on && syncs_on);
 }
 

@@ -6,22 +6,12 @@
 #include <sys/wait.h>
 
 #include "injected/record/spool_file.h"
-#include "tests/injected/spool_reading.h"
-
-static char *directory;
+#include "tests/injected/record/test_spool.h"
 
 static int open_spool(void **state)
 {
     (void)state;
-    directory = new_directory();
-    return chunks_open(directory, 7);
-}
-
-static int remove_spool(void **state)
-{
-    (void)state;
-    remove_directory(directory);
-    return 0;
+    return open_test_spool(7);
 }
 
 static void header_tells_who_wrote_it(void **state)

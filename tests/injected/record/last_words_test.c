@@ -4,23 +4,13 @@
 
 #include "injected/record/chunks.h"
 #include "injected/registry/registry.h"
-#include "tests/injected/spool_reading.h"
+#include "tests/injected/record/test_spool.h"
 #include "wire/settings.h"
-
-static char *directory;
 
 static int open_spool(void **state)
 {
     (void)state;
-    directory = new_directory();
-    return chunks_open(directory, TRACE_DEFAULT) | last_words_open() | last_words_subscribe(TRACE_DEFAULT);
-}
-
-static int remove_spool(void **state)
-{
-    (void)state;
-    remove_directory(directory);
-    return 0;
+    return open_test_spool(TRACE_DEFAULT) | last_words_open() | last_words_subscribe(TRACE_DEFAULT);
 }
 
 static void tell(bool returned, uint32_t cbid, uint32_t correlation, uint32_t thread)

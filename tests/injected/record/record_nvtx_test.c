@@ -3,29 +3,15 @@
 #include "injected/record/chunks.h"
 #include "injected/record/recorder.h"
 #include "injected/registry/registry.h"
-#include "tests/injected/spool_reading.h"
-
-static char *directory;
+#include "injected/registry/text.h"
+#include "tests/injected/record/test_spool.h"
 
 static int open_spool(void **state)
 {
     (void)state;
-    directory = new_directory();
-    int failed = chunks_open(directory, 0) | record_nvtx_subscribe();
+    int failed = open_test_spool(0) | record_nvtx_subscribe();
     recorder_switch(true, 1, "start");
     return failed;
-}
-
-static int remove_spool(void **state)
-{
-    (void)state;
-    remove_directory(directory);
-    return 0;
-}
-
-static struct gputrace_text text_of(const char *text)
-{
-    return (struct gputrace_text){text, (uint32_t)strlen(text)};
 }
 
 static void what_is_plain_goes_into_the_small_record(void **state)

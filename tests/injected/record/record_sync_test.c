@@ -3,24 +3,14 @@
 #include "injected/record/chunks.h"
 #include "injected/record/recorder.h"
 #include "injected/registry/registry.h"
-#include "tests/injected/spool_reading.h"
+#include "tests/injected/record/test_spool.h"
 #include "wire/settings.h"
 
 static struct CUevent_st *const event = (struct CUevent_st *)0xe1;
-static char *directory;
-
 static int open_spool(void **state)
 {
     (void)state;
-    directory = new_directory();
-    return chunks_open(directory, TRACE_DEFAULT);
-}
-
-static int remove_spool(void **state)
-{
-    (void)state;
-    remove_directory(directory);
-    return 0;
+    return open_test_spool(TRACE_DEFAULT);
 }
 
 /* The first test: nobody has subscribed yet. */

@@ -4,23 +4,13 @@
 #include "injected/record/record_cuda.h"
 #include "injected/record/writer.h"
 #include "injected/registry/registry.h"
-#include "tests/injected/spool_reading.h"
+#include "tests/injected/record/test_spool.h"
 #include "wire/settings.h"
-
-static char *directory;
 
 static int open_spool(void **state)
 {
     (void)state;
-    directory = new_directory();
-    return chunks_open(directory, TRACE_DEFAULT) | recorder_subscribe(TRACE_DEFAULT);
-}
-
-static int remove_spool(void **state)
-{
-    (void)state;
-    remove_directory(directory);
-    return 0;
+    return open_test_spool(TRACE_DEFAULT) | recorder_subscribe(TRACE_DEFAULT);
 }
 
 static void mark(const char *message, uint32_t length)
@@ -59,7 +49,7 @@ static void memory_and_names_are_always_written(void **state)
         .bytes = 64,
         .kind = GPUTRACE_MEMORY_PINNED});
     static const char symbol[] = "_Z6kernelv";
-    registry_pointer_name_publish(&(struct gputrace_pointer_name){symbol, {symbol, sizeof(symbol) - 1}});
+    registry_pointer_name_publish(&(struct gputrace_pointer_name){symbol, {symbol, sizeof(symbol) - 1}, .since = 8});
     struct reading reading = read_spool(directory, getpid());
     const struct spool_memory *memory = find_record(&reading, SPOOL_RECORD_MEMORY, 0);
     assert_non_null(memory);
@@ -72,6 +62,7 @@ static void memory_and_names_are_always_written(void **state)
     const struct spool_pointer_name *name = find_record(&reading, SPOOL_RECORD_POINTER_NAME, 0);
     assert_non_null(name);
     assert_true(name->pointer == (uint64_t)(uintptr_t)symbol);
+    assert_int_equal(name->head.time, 8);
     assert_memory_equal(name->text, symbol, sizeof(symbol) - 1);
 }
 

@@ -5,22 +5,12 @@
 
 #include "injected/record/chunks.h"
 #include "injected/record/spool_file.h"
-#include "tests/injected/spool_reading.h"
-
-static char *directory;
+#include "tests/injected/record/test_spool.h"
 
 static int open_spool(void **state)
 {
     (void)state;
-    directory = new_directory();
-    return chunks_open(directory, 0);
-}
-
-static int remove_spool(void **state)
-{
-    (void)state;
-    remove_directory(directory);
-    return 0;
+    return open_test_spool(0);
 }
 
 static void write_memory(uint64_t address)

@@ -10,9 +10,12 @@
 static CUgraph graph;
 static CUgraphExec exec;
 
+/* A library's kernel may stand for a function where it is launched, and nowhere else. */
 static CUDA_KERNEL_NODE_PARAMS of_kernel(unsigned number)
 {
-    return (CUDA_KERNEL_NODE_PARAMS){.func = kernel(number),
+    CUfunction function = kernel(number);
+    return (CUDA_KERNEL_NODE_PARAMS){.func = work.module ? function : NULL,
+                                     .kern = work.module ? NULL : (CUkernel)function,
                                      .gridDimX = 1,
                                      .gridDimY = 1,
                                      .gridDimZ = 1,

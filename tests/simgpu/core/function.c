@@ -12,6 +12,7 @@
 #include "core/image_read.h"
 #include "core/jit.h"
 #include "core/memory.h"
+#include "core/record_names.h"
 #include "core/records.h"
 #include "core/sim.h"
 
@@ -31,25 +32,6 @@ static char *function_name_copy(const char *name)
     return copy;
 }
 
-/* Of the names in records there is one copy each, which stays. */
-static const char *function_record_name(const char *name)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct list names;
-    const char *found = NULL;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < names.count && !found; i++)
-        if (strcmp(names.items[i], name) == 0)
-            found = names.items[i];
-    if (!found) {
-        char *copy = function_name_copy(name);
-        list_add(&names, copy);
-        found = copy;
-    }
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
 struct function *image_add_function(struct image *image, const char *name)
 {
     struct function *function = calloc(1, sizeof(*function));
@@ -57,7 +39,7 @@ struct function *image_add_function(struct image *image, const char *name)
         abort();
     function->image = image;
     function->name = function_name_copy(name);
-    function->record_name = function_record_name(name);
+    function->record_name = record_names_take(name);
     function->registers = REGISTERS;
     list_add(&image->functions, function);
     return function;
@@ -165,7 +147,14 @@ void function_tell_launch(const struct function *function, CUcontext context)
         image_tell(function->image, context, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
 }
 
-/* Functions stay: records and handles in work that goes on point to them. */
+static void give_record_names(struct image *image)
+{
+    for (size_t i = 0; i < image->functions.count && !image->unloaded; i++)
+        record_names_give(((struct function *)image->functions.items[i])->record_name);
+    image->unloaded = true;
+}
+
+/* Functions stay: handles in work that goes on point to them. */
 void image_unload(struct image *image)
 {
     struct list contexts = {0};
@@ -176,6 +165,7 @@ void image_unload(struct image *image)
     for (size_t i = 0; i < contexts.count; i++)
         image_tell(image, contexts.items[i], CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
     list_release(&contexts);
+    give_record_names(image);
     for (size_t i = 0; i < image->globals.count; i++) {
         struct global *global = image->globals.items[i];
         if (global->address)

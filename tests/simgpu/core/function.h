@@ -15,11 +15,11 @@
 
 struct image;
 
-/* Behind CUfunction and CUkernel alike. Lives as long as the process, so that a name in a record stays readable. */
+/* Behind CUfunction and CUkernel alike. Lives as long as the process. */
 struct function {
     struct image *image;
     char *name;              /* mangled; callbacks tell this one */
-    const char *record_name; /* the same, elsewhere: CUPTI has one copy of each name, whosever it is */
+    const char *record_name; /* the same, elsewhere: of core/record_names.h, until the image is unloaded */
     unsigned registers, static_shared;
     int max_dynamic_shared;
     struct list loaded; /* contexts that it is loaded in: under the simulator's lock */
@@ -36,8 +36,9 @@ struct image {
     uint32_t id;
     struct list functions; /* struct function */
     struct list globals;   /* struct global */
-    bool closed;           /* the image could be read: what is not in it does not exist */
-    const void *ptx;       /* while it is loaded: what is to be compiled; NULL: there is a cubin */
+    bool unloaded;
+    bool closed;     /* the image could be read: what is not in it does not exist */
+    const void *ptx; /* while it is loaded: what is to be compiled; NULL: there is a cubin */
     size_t ptx_size;
     const void *cubin; /* for callbacks: the program's, or made when it is first told */
     size_t cubin_size;

@@ -8,18 +8,6 @@
 
 enum { PID = 500, THREAD = 501, OTHER = 502 };
 
-static void begin(struct make_spool *spool)
-{
-    make_spool_init(spool, PID, 130001);
-    make_spool_chunk(spool, SPOOL_RECORDS, THREAD);
-}
-
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static void next_chunk(struct make_spool *spool, enum spool_chunk_type type, uint32_t thread)
 {
     make_spool_done(spool, SPOOL_DONE);
@@ -37,7 +25,7 @@ static void test_a_phase_is_a_slice_that_tells_its_call(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     whole_phase(&spool,
                 (struct make_phase){.time = 1000,
                                     .phase = 7,
@@ -46,7 +34,7 @@ static void test_a_phase_is_a_slice_that_tells_its_call(void **state)
                                     .correlation = 12,
                                     .function = "cuModuleLoadData"},
                 71000);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *phase = trace_event(&trace, "X", "compilation", "PTX compilation", 0);
     assert_int_equal(event_ns(phase, "ts"), 1000);
     assert_int_equal(event_ns(phase, "dur"), 70000);
@@ -66,11 +54,11 @@ static void test_every_trigger_has_its_name(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     for (uint32_t i = 1; i < SPOOL_TRIGGER_COUNT; i++)
         whole_phase(&spool, (struct make_phase){.time = 1000 * i, .phase = i, .trigger = i, .thread = THREAD},
                     1000 * i + 10);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
 #define ONE(name, text) assert_int_equal(trace_count(&trace, "X", "compilation", text), 1);
     SPOOL_TRIGGERS(ONE)
 #undef ONE
@@ -83,7 +71,7 @@ static void test_failures_and_endings_are_told(void **state)
     (void)state;
     static const char *const words[] = {"thread ended", "context destroyed", "stream destroyed", "unknown"};
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     whole_phase(
         &spool,
         (struct make_phase){
@@ -97,7 +85,7 @@ static void test_failures_and_endings_are_told(void **state)
                                         .thread = THREAD,
                                         .ending = i},
                     3000 * i + 10);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_true(arg_is(trace_event(&trace, "X", "compilation", "Linking", 0), "result", 218));
     for (int i = 0; i < 4; i++)
         assert_true(arg_text_is(trace_event(&trace, "X", "compilation", "Graph capture", i), "ending", words[i]));
@@ -108,7 +96,7 @@ static void test_an_end_on_another_thread_may_be_read_before_its_start(void **st
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_phase_end(&spool, (struct make_phase){.time = 5000,
                                                .phase = 3,
                                                .trigger = SPOOL_TRIGGER_GRAPH_CAPTURE,
@@ -120,7 +108,7 @@ static void test_an_end_on_another_thread_may_be_read_before_its_start(void **st
                                                  .trigger = SPOOL_TRIGGER_GRAPH_CAPTURE,
                                                  .thread = OTHER,
                                                  .function = "cuStreamBeginCapture_v2"});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *phase = trace_event(&trace, "X", "compilation", NULL, 0);
     assert_int_equal(event_ns(phase, "dur"), 4000);
     assert_true(arg_is(phase, "thread", OTHER));
@@ -131,7 +119,7 @@ static void test_a_phase_without_end_lasts_as_long_as_the_process(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_spool_header(&spool)->finished = 0; /* killed */
     make_phase_start(&spool, (struct make_phase){.time = 1000,
                                                  .phase = 1,
@@ -140,7 +128,7 @@ static void test_a_phase_without_end_lasts_as_long_as_the_process(void **state)
                                                  .function = "cuLibraryLoadData"});
     next_chunk(&spool, SPOOL_CUPTI, THREAD);
     make_api(&spool, (struct make_api){.cbid = 211, .thread = OTHER, .correlation = 1, .start = 2000, .end = 9000});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *phase = trace_event(&trace, "X", "compilation", "Module load", 0);
     assert_int_equal(event_ns(phase, "ts") + event_ns(phase, "dur"), 9000);
     assert_true(arg_text_is(phase, "ending", "process ended"));
@@ -151,10 +139,10 @@ static void test_an_end_without_start_and_a_trigger_of_the_future(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_phase_end(&spool, (struct make_phase){.time = 5000, .phase = 3, .trigger = SPOOL_TRIGGER_LINK});
     whole_phase(&spool, (struct make_phase){.time = 6000, .phase = 4, .trigger = SPOOL_TRIGGER_COUNT}, 7000);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "compilation", NULL), 0);
     assert_null(trace_event(&trace, "M", NULL, "thread_name", 0)); /* no row either */
     assert_int_equal(trace.summary.losses.undecoded, 2);
@@ -165,7 +153,7 @@ static void test_jit_operations_nest_in_the_phase_of_their_call(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     whole_phase(&spool,
                 (struct make_phase){.time = 1000,
                                     .phase = 1,
@@ -189,7 +177,7 @@ static void test_jit_operations_nest_in_the_phase_of_their_call(void **state)
         &spool,
         (struct make_jit){
             .start = 80000, .end = 80020, .group = 6, .entry = 2, .operation = 1, .correlation = 13, .thread = 77});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *compile = trace_event(&trace, "X", "compilation", "JIT compile", 0);
     const cJSON *store = trace_event(&trace, "X", "compilation", "JIT cache store", 0);
     const cJSON *load = trace_event(&trace, "X", "compilation", "JIT cache load", 0);
@@ -220,7 +208,7 @@ static void test_a_phase_comes_before_the_call_that_it_is_within(void **state)
         (struct make_phase){
             .time = 2000, .phase = 1, .trigger = SPOOL_TRIGGER_FUNCTION_LOAD, .thread = THREAD, .correlation = 4},
         3000);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *last = NULL, *event;
     cJSON_ArrayForEach(event, trace.events)
     {
@@ -240,7 +228,7 @@ static void test_jit_operations_without_times_are_counted(void **state)
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
     make_jit(&spool, (struct make_jit){.operation = 3, .correlation = 12});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "compilation", NULL), 0);
     assert_int_equal(trace.summary.losses.undecoded, 1);
     trace_release(&trace);
@@ -250,7 +238,7 @@ static void test_phases_of_one_thread_nest_and_those_of_others_have_lanes(void *
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     struct make_phase outer = {.time = 1000, .phase = 1, .trigger = SPOOL_TRIGGER_GRAPH_CAPTURE, .thread = THREAD};
     struct make_phase inner = {.time = 2000, .phase = 2, .trigger = SPOOL_TRIGGER_FUNCTION_LOAD, .thread = THREAD};
     struct make_phase other = {
@@ -260,7 +248,7 @@ static void test_phases_of_one_thread_nest_and_those_of_others_have_lanes(void *
     whole_phase(&spool, other, 20000);
     next_chunk(&spool, SPOOL_CUPTI, OTHER);
     make_jit(&spool, (struct make_jit){.start = 10000, .end = 11000, .entry = 1, .operation = 3, .correlation = 4});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "Graph capture", 0)), "compilation");
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "Lazy function load", 0)), "compilation");
     /* It would lie within the capture, which is not its thread's. */
@@ -274,7 +262,7 @@ static void test_nothing_is_shown_from_outside_the_windows(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_capture(&spool, 500, 0, "waiting");
     make_capture(&spool, 2000, 1, "on");
     make_capture(&spool, 4000, 0, "off");
@@ -284,7 +272,7 @@ static void test_nothing_is_shown_from_outside_the_windows(void **state)
     whole_phase(&spool, (struct make_phase){.time = 5000, .phase = 4, .trigger = SPOOL_TRIGGER_LINK}, 6000);
     next_chunk(&spool, SPOOL_CUPTI, THREAD);
     make_jit(&spool, (struct make_jit){.start = 5100, .end = 5200, .entry = 1, .operation = 3, .correlation = 4});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "compilation", NULL), 2);
     assert_int_equal(event_ns(trace_event(&trace, "X", "compilation", "Linking", 0), "ts"), 2500);
     const cJSON *open = trace_event(&trace, "X", "compilation", "PTX compilation", 0);

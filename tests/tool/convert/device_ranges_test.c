@@ -67,12 +67,6 @@ static void kernel(struct make_spool *spool, uint32_t correlation, uint64_t star
     make_kernel(spool, (struct make_kernel){.name = NAME, .start = start, .end = end, .correlation = correlation});
 }
 
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static const cJSON *range_of(const struct trace *trace, const char *name)
 {
     return trace_event(trace, "X", "gpu_user_annotation", name, 0);
@@ -106,7 +100,7 @@ static void test_a_range_encloses_the_work_of_its_stream(void **state)
     moment(&spool, 11, 2000);
     kernel(&spool, 1, 2100, 2500);
     moment(&spool, 12, 2600); /* of its event: the work is done at 2500 */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *range = range_of(&trace, "forward"), *work = trace_event(&trace, "X", "kernel", NULL, 0);
     assert_span(range, 2000, 2500);
     assert_true(same_row(range, work));
@@ -134,7 +128,7 @@ static void test_the_event_and_the_calls_that_mark_it_are_not_the_programs(void 
     moment(&spool, 11, 2000);
     moment(&spool, 12, 12600); /* calls of the driver were not recorded */
     moment(&spool, 20, 2300);  /* the program's */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_driver", NULL), 1);
     assert_int_equal(trace_count(&trace, "i", "cuda_event", NULL), 1);
     assert_int_equal(event_ns(trace_event(&trace, "i", "cuda_event", NULL, 0), "ts"), 2300);
@@ -154,7 +148,7 @@ static void test_events_that_only_ranges_asked_for_are_not_shown(void **state)
     moment(&spool, 11, 2000);
     moment(&spool, 20, 2300);
     moment(&spool, 12, 2600);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "i", "cuda_event", NULL), 0);
     assert_span(range_of(&trace, "range"), 2000, 2600);
     assert_non_null(row_name(&trace, range_of(&trace, "range"))); /* a stream without work has a row as well */
@@ -181,7 +175,7 @@ static void test_ranges_nest_and_those_that_overlap_get_a_row_each(void **state)
     moment(&spool, 14, 2900);
     moment(&spool, 15, 2950);
     moment(&spool, 16, 13500); /* so late that the GPU did not come to it before */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *outer = range_of(&trace, "outer"), *inner = range_of(&trace, "inner");
     const cJSON *across = range_of(&trace, "across");
     assert_span(outer, 2000, 2900);
@@ -208,7 +202,7 @@ static void test_a_range_that_ends_within_work_has_a_row_beside_the_streams(void
         kernel(&spool, 2, 2000, 2600);
         moment(&spool, 12, 2600);
         kernel(&spool, 3, early ? 2600 : 2599, 2700);
-        struct trace trace = end(&spool);
+        struct trace trace = trace_of_done(&spool);
         assert_span(range_of(&trace, "range"), 2000, 2600);
         assert_false(same_row(range_of(&trace, "range"), trace_event(&trace, "X", "kernel", NULL, 0)));
         assert_string_equal(row_name(&trace, range_of(&trace, "range")), "stream 7 annotations");
@@ -231,7 +225,7 @@ static void test_nvtx_ranges_of_the_same_start_are_written_in_their_order(void *
         kernel(&spool, 1, 2000, 2500);
         moment(&spool, 12, wider ? 12900 : 2500);
         kernel(&spool, 2, 2600, 2700);
-        struct trace trace = end(&spool);
+        struct trace trace = trace_of_done(&spool);
         assert_int_equal(ranges(&trace), 2);
         const cJSON *first = trace_event(&trace, "X", "gpu_user_annotation", NULL, 0);
         assert_string_equal(event_text(first, "name"), wider ? "range" : "pushed");
@@ -257,7 +251,7 @@ static void test_a_range_that_ends_elsewhere_is_on_the_stream_of_its_start(void 
     moment_of(&spool, 12, 2600, 14);
     moment_of(&spool, 13, 23000, 13);
     moment_of(&spool, 14, 22700, 14); /* that stream was there first */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *range = range_of(&trace, "across");
     assert_span(range, 2000, 2600);
     assert_int_equal(event_number(range, "tid"), 13);
@@ -278,7 +272,7 @@ static void test_an_end_may_be_read_before_its_start(void **state)
     next_is_cuptis(&spool);
     moment(&spool, 12, 12600);
     moment(&spool, 11, 2000);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_span(range_of(&trace, "range"), 2000, 12600);
     assert_true(arg_is(range_of(&trace, "range"), "thread", OTHER));
     assert_null(event_arg(range_of(&trace, "range"), "end stream"));
@@ -306,7 +300,7 @@ static void test_ranges_of_which_a_time_is_missing_are_counted(void **state)
     moment(&spool, 16, 2300);
     moment(&spool, 17, 12400);
     moment(&spool, 18, 22500);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(ranges(&trace), 1);
     assert_span(range_of(&trace, "whole"), 12400, 22500);
     assert_int_equal(trace.summary.losses.untimed_ranges, 4);
@@ -325,7 +319,7 @@ static void test_records_of_an_older_cupti_have_no_times(void **state)
     next_is_cuptis(&spool);
     moment(&spool, 11, 2000);
     moment(&spool, 12, 2600);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(ranges(&trace), 0);
     assert_int_equal(trace.summary.losses.untimed_ranges, 1);
     trace_release(&trace);
@@ -344,7 +338,7 @@ static void test_a_range_that_was_not_ended_is_open_up_to_the_end_of_recording(v
         next_is_cuptis(&spool);
         moment(&spool, 11, 2000);
         kernel(&spool, 1, 2000, 5000);
-        struct trace trace = end(&spool);
+        struct trace trace = trace_of_done(&spool);
         assert_span(range_of(&trace, "open"), 2000, stopped ? 2400 : 5000);
         assert_non_null(event_arg(range_of(&trace, "open"), "open at end"));
         assert_int_equal(trace.summary.losses.untimed_ranges, 0);
@@ -364,7 +358,7 @@ static void test_a_range_without_a_message_says_so(void **state)
     moment(&spool, 11, 2000);
     moment(&spool, 12, 12600);
     moment(&spool, 13, 12700);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(ranges(&trace), 1);
     assert_span(range_of(&trace, "(no message)"), 2000, 12600);
     assert_int_equal(trace_count(&trace, "i", "cuda_event", NULL), 0);
@@ -388,7 +382,7 @@ static void test_streams_of_several_devices_and_contexts_are_apart(void **state)
         event.correlation = 20 + i, event.time = 2100;
         make_cuda_event(&spool, event);
     }
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *one = range_of(&trace, "one"), *two = range_of(&trace, "two"), *three = range_of(&trace, "three");
     assert_int_equal(ranges(&trace), 3);
     assert_true(event_number(one, "pid") != event_number(two, "pid"));

@@ -18,12 +18,6 @@ static void begin(struct make_spool *spool)
     make_device(spool, 0, 0);
 }
 
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static void call(struct make_spool *spool, uint32_t correlation, uint64_t start, uint64_t stop)
 {
     make_api(spool, (struct make_api){
@@ -39,7 +33,7 @@ static void test_a_kernel_has_its_place_name_and_args(void **state)
     make_kernel(&spool,
                 (struct make_kernel){
                     .name = NAME, .start = 5000, .end = 7500, .correlation = 9, .registers = 128, .shared = 13056});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *kernel = trace_event(&trace, "X", "kernel", NULL, 0);
     assert_non_null(kernel);
     assert_string_equal(event_text(kernel, "name"), "vecAdd(float const*, float const*, float*, int)");
@@ -67,7 +61,7 @@ static void test_an_arrow_goes_from_the_call_to_the_kernel(void **state)
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 7500, .correlation = 9});
     call(&spool, 9, 1000, 4000);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *tail = trace_event(&trace, "s", "ac2g", "ac2g", 0),
                 *head = trace_event(&trace, "f", "ac2g", "ac2g", 0);
     assert_int_equal(event_number(tail, "id"), 9);
@@ -90,7 +84,7 @@ static void test_a_driver_call_inside_a_runtime_call_shows_no_second_arrow(void 
                  .driver = 1, .cbid = CU_LAUNCH, .thread = THREAD, .correlation = 9, .start = 1500, .end = 3500});
     call(&spool, 9, 1000, 4000);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 7500, .correlation = 9});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_driver", "cuLaunchKernel"), 1);
     assert_int_equal(trace_count(&trace, "s", NULL, NULL), 1);
     assert_int_equal(event_ns(trace_event(&trace, "s", NULL, NULL, 0), "ts"), 1000);
@@ -106,7 +100,7 @@ static void test_a_driver_call_alone_starts_the_arrow(void **state)
              (struct make_api){
                  .driver = 1, .cbid = CU_LAUNCH, .thread = THREAD, .correlation = 9, .start = 1500, .end = 3500});
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 7500, .correlation = 9});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(event_ns(trace_event(&trace, "s", NULL, NULL, 0), "ts"), 1500);
     trace_release(&trace);
 }
@@ -128,7 +122,7 @@ static void test_every_node_of_a_graph_gets_an_arrow_of_its_own(void **state)
                                                  .node = 100 + i});
     call(&spool, 4, 20000, 20100); /* a launch after it keeps its own id */
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 30000, .end = 30010, .correlation = 4});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "s", NULL, NULL), NODES + 1);
     assert_int_equal(trace_count(&trace, "f", NULL, NULL), NODES + 1);
     assert_int_equal(event_number(trace_event(&trace, "s", NULL, NULL, 0), "id"), 3);
@@ -144,7 +138,7 @@ static void test_work_whose_call_is_missing_is_counted_and_has_no_arrow(void **s
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 7500, .correlation = 9});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.unmatched_arrows, 1);
     assert_int_equal(trace_count(&trace, "f", NULL, NULL), 0);
     assert_int_equal(trace_count(&trace, "X", "kernel", NULL), 1);
@@ -158,7 +152,7 @@ static void test_a_kernel_before_its_call_is_counted(void **state)
     begin(&spool);
     call(&spool, 9, 1000, 4000);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 999, .end = 7500, .correlation = 9});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.before_launch, 1);
     assert_int_equal(trace_count(&trace, "f", NULL, NULL), 1);
     trace_release(&trace);
@@ -172,7 +166,7 @@ static void test_no_arrow_goes_back_to_a_kernel_that_ended_before_its_call(void 
     call(&spool, 9, 5000, 6000);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 1000, .end = 2000, .correlation = 9});
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 7000, .end = 8000, .correlation = 9});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.before_launch, 1);
     assert_int_equal(trace_count(&trace, "s", NULL, NULL), 1);
     assert_int_equal(event_ns(trace_event(&trace, "f", NULL, NULL, 0), "ts"), 7000);
@@ -189,7 +183,7 @@ static void test_kernels_that_overlap_go_to_lanes(void **state)
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 1600, .end = 1700});
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 2000, .end = 2100});
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 9000, .end = 9100, .stream = 13});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     static const char *const rows[] = {"stream 7", "stream 7 (2)", "stream 7 (3)", "stream 7", "stream 13"};
     for (int i = 0; i < 5; i++) {
         const cJSON *kernel = trace_event(&trace, "X", "kernel", NULL, i);
@@ -206,7 +200,7 @@ static void test_records_out_of_order_need_no_lanes(void **state)
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 6000});
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 1000, .end = 2000});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "M", NULL, "thread_name"), 1);
     trace_release(&trace);
 }
@@ -247,7 +241,7 @@ static void test_work_with_zero_times_is_counted(void **state)
     call(&spool, 9, 1000, 4000);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .correlation = 9});
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 6000, .correlation = 9});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.zero_time, 2);
     assert_int_equal(trace_count(&trace, "i", "gpu_in_flight", NULL), 2);
     assert_int_equal(trace_count(&trace, "X", "kernel", NULL), 0);
@@ -260,7 +254,7 @@ static void test_a_kernel_without_a_name_is_counted_and_shown(void **state)
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = 0xabc, .start = 5000, .end = 7500});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.unnamed, 1);
     assert_int_equal(trace_count(&trace, "X", "kernel", "unnamed kernel 0xabc"), 1);
     trace_release(&trace);
@@ -283,7 +277,7 @@ static void test_copies_and_sets_are_named_as_kineto_names_them(void **state)
                                          .source_device = 0,
                                          .target_device = 1});
     make_set(&spool, (struct make_set){.bytes = 128, .start = 40000, .end = 40768});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *copy = trace_event(&trace, "X", "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 0);
     assert_true(arg_is(copy, "bytes", 1048576) && arg_is(copy, "memory bandwidth (GB/s)", 47.627907));
     const cJSON *peer = trace_event(&trace, "X", "gpu_memcpy", "Memcpy PtoP (Device -> Device)", 0);
@@ -301,7 +295,7 @@ static void test_a_graph_launch_can_be_one_slice(void **state)
     make_api(&spool,
              (struct make_api){.cbid = GRAPH_LAUNCH, .thread = THREAD, .correlation = 3, .start = 1000, .end = 4000});
     make_graph(&spool, (struct make_graph){.start = 5000, .end = 9000, .correlation = 3, .graph = 12});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_true(arg_is(trace_event(&trace, "X", "gpu_graph", "CUDA Graph 12", 0), "graph id", 12));
     assert_int_equal(trace_count(&trace, "f", NULL, NULL), 1);
     trace_release(&trace);
@@ -327,7 +321,7 @@ static void test_waits_tell_what_they_waited_for(void **state)
     make_sync(&spool, (struct make_sync){
                           .type = 3, .correlation = 42, .stream = 7, .event = UINT32_MAX, .start = 5000, .end = 6000});
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 4500, .end = 5900, .stream = 7});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *wait = trace_event(&trace, "X", "cuda_sync", "Stream Wait Event", 0);
     assert_true(arg_is(wait, "stream", 7) && arg_is(wait, "wait_on_stream", 14));
     assert_true(arg_is(wait, "wait_on_cuda_event_record_corr_id", 8) && arg_is(wait, "wait_on_cuda_event_id", 77));
@@ -368,7 +362,7 @@ static void in_version(uint32_t version, bool told)
     make_graph(&spool, (struct make_graph){.start = 9300, .end = 9400, .correlation = 9, .graph = 1});
     if (!told)
         memset(make_spool_header(&spool)->record_bytes, 0, sizeof(make_spool_header(&spool)->record_bytes));
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.undecoded, 0);
     assert_int_equal(trace.summary.events, 7);
     assert_true(arg_is(trace_event(&trace, "X", "kernel", "kernel", 0), "registers per thread", 40));

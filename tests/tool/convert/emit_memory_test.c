@@ -8,18 +8,6 @@
 
 enum { PID = 500, THREAD = 501, OTHER = 502 };
 
-static void begin(struct make_spool *spool)
-{
-    make_spool_init(spool, PID, 130001);
-    make_spool_chunk(spool, SPOOL_RECORDS, THREAD);
-}
-
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static void allocate(struct make_spool *spool, uint64_t time, uint64_t address, uint64_t size, uint16_t kind)
 {
     bool host = kind == SPOOL_MEMORY_PINNED;
@@ -54,13 +42,13 @@ static void test_a_counter_follows_each_kind(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     allocate(&spool, 2000, 0x2000, 50, SPOOL_MEMORY_PINNED);
     allocate(&spool, 3000, 0x3000, 7, SPOOL_MEMORY_DEVICE);
     give_back(&spool, 4000, 0x1000, 0);
     give_back(&spool, 5000, 0x2000, 0);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Memory in use: Device", (double[]){100, 107, 7}, 3);
     assert_levels(&trace, "Memory in use: Pinned", (double[]){50, 0}, 2);
     assert_int_equal(event_number(trace_event(&trace, "C", NULL, "Memory in use: Device", 0), "pid"), 0);
@@ -73,10 +61,10 @@ static void test_a_release_takes_size_and_kind_from_its_allocation(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0xdeadbeef000, 100, SPOOL_MEMORY_MANAGED);
     give_back(&spool, 4000, 0xdeadbeef000, 0);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *gone = trace_event(&trace, "i", "memory", "Release Managed", 0);
     assert_true(arg_is(gone, "bytes", 100) && arg_is(gone, "device", 0) && arg_text_is(gone, "kind", "Managed"));
     assert_true(arg_text_is(gone, "address", "0xdeadbeef000"));
@@ -88,7 +76,7 @@ static void test_failed_operations_are_shown_and_change_nothing(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     make_memory(&spool, (struct make_memory){.time = 2000,
                                              .size = 1 << 30,
@@ -97,7 +85,7 @@ static void test_failed_operations_are_shown_and_change_nothing(void **state)
                                              .kind = SPOOL_MEMORY_DEVICE,
                                              .operation = SPOOL_MEMORY_ALLOCATE});
     give_back(&spool, 3000, 0x1000, 1);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Memory in use: Device", (double[]){100}, 1);
     assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device failed", 0), "result", 2));
     assert_int_equal(trace_count(&trace, "i", "memory", "Release Device failed"), 1);
@@ -108,14 +96,14 @@ static void test_steps_of_several_threads_are_taken_by_time(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     give_back(&spool, 2000, 0x1000, 0);
     give_back(&spool, 4000, 0x1000, 0);
     make_spool_done(&spool, SPOOL_DONE);
     make_spool_chunk(&spool, SPOOL_RECORDS, OTHER);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     allocate(&spool, 3000, 0x1000, 30, SPOOL_MEMORY_DEVICE);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Memory in use: Device", (double[]){100, 0, 30, 0}, 4);
     trace_release(&trace);
 }
@@ -124,7 +112,7 @@ static void test_an_address_given_out_again_early_is_released_in_order(void **st
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     allocate(&spool, 2000, 0x1000, 30, SPOOL_MEMORY_DEVICE);
     allocate(&spool, 2500, 0x1000, 1, SPOOL_MEMORY_DEVICE);
@@ -132,7 +120,7 @@ static void test_an_address_given_out_again_early_is_released_in_order(void **st
     give_back(&spool, 4000, 0x1000, 0);
     give_back(&spool, 5000, 0x1000, 0);
     give_back(&spool, 6000, 0x1000, 0); /* of nothing */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Memory in use: Device", (double[]){100, 130, 131, 31, 1, 0}, 6);
     assert_null(event_arg(trace_event(&trace, "i", "memory", "Release", 3), "bytes"));
     trace_release(&trace);
@@ -142,7 +130,7 @@ static void test_a_context_takes_its_memory_with_it(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     allocate(&spool, 1500, 0x2000, 50, SPOOL_MEMORY_ARRAY);
     allocate(&spool, 1600, 0x3000, 25, SPOOL_MEMORY_PINNED);
@@ -154,7 +142,7 @@ static void test_a_context_takes_its_memory_with_it(void **state)
                                              .kind = SPOOL_MEMORY_DEVICE,
                                              .operation = SPOOL_MEMORY_ALLOCATE});
     make_context_end(&spool, 2000, 1, 0);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Memory in use: Device", (double[]){100, 110, 10}, 3);
     assert_levels(&trace, "Memory in use: Array", (double[]){50, 0}, 2);
     assert_levels(&trace, "Memory in use: Pinned", (double[]){25}, 1);
@@ -171,11 +159,11 @@ static void test_what_goes_with_the_process_was_not_freed(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     make_context_end(&spool, 2000, 1, 0);
     make_spool_header(&spool)->finished = MAKE_SPOOL_START + 1500;
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Memory in use: Device", (double[]){100}, 1);
     assert_int_equal(trace_count(&trace, "i", "memory", "Release"), 0);
     trace_release(&trace);
@@ -185,7 +173,7 @@ static void test_double_frees_are_told_from_unknown_ones(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     give_back(&spool, 2000, 0x1000, 0);
     give_back(&spool, 3000, 0x1000, 1);
@@ -193,7 +181,7 @@ static void test_double_frees_are_told_from_unknown_ones(void **state)
     give_back(&spool, 5000, 0x7000, 0); /* that it was given back is not known to have freed anything */
     allocate(&spool, 6000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     give_back(&spool, 7000, 0x1000, 0);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *twice = trace_event(&trace, "i", "memory", "Release Device failed", 0);
     assert_true(arg_text_is(twice, "fault", "double free") && arg_text_is(twice, "kind", "Device"));
     assert_true(arg_is(twice, "device", 0) && arg_is(twice, "result", 1) && !event_arg(twice, "bytes"));
@@ -209,7 +197,7 @@ static void test_a_failed_allocation_tells_what_its_device_held(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
     allocate(&spool, 1100, 0x2000, 30, SPOOL_MEMORY_POOL);
     allocate(&spool, 1200, 0x3000, 7, SPOOL_MEMORY_PINNED);
@@ -221,7 +209,7 @@ static void test_a_failed_allocation_tells_what_its_device_held(void **state)
                                                  .result = 2,
                                                  .kind = device < 2 ? SPOOL_MEMORY_DEVICE : SPOOL_MEMORY_PINNED,
                                                  .operation = SPOOL_MEMORY_ALLOCATE});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *failed = trace_event(&trace, "i", "memory", "Allocate Device failed", 0);
     assert_true(arg_is(failed, "bytes", 1 << 30) && arg_is(failed, "held", 130));
     assert_true(arg_text_is(failed, "held by kind", "Device 100, Pool 30"));
@@ -278,14 +266,14 @@ static void test_stacks_of_allocations_are_told_once_and_their_frames_too(void *
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_stacks(&spool); /* nothing refers to the third */
     allocate_from(&spool, 1000, 0x10, 2, 0);
     allocate_from(&spool, 2000, 0x20, 1, 0);
     allocate_from(&spool, 3000, 0x30, 1, 2);
     allocate_from(&spool, 4000, 0x40, 0, 0);
     allocate_from(&spool, 5000, 0x50, 9, 0); /* whose record was lost */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", 0), "stack", 2));
     assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", 1), "stack", 1));
     assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device failed", 0), "stack", 1));
@@ -318,7 +306,7 @@ static void test_frames_are_named(void **state)
     (void)state;
     struct make_spool spool;
     struct frame_namer namer = {name_first, NULL};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_stacks(&spool);
     allocate_from(&spool, 1000, 0x10, 1, 0);
     allocate_from(&spool, 2000, 0x20, 3, 0); /* 0x3000 as the place of a call, not as one that a call comes back to */
@@ -366,7 +354,7 @@ static void test_more_stacks_than_metadata_can_hold_are_left_out_and_counted(voi
     (void)state;
     enum { STACKS = 4000, FRAMES = 64 };
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     for (uint32_t stack = 1; stack <= STACKS; stack++) {
         uint64_t addresses[FRAMES];
         for (uint64_t i = 0; i < FRAMES; i++)
@@ -374,7 +362,7 @@ static void test_more_stacks_than_metadata_can_hold_are_left_out_and_counted(voi
         make_stack(&spool, stack, addresses, FRAMES);
         allocate_from(&spool, 1000 + stack, stack, stack, 0);
     }
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     int told = cJSON_GetArraySize(own(&trace, "stacks"));
     assert_true(told > 1000 && told < STACKS);
     assert_int_equal(event_number(own(&trace, "losses"), "left_out_stacks"), STACKS - told);
@@ -388,13 +376,13 @@ static void test_what_is_outside_the_recording_needs_no_stack(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_stacks(&spool);
     make_capture(&spool, 500, 0, "stop");
     allocate_from(&spool, 1000, 0x10, 1, 0);
     make_capture(&spool, 1500, 1, "start");
     allocate_from(&spool, 2000, 0x20, 2, 0);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(cJSON_GetArraySize(own(&trace, "stacks")), 1);
     assert_int_equal(event_number(told_stack(&trace, 0), "stack"), 2);
     trace_release(&trace);
@@ -406,13 +394,13 @@ static void test_pools_have_counters_of_their_device(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_pool_level(&spool, (struct make_pool_level){.time = 3000, .pool = 0xb, .reserved = 64, .used = 1});
     make_pool_level(&spool, (struct make_pool_level){.time = 1000, .pool = 0xa, .reserved = 32, .used = 10});
     make_pool_level(&spool, (struct make_pool_level){.time = 4000, .pool = 0xa, .reserved = 32, .used = 5});
     make_pool_level(&spool, (struct make_pool_level){.time = 5000, .pool = 0xc, .reserved = 8, .used = 8, .device = 1});
     make_pool_level(&spool, (struct make_pool_level){.time = 6000, .pool = 0xb}); /* is gone */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     static const struct {
         long time;
         double bytes;
@@ -448,7 +436,7 @@ static void test_the_most_of_each_pool_is_told(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_pool_level(&spool,
                     (struct make_pool_level){
                         .time = 1000, .pool = 0xa, .reserved = 32, .used = 0, .reserved_high = 64, .used_high = 50});
@@ -456,7 +444,7 @@ static void test_the_most_of_each_pool_is_told(void **state)
     /* reset by the program; and a handle that was given out again, on another device */
     make_pool_level(&spool, (struct make_pool_level){.time = 3000, .pool = 0xa, .reserved = 32, .used = 1});
     make_pool_level(&spool, (struct make_pool_level){.time = 4000, .pool = 0xb, .reserved = 4, .used = 4});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *process =
         cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(trace.json, "gputrace"), "processes"), 0);
     const cJSON *pools = cJSON_GetObjectItem(process, "pools");
@@ -471,12 +459,12 @@ static void test_pools_outside_the_recording_are_shown_with_what_they_hold_withi
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_capture(&spool, 500, 0, "stop");
     make_pool_level(&spool, (struct make_pool_level){.time = 1000, .pool = 0xa, .reserved = 32, .used = 10});
     make_capture(&spool, 1500, 1, "start");
     make_pool_level(&spool, (struct make_pool_level){.time = 2000, .pool = 0xa, .reserved = 32, .used = 20});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Pool reserved", (double[]){32}, 1);
     assert_levels(&trace, "Pool used", (double[]){20}, 1);
     trace_release(&trace);

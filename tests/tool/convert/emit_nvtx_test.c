@@ -24,12 +24,6 @@ static void pop(struct make_spool *spool, uint64_t time, uint32_t domain)
     make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_POP, .time = time, .domain = domain});
 }
 
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static void launch(struct make_spool *spool, uint32_t thread, uint32_t correlation, uint64_t called, uint64_t start,
                    uint32_t stream)
 {
@@ -62,7 +56,7 @@ static void test_a_range_tells_all_that_the_program_said(void **state)
                                          .payload_type = 3,
                                          .string = 1});
     pop(&spool, 2000, 3);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *range = trace_event(&trace, "X", "user_annotation", "registered", 0);
     assert_int_equal(event_ns(range, "dur"), 1000);
     assert_int_equal(event_number(range, "pid"), PID);
@@ -85,7 +79,7 @@ static void test_ranges_nest_with_the_calls_inside_them(void **state)
     make_spool_done(&spool, SPOOL_DONE);
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
     launch(&spool, THREAD, 1, 1200, 5000, 7);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "M", NULL, "thread_name"), 2);
     assert_int_equal(event_number(trace_event(&trace, "X", "cuda_runtime", NULL, 0), "tid"), THREAD);
     trace_release(&trace);
@@ -100,7 +94,7 @@ static void test_ranges_of_domains_that_cross_go_to_a_row_of_their_own(void **st
     push(&spool, 1500, 2, "second");
     pop(&spool, 2000, 1);
     pop(&spool, 2500, 2);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "first", 0)), "thread 501");
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "second", 0)), "thread 501 (2)");
     trace_release(&trace);
@@ -125,7 +119,7 @@ static void test_a_range_covers_on_the_gpu_what_its_thread_launched(void **state
     launch(&spool, THREAD, 4, 2500, 6000, 7);
     launch(&spool, THREAD, 5, 2600, 6100, 13);
     launch(&spool, THREAD, 6, 9000, 9500, 7); /* after it */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "gpu_user_annotation", NULL), 3);
     const cJSON *step = trace_event(&trace, "X", "gpu_user_annotation", "step", 0);
     assert_int_equal(event_ns(step, "ts"), 5000);
@@ -150,7 +144,7 @@ static void test_projections_leave_the_row_of_a_stream_with_lanes(void **state)
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
     launch(&spool, OTHER, 1, 1100, 4950, 7);
     launch(&spool, THREAD, 2, 1200, 5000, 7);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", "gpu_user_annotation", "step", 0)),
                         "stream 7 annotations");
     trace_release(&trace);
@@ -173,7 +167,7 @@ static void test_projections_of_two_threads_that_cross_do_not_share_a_row(void *
     launch(&spool, OTHER, 2, 1200, 5200, 7);
     launch(&spool, THREAD, 3, 1300, 5400, 7);
     launch(&spool, OTHER, 4, 1400, 5600, 7);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", "gpu_user_annotation", "one", 0)), "stream 7");
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", "gpu_user_annotation", "two", 0)),
                         "stream 7 annotations (2)");
@@ -190,7 +184,7 @@ static void test_a_started_range_may_end_on_another_thread(void **state)
     make_spool_done(&spool, SPOOL_DONE);
     make_spool_chunk(&spool, SPOOL_RECORDS, OTHER);
     make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_START, .time = 1000, .range = 42, .text = "request"});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *first = trace_event(&trace, "b", "user_annotation", "request", 0);
     const cJSON *last = trace_event(&trace, "e", "user_annotation", "request", 0);
     assert_int_equal(event_number(first, "tid"), OTHER);
@@ -240,7 +234,7 @@ static void test_a_started_range_covers_what_both_of_its_threads_launched(void *
     launch(&spool, THREAD, 5, 2400, 5600, 7);
     launch(&spool, OTHER, 6, 2900, 5800, 13);
     launch(&spool, OTHER, 7, 3100, 6000, 7); /* after it */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "gpu_user_annotation", NULL), 4);
     assert_span(trace_event(&trace, "X", "gpu_user_annotation", "handed on", 0), 5000, 700);
     assert_span(trace_event(&trace, "X", "gpu_user_annotation", "handed on", 1), 5800, 100); /* on the other stream */
@@ -266,7 +260,7 @@ static void test_a_range_covers_all_of_a_graph_that_was_launched_in_it(void **st
                                                  .correlation = 1,
                                                  .graph = 9,
                                                  .node = node});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_span(trace_event(&trace, "X", "gpu_user_annotation", "graph", 0), 6000, 2500);
     trace_release(&trace);
 }
@@ -283,7 +277,7 @@ static void test_the_small_record_tells_the_same(void **state)
     make_nvtx_plain(&spool, (struct make_nvtx){.what = SPOOL_NVTX_POP, .time = 1500});
     make_nvtx_plain(&spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = 1600, .text = "m"});
     make_nvtx_plain(&spool, (struct make_nvtx){.what = SPOOL_NVTX_POP, .time = 2000, .domain = 3});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *registered = trace_event(&trace, "X", "user_annotation", "registered", 0);
     assert_span(registered, 1000, 1000);
     assert_true(arg_text_is(registered, "domain", "library"));
@@ -302,7 +296,7 @@ static void test_a_range_on_a_further_row_tells_its_thread(void **state)
     push(&spool, 1500, 2, "second");
     pop(&spool, 2000, 1);
     pop(&spool, 2500, 2);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_null(event_arg(trace_event(&trace, "X", NULL, "first", 0), "thread"));
     assert_true(arg_is(trace_event(&trace, "X", NULL, "second", 0), "thread", THREAD));
     trace_release(&trace);
@@ -325,7 +319,7 @@ static void test_cuda_events_and_contexts_have_the_names_that_were_given(void **
               (struct make_sync){.type = 2, .start = 5000, .end = 5001, .correlation = 4, .stream = 13, .event = 3});
     make_sync(&spool,
               (struct make_sync){.type = 4, .start = 6000, .end = 7000, .correlation = 5, .stream = SPOOL_NO_STREAM});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_true(arg_text_is(trace_event(&trace, "i", "cuda_event", NULL, 0), "cuda_event_name", "ready"));
     assert_null(event_arg(trace_event(&trace, "i", "cuda_event", NULL, 1), "cuda_event_name"));
     assert_true(
@@ -343,7 +337,7 @@ static void test_open_ranges_end_with_the_process(void **state)
     make_spool_header(&spool)->finished = MAKE_SPOOL_START + 9000;
     push(&spool, 1000, 0, "outer");
     make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_START, .time = 2000, .range = 1, .text = "started"});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *outer = trace_event(&trace, "X", NULL, "outer", 0);
     assert_int_equal(event_ns(outer, "dur"), 8000);
     assert_true(cJSON_IsTrue(event_arg(outer, "open at end")));
@@ -359,7 +353,7 @@ static void test_pops_and_ends_without_a_start_are_counted(void **state)
     begin(&spool);
     pop(&spool, 1000, 0);
     make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_END, .time = 3000, .range = 42});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.unmatched_ranges, 2);
     trace_release(&trace);
 }
@@ -378,7 +372,7 @@ static void test_marks_are_instants_and_names_reach_the_rows(void **state)
     make_spool_done(&spool, SPOOL_DONE);
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
     launch(&spool, THREAD, 1, 1200, 5000, 13);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *mark = trace_event(&trace, "i", "user_annotation", NULL, 0);
     assert_string_equal(event_text(mark, "name"), "here \xef\xbf\xbd\"\n");
     assert_string_equal(row_name(&trace, mark), "thread 501 (loader)");

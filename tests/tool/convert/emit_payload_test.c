@@ -11,12 +11,6 @@
 
 enum { PID = 500, THREAD = 501, NUMBER = 9 };
 
-static void begin(struct make_spool *spool)
-{
-    make_spool_init(spool, PID, 130001);
-    make_spool_chunk(spool, SPOOL_RECORDS, THREAD);
-}
-
 static void mark(struct make_spool *spool, uint64_t number)
 {
     make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK,
@@ -24,12 +18,6 @@ static void mark(struct make_spool *spool, uint64_t number)
                                         .payload = number,
                                         .payload_type = SPOOL_NVTX_PAYLOAD_PIECES,
                                         .text = "mark"});
-}
-
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
 }
 
 static const cJSON *payload_of(const struct trace *trace)
@@ -50,11 +38,11 @@ static void shows(const struct make_entry *entries, size_t count, enum payload_s
                   size_t size, const char *wanted)
 {
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_schema(&spool, 1, kind, 0, 0, "schema", entries, count);
     make_payload(&spool, NUMBER, 0, make_schema_id(1), 0x1000, bytes, size);
     mark(&spool, NUMBER);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     payload_is(&trace, wanted);
     trace_release(&trace);
 }
@@ -152,13 +140,13 @@ static void test_enumerations_by_name_and_by_bits(void **state)
                                          {"v", make_schema_id(2)},
                                          {"w", make_schema_id(2)}};
     static const uint8_t bytes[] = {255, 1, 7, 3, 6};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     MAKE_SCHEMA(&spool, 3, STATIC, 0, entries); /* read before what it refers to */
     MAKE_SCHEMA(&spool, 1, ENUM, 1, values);
     MAKE_SCHEMA(&spool, 2, ENUM, 1, bits);
     make_payload(&spool, NUMBER, 0, make_schema_id(3), 0x1000, bytes, sizeof(bytes));
     mark(&spool, NUMBER);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     payload_is(&trace, "{\"x\":\"minus\",\"y\":\"one\",\"z\":7,\"v\":\"a | b\",\"w\":\"b | 0x4\"}");
     trace_release(&trace);
 }
@@ -180,7 +168,7 @@ static void test_pointers_lead_to_pieces(void **state)
     };
     static const uint64_t bytes[] = {0x2000, 0x3000, 0x3002, 0x3002, 0x4000, 0, 0x5000, 0x6000};
     static const int16_t numbers[] = {1, -2};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     MAKE_SCHEMA(&spool, 1, STATIC, 2, inner);
     MAKE_SCHEMA(&spool, 2, STATIC, 0, entries);
     make_payload(&spool, NUMBER, 0, make_schema_id(2), 0x1000, bytes, sizeof(bytes));
@@ -189,7 +177,7 @@ static void test_pointers_lead_to_pieces(void **state)
     make_pointed(&spool, NUMBER, SPOOL_NVTX_PIECE_STRING, 0x5000, "registered", 10);
     make_pointed(&spool, NUMBER + 1, SPOOL_NVTX_PIECE_POINTED, 0x4000, "of another event", 16);
     mark(&spool, NUMBER);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     payload_is(&trace, "{\"text\":\"hello\",\"array\":[1,-2],\"struct\":{\"n\":-2},\"within\":-2,"
                        "\"nowhere\":\"0x4000\",\"null\":null,\"name\":\"registered\",\"unknown\":\"0x6000\"}");
     trace_release(&trace);
@@ -200,7 +188,7 @@ static void test_several_payloads_are_an_array(void **state)
     (void)state;
     struct make_spool spool;
     static const struct make_entry hidden[] = {{"n", PAYLOAD_TYPE_INT8}};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_schema(&spool, 1, PAYLOAD_STATIC, PAYLOAD_SCHEMA_REFERENCED, 1, "hidden", hidden, 1);
     make_payload(&spool, NUMBER, 0, PAYLOAD_TYPE_INT16, 0x1000, "\1\0\2\0\3", 5);
     make_payload(&spool, NUMBER, 1, PAYLOAD_TYPE_REFERENCED, 0x2000, "not shown", 9);
@@ -210,7 +198,7 @@ static void test_several_payloads_are_an_array(void **state)
     make_payload(&spool, NUMBER, 5, make_schema_id(7), 0x6000, "?", 1); /* of no schema */
     make_payload(&spool, NUMBER, 6, PAYLOAD_TYPE_INT32, 0, NULL, 0);
     mark(&spool, NUMBER);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     payload_is(&trace, "[[1,2],\"abcd\",\"text\",\"3f\",null]");
     trace_release(&trace);
 }
@@ -219,11 +207,11 @@ static void test_an_event_whose_payload_is_lost_has_none(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     MAKE_EXTENSION(&spool, NVTX_PIECE, spool_nvtx_piece, SPOOL_NVTX_PIECE_LOST, 0, NULL, 0, .number = NUMBER,
                    .size = 3);
     mark(&spool, NUMBER);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_null(payload_of(&trace));
     assert_int_equal(trace.summary.losses.cut_texts, 3);
     trace_release(&trace);
@@ -233,7 +221,7 @@ static void test_what_a_pop_tells_counts_more(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_payload(&spool, 1, 0, PAYLOAD_TYPE_INT8, 0x1000, "\1", 1);
     make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_PUSH,
                                          .time = 1000,
@@ -248,7 +236,7 @@ static void test_what_a_pop_tells_counts_more(void **state)
                                          .payload = 2,
                                          .payload_type = SPOOL_NVTX_PAYLOAD_PIECES,
                                          .text = "ended"});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *range = trace_event(&trace, "X", "user_annotation", "ended", 0);
     assert_true(arg_is(range, "payload", 1) && arg_is(range, "end payload", 2));
     assert_true(arg_text_is(range, "color", "#00ff00"));
@@ -268,11 +256,11 @@ static void test_schemas_that_hold_themselves_end_somewhere(void **state)
     for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++)
         bytes[i] = 0x1000; /* all point to the beginning */
     for (int kind = PAYLOAD_STATIC; kind <= PAYLOAD_UNION_SELECTED; kind++) {
-        begin(&spool);
+        make_spool_begin(&spool, PID, THREAD);
         make_schema(&spool, 1, (enum payload_schema_kind)kind, 0, 16, "self", entries, 3);
         make_payload(&spool, NUMBER, 0, make_schema_id(1), 0x1000, bytes, sizeof(bytes));
         mark(&spool, NUMBER);
-        struct trace trace = end(&spool);
+        struct trace trace = trace_of_done(&spool);
         assert_true(trace.length < 1 << 20);
         trace_release(&trace);
     }
@@ -317,12 +305,12 @@ static void test_nonsense_is_survived(void **state)
     uint64_t seed = 0x9e3779b97f4a7c15;
     for (int round = 0; round < 200; round++) {
         struct make_spool spool;
-        begin(&spool);
+        make_spool_begin(&spool, PID, THREAD);
         for (int i = 0; i < 100; i++)
             make_nonsense(&spool, &seed);
         for (uint64_t number = 0; number < 8; number++)
             mark(&spool, number);
-        struct trace trace = end(&spool); /* is strict JSON, and sound */
+        struct trace trace = trace_of_done(&spool); /* is strict JSON, and sound */
         trace_release(&trace);
     }
 }

@@ -107,6 +107,12 @@ void make_spool_done(struct make_spool *spool, enum spool_chunk_state state)
     spool->chunk = 0;
 }
 
+void make_spool_begin(struct make_spool *spool, uint32_t pid, uint32_t thread)
+{
+    make_spool_init(spool, pid, 130001);
+    make_spool_chunk(spool, SPOOL_RECORDS, thread);
+}
+
 void make_spool_save_as(struct make_spool *spool, const char *path)
 {
     FILE *file = fopen(path, "we");

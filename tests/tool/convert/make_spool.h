@@ -39,6 +39,9 @@ struct spool_chunk *make_spool_chunk_header(struct make_spool *spool);
 void make_spool_chunk(struct make_spool *spool, enum spool_chunk_type type, uint32_t thread);
 void make_spool_done(struct make_spool *spool, enum spool_chunk_state state);
 
+/* A spool of CUDA 13.0's CUPTI whose first chunk, which is open, has THREAD's own records. */
+void make_spool_begin(struct make_spool *spool, uint32_t pid, uint32_t thread);
+
 /* Writes DIRECTORY/PID-0.spool; the second form names it. */
 void make_spool_save(struct make_spool *spool, const char *directory);
 void make_spool_save_as(struct make_spool *spool, const char *path);

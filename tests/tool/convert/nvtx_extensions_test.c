@@ -11,18 +11,6 @@
 
 enum { PID = 500, THREAD = 501, CLOCK_ID = 1 << 24, COUNTER = 1 << 24, SCOPE = 1 << 24 };
 
-static void begin(struct make_spool *spool)
-{
-    make_spool_init(spool, PID, 130001);
-    make_spool_chunk(spool, SPOOL_RECORDS, THREAD);
-}
-
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 /* --- deferred events --- */
 
 #define STAMP (PAYLOAD_FLAG_TIMESTAMP)
@@ -71,10 +59,10 @@ static void test_deferred_ranges_stand_at_their_own_times(void **state)
     (void)state;
     struct make_spool spool;
     const struct range ranges[] = {{AT(3000), AT(4000), "second"}, {AT(1000), AT(2000), "first"}};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_ranges(&spool, PAYLOAD_SCHEMA_PUSHPOP, 1);
     make_deferred(&spool, 1, ranges, sizeof(ranges), sizeof(struct range), 0);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *first = trace_event(&trace, "X", "user_annotation", NULL, 0);
     assert_string_equal(event_text(first, "name"), "first");
     assert_int_equal(event_ns(first, "ts"), 1000);
@@ -90,13 +78,13 @@ static void test_ranges_that_overlap_get_rows_of_their_own(void **state)
     (void)state;
     struct make_spool spool;
     const struct range ranges[] = {{AT(1000), AT(3000), "a"}, {AT(2000), AT(4000), "b"}, {AT(2500), AT(2600), "c"}};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     MAKE_EXTENSION(&spool, NVTX_SCOPE, spool_nvtx_scope, 0, 0, "/gpu", 4, .id = SCOPE, .parent = 1);
     MAKE_EXTENSION(&spool, NVTX_SCOPE, spool_nvtx_scope, 0, 0, "queue", 5, .id = SCOPE + 1, .parent = SCOPE);
     make_nvtx_domain(&spool, 0, "dom");
     make_ranges(&spool, PAYLOAD_SCHEMA_PUSHPOP, 1);
     make_deferred(&spool, 1, ranges, sizeof(ranges), sizeof(struct range), SCOPE + 1);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "a", 0)), "NVTX dom: gpu/queue");
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "b", 0)), "NVTX dom: gpu/queue (2)");
     trace_release(&trace);
@@ -107,12 +95,12 @@ static void test_ranges_of_the_thread_lie_on_its_row(void **state)
     (void)state;
     struct make_spool spool;
     const struct range range = {AT(1500), AT(2500), "crosses"};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_PUSH, .time = 1000, .text = "pushed"});
     make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_POP, .time = 2000});
     make_ranges(&spool, PAYLOAD_SCHEMA_PUSHPOP, 1);
     make_deferred(&spool, 1, &range, sizeof(range), 0, 22);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "pushed", 0)), "thread 501");
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "crosses", 0)), "thread 501 (2)");
     trace_release(&trace);
@@ -123,13 +111,13 @@ static void test_marks_and_started_ranges(void **state)
     (void)state;
     struct make_spool spool;
     const struct range range = {AT(1500), AT(2500), "event"};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_ranges(&spool, PAYLOAD_SCHEMA_STARTEND, 1);
     make_schema(&spool, 2, PAYLOAD_STATIC, PAYLOAD_SCHEMA_MARK, sizeof(struct range), "mark", range_entries, 3);
     make_deferred(&spool, 1, &range, sizeof(range), 0, 0);
     make_payload(&spool, 2, 0, make_schema_id(2), 0x1000, &range, sizeof(range));
     MAKE_EXTENSION(&spool, NVTX_DEFERRED, spool_nvtx_deferred, 0, 9000, NULL, 0, .number = 2);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(event_ns(trace_event(&trace, "b", NULL, "event", 0), "ts"), 1500);
     assert_int_equal(event_ns(trace_event(&trace, "e", NULL, "event", 0), "ts"), 2500);
     assert_int_equal(event_ns(trace_event(&trace, "i", "user_annotation", "event", 0), "ts"), 1500);
@@ -142,7 +130,7 @@ static void lies_at(struct make_spool *spool, uint64_t clock, long ts, long dur)
     const struct range range = {100, 200, "range"};
     make_ranges(spool, PAYLOAD_SCHEMA_PUSHPOP, clock);
     make_deferred(spool, 1, &range, sizeof(range), 0, 0);
-    struct trace trace = end(spool);
+    struct trace trace = trace_of_done(spool);
     const cJSON *event = trace_event(&trace, "X", NULL, "range", 0);
     assert_int_equal(trace.summary.losses.unplaced, event ? 0 : 1);
     assert_int_equal(event ? event_ns(event, "ts") : -1, ts);
@@ -160,15 +148,15 @@ static void test_two_readings_tell_how_a_clock_goes(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_clock_reading(&spool, CLOCK_ID, 0, 1, AT(5000));
     make_clock_reading(&spool, CLOCK_ID, 1000, 1, AT(15000));
     lies_at(&spool, CLOCK_ID, 6000, 1000);
-    begin(&spool); /* the other way round, and beyond the readings */
+    make_spool_begin(&spool, PID, THREAD); /* the other way round, and beyond the readings */
     make_clock_reading(&spool, 1, AT(5000), CLOCK_ID, 0);
     make_clock_reading(&spool, 1, AT(5500), CLOCK_ID, 50);
     lies_at(&spool, CLOCK_ID, 6000, 1000);
-    begin(&spool); /* it goes faster later */
+    make_spool_begin(&spool, PID, THREAD); /* it goes faster later */
     make_clock_reading(&spool, CLOCK_ID, 200, 1, AT(2000));
     make_clock_reading(&spool, CLOCK_ID, 0, 1, AT(1000));
     make_clock_reading(&spool, CLOCK_ID, 150, 1, AT(1300));
@@ -179,18 +167,18 @@ static void test_one_reading_needs_a_rate(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_clock_reading(&spool, CLOCK_ID, 0, 1, AT(5000));
     lies_at(&spool, CLOCK_ID, -1, -1);
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_clock(&spool, 0, 100000000, 0);
     make_clock_reading(&spool, CLOCK_ID, 0, 1, AT(5000));
     lies_at(&spool, CLOCK_ID, 6000, 1000);
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     MAKE_EXTENSION(&spool, NVTX_SYNC, spool_nvtx_sync, SPOOL_NVTX_SYNC_SLOPE, 0, NULL, 0, .source = CLOCK_ID,
                    .target = 1, .target_time = AT(5000), .slope = 10);
     lies_at(&spool, CLOCK_ID, 6000, 1000);
-    begin(&spool); /* CLOCK_MONOTONIC counts nanoseconds */
+    make_spool_begin(&spool, PID, THREAD); /* CLOCK_MONOTONIC counts nanoseconds */
     make_clock_reading(&spool, 14, 0, 1, AT(5000));
     lies_at(&spool, 14, 5100, 100);
 }
@@ -199,14 +187,14 @@ static void test_clocks_lead_from_one_to_another(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     for (int64_t i = 0; i < 2; i++) {
         make_clock_reading(&spool, CLOCK_ID + 1, 1000 * i, 14, 10 * i + 7);
         make_clock_reading(&spool, 14, 50 * i, 1, AT(1000 + 500 * i));
         make_clock_reading(&spool, CLOCK_ID, i, CLOCK_ID + 1, 100 * i);
     }
     lies_at(&spool, CLOCK_ID, 2070, 1000);
-    begin(&spool); /* in a circle, to nowhere */
+    make_spool_begin(&spool, PID, THREAD); /* in a circle, to nowhere */
     make_clock_reading(&spool, CLOCK_ID, 0, CLOCK_ID + 1, 0);
     make_clock_reading(&spool, CLOCK_ID + 1, 0, CLOCK_ID, 5);
     lies_at(&spool, CLOCK_ID, -1, -1);
@@ -218,14 +206,14 @@ static void test_clocks_say_what_they_are(void **state)
     struct make_spool spool;
     const int64_t second = (int64_t)(MAKE_SPOOL_START / 1000000000);
     const struct range range = {second, second + 2, "range"};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_clock(&spool, 0, 1, 3); /* seconds since 1970 */
     make_ranges(&spool, PAYLOAD_SCHEMA_PUSHPOP, CLOCK_ID);
     make_deferred(&spool, 1, &range, sizeof(range), 0, 0);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(event_ns(trace_event(&trace, "X", NULL, "range", 0), "dur"), 2000000000);
     trace_release(&trace);
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_clock(&spool, 14, 0, 0); /* of a type that was read */
     make_clock_reading(&spool, 14, 0, 1, AT(5000));
     make_clock_reading(&spool, 14, 10, 1, AT(5010));
@@ -250,7 +238,7 @@ static void test_samples_come_in_the_order_of_time(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_sample(&spool, 2000, SPOOL_NVTX_SAMPLE_INTEGER, COUNTER, (uint64_t)-5, NULL, 0);
     make_sample(&spool, 1000, SPOOL_NVTX_SAMPLE_INTEGER, COUNTER, INT64_MAX, NULL, 0);
     make_sample(&spool, 3000, SPOOL_NVTX_SAMPLE_NONE, COUNTER, 1, NULL, 0);
@@ -258,7 +246,7 @@ static void test_samples_come_in_the_order_of_time(void **state)
     make_sample(&spool, 5000, SPOOL_NVTX_SAMPLE_NONE, COUNTER, 0, NULL, 0);
     make_sample(&spool, 5000, SPOOL_NVTX_SAMPLE_INTEGER, COUNTER + 1, 0, NULL, 0); /* of no counter */
     make_counter(&spool, COUNTER, 1, PAYLOAD_TYPE_INT64, "count");
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     static const double values[] = {9223372036854775807.0, -5, -5, 0};
     for (int i = 0; i < 4; i++)
         assert_true(arg_is(trace_event(&trace, "C", NULL, "count", i), "value", values[i]));
@@ -276,7 +264,7 @@ static void test_groups_have_a_value_for_each_number(void **state)
                                          {"in", make_schema_id(1)},
                                          {"list", PAYLOAD_TYPE_INT8, PAYLOAD_FLAG_ARRAY_FIXED, 2},
                                          {"text", PAYLOAD_TYPE_CSTRING, 0, 2}};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     MAKE_SCHEMA(&spool, 1, STATIC, 1, inner);
     MAKE_SCHEMA(&spool, 2, STATIC, 6, entries);
     make_counter(&spool, COUNTER, 3, make_schema_id(2), "group");
@@ -285,7 +273,7 @@ static void test_groups_have_a_value_for_each_number(void **state)
                 "xy",
                 6);
     make_sample(&spool, 2000, SPOOL_NVTX_SAMPLE_BYTES, COUNTER, 0, "\1", 1); /* cut: what is there */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *first = trace_event(&trace, "C", NULL, "group", 0);
     assert_true(arg_is(first, "a", 1) && arg_is(first, "in.x", 2) && arg_is(first, "list[0]", 3) &&
                 arg_is(first, "list[1]", -4));
@@ -302,7 +290,7 @@ static void test_batches_are_taken_apart(void **state)
         int64_t times[3];
         int16_t values[3];
     } batch = {{AT(3000), AT(1000), AT(2000)}, {30, 10, 20}};
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_counter(&spool, COUNTER, 1, PAYLOAD_TYPE_INT16, "batch");
     MAKE_EXTENSION(&spool, NVTX_SAMPLE, spool_nvtx_sample, SPOOL_NVTX_SAMPLE_BATCH, 9000, &batch, 30,
                    .counter = COUNTER, .stride = 2, .count = 3);
@@ -310,7 +298,7 @@ static void test_batches_are_taken_apart(void **state)
                    .counter = COUNTER, .stride = 2, .first = AT(5000), .interval = 100);
     MAKE_EXTENSION(&spool, NVTX_SAMPLE, spool_nvtx_sample, SPOOL_NVTX_SAMPLE_BATCH, 9000, batch.values, 6,
                    .counter = COUNTER, .stride = 2); /* no times anywhere */
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     static const double values[] = {10, 20, 30, 30, 10, 20};
     static const long times[] = {1000, 2000, 3000, 5000, 5100, 5200};
     for (int i = 0; i < 6; i++) {
@@ -341,7 +329,7 @@ static void test_heaps_hold_their_regions(void **state)
 {
     (void)state;
     struct make_spool spool;
-    begin(&spool);
+    make_spool_begin(&spool, PID, THREAD);
     make_memory_call(&spool, 1000, SPOOL_NVTX_MEMORY_HEAP_REGISTER, 0x1000, 0, 500, "pool");
     make_memory_call(&spool, 1100, SPOOL_NVTX_MEMORY_REGION_REGISTER, 0x1000, 0x1000, 100, NULL);
     make_memory_call(&spool, 1200, SPOOL_NVTX_MEMORY_REGION_REGISTER, 0x1000, 0x1100, 50, NULL);
@@ -352,7 +340,7 @@ static void test_heaps_hold_their_regions(void **state)
     make_memory_call(&spool, 1700, SPOOL_NVTX_MEMORY_HEAP_RESET, 0x1000, 0, 0, NULL);
     make_memory_call(&spool, 1800, SPOOL_NVTX_MEMORY_REGION_REGISTER, 0x1000, 0x1000, 7, NULL);
     make_memory_call(&spool, 1900, SPOOL_NVTX_MEMORY_HEAP_UNREGISTER, 0x1000, 0, 0, NULL);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     static const double regions[] = {0, 100, 150, 60, 70, 10, 0, 7, 0};
     for (int i = 0; i < 9; i++)
         heap_holds(&trace, i, regions[i], i < 8 ? 500 : 0);

@@ -26,12 +26,6 @@ static void begin_cupti(struct make_spool *spool)
     make_context(spool, 2, 1);
 }
 
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static void wait_in_context(struct make_spool *spool, uint32_t kind, uint64_t start, uint64_t stop, uint32_t stream)
 {
     make_own_sync(spool, (struct make_own_sync){.kind = kind, .start = start, .end = stop, .stream = stream});
@@ -52,7 +46,7 @@ static void test_each_kind_has_its_name_row_and_args(void **state)
     wait_in_context(&spool, SPOOL_SYNC_CONTEXT, 4000, 4500, SPOOL_NO_STREAM);
     wait_in_context(&spool, 9, 5000, 5500, SPOOL_NO_STREAM); /* of a library to come */
     begin_cupti(&spool);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *wait = trace_event(&trace, "X", "cuda_sync", "Stream Sync", 0);
     assert_true(event_ns(wait, "ts") == 1000 && event_ns(wait, "dur") == 2000);
     assert_true(arg_is(wait, "stream", 13) && arg_is(wait, "context", 2) && arg_is(wait, "device", 1));
@@ -93,7 +87,7 @@ static void test_waits_tell_the_last_record_before_them(void **state)
                                                  .event = EVENT});
     begin_cupti(&spool);
     make_cuda_event(&spool, (struct make_cuda_event){.correlation = 19, .stream = 17, .event = 1});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *wait = trace_event(&trace, "X", "cuda_sync", "Stream Wait Event", 0);
     assert_true(arg_is(wait, "wait_on_stream", 14) && arg_is(wait, "wait_on_cuda_event_record_corr_id", 8));
     assert_true(arg_is(wait, "wait_on_cuda_event_id", (double)EVENT));
@@ -118,12 +112,12 @@ static void test_cupti_does_not_tell_them_a_second_time(void **state)
     (void)state;
     struct make_spool spool;
     make_both(&spool, true);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_sync", NULL), 1);
     assert_int_equal(event_ns(trace_event(&trace, "X", "cuda_sync", NULL, 0), "ts"), 1000);
     trace_release(&trace);
     make_both(&spool, false);
-    trace = end(&spool);
+    trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_sync", NULL), 2);
     trace_release(&trace);
 }
@@ -138,7 +132,7 @@ static void test_waits_that_began_while_recording_was_off_are_left_out(void **st
     wait_in_context(&spool, SPOOL_SYNC_CONTEXT, 1000, 2500, SPOOL_NO_STREAM);
     wait_in_context(&spool, SPOOL_SYNC_STREAM, 3000, 3500, 7);
     begin_cupti(&spool);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_sync", NULL), 1);
     assert_int_equal(trace_count(&trace, "X", "cuda_sync", "Stream Sync"), 1);
     assert_int_equal(trace.summary.losses.undecoded, 0);
@@ -153,7 +147,7 @@ static void test_what_threads_waited_for_at_once_has_lanes(void **state)
     wait_in_context(&spool, SPOOL_SYNC_CONTEXT, 1000, 3000, SPOOL_NO_STREAM);
     wait_in_context(&spool, SPOOL_SYNC_CONTEXT, 2000, 4000, SPOOL_NO_STREAM);
     begin_cupti(&spool);
-    struct trace trace = end(&spool); /* which fails when slices of a row cross */
+    struct trace trace = trace_of_done(&spool); /* which fails when slices of a row cross */
     const cJSON *first = trace_event(&trace, "X", "cuda_sync", NULL, 0);
     const cJSON *second = trace_event(&trace, "X", "cuda_sync", NULL, 1);
     assert_true(event_number(first, "tid") != event_number(second, "tid"));
@@ -167,7 +161,7 @@ static void test_damaged_times_are_counted_and_not_shown(void **state)
     begin(&spool);
     wait_in_context(&spool, SPOOL_SYNC_CONTEXT, 3000, 1000, SPOOL_NO_STREAM);
     begin_cupti(&spool);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_sync", NULL), 0);
     assert_int_equal(trace.summary.losses.undecoded, 1);
     trace_release(&trace);
@@ -189,7 +183,7 @@ static void test_waits_have_the_names_of_events(void **state)
                                                  .stream = 14,
                                                  .event = EVENT});
     begin_cupti(&spool);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_true(arg_text_is(trace_event(&trace, "X", "cuda_sync", NULL, 0), "wait_on_cuda_event_name", "ready"));
     trace_release(&trace);
 }

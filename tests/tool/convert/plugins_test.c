@@ -17,12 +17,6 @@ static void begin(struct make_spool *spool)
     make_plugin(spool, PLUGIN, "leaks");
 }
 
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static void slice(struct make_spool *spool, uint64_t start, uint64_t stop, uint32_t thread, const char *name)
 {
     make_plugin_event(
@@ -46,7 +40,7 @@ static void test_slices_and_instants_lie_on_a_row_of_the_plugin(void **state)
     make_plugin_event(
         &spool, (struct make_plugin_event){
                     .what = SPOOL_PLUGIN_INSTANT, .time = 2000, .plugin = PLUGIN, .thread = OTHER, .name = "leak"});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *alive = trace_event(&trace, "X", "plugin", "alive \"x\"", 0);
     const cJSON *leak = trace_event(&trace, "i", "plugin", "leak", 0);
     assert_int_equal(event_ns(alive, "dur"), 2000);
@@ -70,7 +64,7 @@ static void test_slices_that_overlap_have_lanes_and_outer_ones_come_first(void *
     slice(&spool, 1000, 3000, THREAD, "outer");
     slice(&spool, 2000, 4000, THREAD, "across");
     slice(&spool, 2100, 2200, OTHER, "another's");
-    struct trace trace = end(&spool); /* checks that rows nest, in the order of the file */
+    struct trace trace = trace_of_done(&spool); /* checks that rows nest, in the order of the file */
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "outer", 0)), "plugin leaks");
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "inner", 0)), "plugin leaks");
     assert_string_equal(row_name(&trace, trace_event(&trace, "X", NULL, "across", 0)), "plugin leaks (2)");
@@ -93,7 +87,7 @@ static void test_counters_have_the_plugins_name_before_theirs(void **state)
     make_plugin_event(&spool, event);
     event.what = 4; /* of a newer library */
     make_plugin_event(&spool, event);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *value = trace_event(&trace, "C", NULL, "leaks: alive", 0);
     assert_true(arg_is(value, "value", 0.1));
     assert_int_equal(event_number(value, "pid"), PID);
@@ -116,7 +110,7 @@ static void test_nothing_is_shown_from_outside_the_windows(void **state)
     for (uint16_t what = SPOOL_PLUGIN_INSTANT; what <= SPOOL_PLUGIN_COUNTER; what++)
         make_plugin_event(&spool,
                           (struct make_plugin_event){.what = what, .time = 6000, .plugin = PLUGIN, .name = "after"});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "plugin", NULL), 1);
     assert_int_equal(trace_count(&trace, "i", "plugin", NULL) + trace_count(&trace, "C", NULL, NULL), 0);
     trace_release(&trace);
@@ -130,7 +124,7 @@ static void test_a_plugin_whose_name_was_lost_has_its_number(void **state)
     make_plugin_event(&spool,
                       (struct make_plugin_event){
                           .what = SPOOL_PLUGIN_INSTANT, .time = 2000, .plugin = 9, .thread = THREAD, .name = ""});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     const cJSON *event = trace_event(&trace, "i", "plugin", "(no name)", 0);
     assert_string_equal(row_name(&trace, event), "plugin 9");
     trace_release(&trace);

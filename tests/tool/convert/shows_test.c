@@ -35,12 +35,6 @@ static void begin(struct make_spool *spool)
     make_context(spool, 1, 0);
 }
 
-static struct trace end(struct make_spool *spool)
-{
-    make_spool_done(spool, SPOOL_DONE);
-    return trace_of(spool);
-}
-
 static void call(struct make_spool *spool, uint32_t cbid, uint32_t correlation, uint64_t start, uint64_t stop)
 {
     make_api(spool, (struct make_api){
@@ -74,7 +68,7 @@ static void test_calls_within_a_window_are_left_out_with_the_work_they_started(v
     kernel(&spool, 3, 6000);
     kernel(&spool, 4, 7000);
     make_kernel(&spool, (struct make_kernel){.name = 0x9999, .correlation = 2, .in_flight = 1});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), 3);
     assert_int_equal(trace_count(&trace, "X", "kernel", NULL), 3);
     assert_int_equal(trace_count(&trace, "s", NULL, NULL), 3);
@@ -92,7 +86,7 @@ static void test_of_nested_calls_with_one_id_the_outer_is_shown_once(void **stat
     call(&spool, MALLOC, 1, 1900, 3500);
     make_set(&spool, (struct make_set){.start = 2600, .end = 2700, .correlation = 1});
     kernel(&spool, 1, 2800);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), 1);
     assert_int_equal(trace_count(&trace, "X", "cuda_runtime", "cudaMalloc"), 1);
     assert_int_equal(trace_count(&trace, "X", "gpu_memset", NULL), 0);
@@ -113,7 +107,7 @@ static void assert_shown(uint32_t cbid, int kernels, int copies, int sets, int g
     make_set(&spool, (struct make_set){.start = 6000, .end = 6100, .correlation = 1});
     make_graph(&spool, (struct make_graph){.start = 7000, .end = 7100, .correlation = 1, .graph = 3});
     make_cuda_event(&spool, (struct make_cuda_event){.time = 8000, .correlation = 1, .event = 1});
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), 1);
     assert_int_equal(trace_count(&trace, "X", "kernel", NULL), kernels);
     assert_int_equal(trace_count(&trace, "X", "gpu_memcpy", NULL), copies);
@@ -152,7 +146,7 @@ static void test_waiting_and_compiling_are_told_by_their_times(void **state)
     make_jit(&spool, (struct make_jit){.start = 3200, .end = 3300, .operation = 3, .correlation = 1});
     make_overhead(&spool, 2100, 2200, THREAD);
     make_overhead(&spool, 2100, 2200, OTHER);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_sync", NULL), 1);
     assert_int_equal(event_ns(trace_event(&trace, "X", "cuda_sync", NULL, 0), "ts"), 1600);
     assert_int_equal(trace_count(&trace, "X", "compilation", NULL), 1);
@@ -182,7 +176,7 @@ static void test_it_holds_where_recording_was_off_at_times(void **state)
         call(&spool, LAUNCH, i + 1, calls[i], calls[i] + 100);
         kernel(&spool, i + 1, 10000 + 100 * i);
     }
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), 2);
     assert_int_equal(trace_count(&trace, "X", "kernel", NULL), 2);
     assert_no_losses(&trace);
@@ -199,7 +193,7 @@ static void test_a_window_that_ends_before_it_begins_is_counted(void **state)
     make_spool_done(&spool, SPOOL_DONE);
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
     call(&spool, MALLOC, 1, 2100, 2200);
-    struct trace trace = end(&spool);
+    struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), 1);
     assert_int_equal(trace.summary.losses.undecoded, 1);
     trace_release(&trace);

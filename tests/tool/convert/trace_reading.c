@@ -209,6 +209,12 @@ struct trace trace_of(struct make_spool *spool)
     return trace_of_named(spool, NULL);
 }
 
+struct trace trace_of_done(struct make_spool *spool)
+{
+    make_spool_done(spool, SPOOL_DONE);
+    return trace_of(spool);
+}
+
 struct trace trace_of_named(struct make_spool *spool, const struct frame_namer *namer)
 {
     char directory[] = "/tmp/gputrace-unit.XXXXXX", command[64];

@@ -28,6 +28,8 @@ struct trace trace_convert_to(const char *directory, const char *file);
 struct trace trace_convert_named(const char *directory, const char *file, const struct frame_namer *namer);
 /* The same for one spool, which is saved and released. */
 struct trace trace_of(struct make_spool *spool);
+/* The same, after the end of the chunk at hand. */
+struct trace trace_of_done(struct make_spool *spool);
 struct trace trace_of_named(struct make_spool *spool, const struct frame_namer *namer);
 void trace_release(struct trace *trace);
 

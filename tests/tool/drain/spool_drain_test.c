@@ -65,6 +65,12 @@ static off_t offset_of(unsigned segment, unsigned chunk)
     return (off_t)(SPOOL_HEADER_BYTES + segment * SPOOL_SEGMENT_BYTES + chunk * (SPOOL_SEGMENT_BYTES / 4));
 }
 
+/* The first word of a record of 40 bytes whose ninth word is the test's. */
+static uint32_t first_word(uint16_t type)
+{
+    return type == SPOOL_RECORDS ? SPOOL_RECORD_EVENT_RECORD : 5; /* CUPTI_ACTIVITY_KIND_RUNTIME */
+}
+
 /* A quarter of a segment; what follows in it is a chunk that nobody uses. */
 static void put_chunk(unsigned segment, unsigned at, uint64_t sequence, enum spool_chunk_type type,
                       enum spool_chunk_state state)
@@ -78,7 +84,8 @@ static void put_chunk(unsigned segment, unsigned at, uint64_t sequence, enum spo
     struct spool_chunk rest = {.magic = SPOOL_CHUNK_MAGIC, .bytes = (3 - at) * (SPOOL_SEGMENT_BYTES / 4)};
     uint32_t *words = calloc(CALLS, 40);
     for (uint32_t i = 0; i < CALLS; i++) {
-        words[10 * i] = 5; /* CUPTI_ACTIVITY_KIND_RUNTIME */
+        words[10 * i] = first_word((uint16_t)type);
+        words[10 * i + 1] = type == SPOOL_RECORDS ? 40 : 0;
         words[10 * i + 2] = 5000 * i + (uint32_t)random() % 1000;
         words[10 * i + 8] = (uint32_t)sequence;
     }
@@ -108,7 +115,7 @@ static void reads(const uint64_t *sequences, size_t count)
 {
     struct spool_file file;
     struct spool_scratch scratch = {0};
-    assert_int_equal(spool_file_open(&file, path), 0);
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
     assert_int_equal(file.damaged, 0);
     assert_int_equal(file.parts.count, count);
     for (size_t i = 0; i < count; i++) {
@@ -117,7 +124,8 @@ static void reads(const uint64_t *sequences, size_t count)
         assert_int_equal(file.parts.items[i].sequence, sequences[i]);
         assert_int_equal(file.parts.items[i].size, USED);
         for (uint32_t call = 0; call < CALLS; call++)
-            assert_true(words[10 * call] == 5 && words[10 * call + 8] == sequences[i]);
+            assert_true(words[10 * call] == first_word(file.parts.items[i].type) &&
+                        words[10 * call + 8] == sequences[i]);
     }
     spool_scratch_release(&scratch);
     spool_file_close(&file);
@@ -139,18 +147,72 @@ static void what_is_done_is_packed_and_given_back(void **state)
     reads((uint64_t[]){1, 2, 3}, 3);
 }
 
-static void what_is_in_use_or_the_librarys_own_stays(void **state)
+static void what_is_in_use_stays(void **state)
 {
     (void)state;
-    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);
+    put_chunk(0, 1, 4, SPOOL_RECORDS, SPOOL_DONE);
     put_chunk(1, 0, 2, SPOOL_CUPTI, SPOOL_IN_USE);
     put_chunk(1, 1, 3, SPOOL_CUPTI, SPOOL_DONE);
-    assert_int_equal(spool_drain_round(&drain, &tools), 1);
-    assert_int_equal(chunk_at(0, 0).state, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 2);
+    assert_int_equal(chunk_at(0, 0).state, SPOOL_IN_USE);
+    assert_int_equal(chunk_at(0, 1).state, SPOOL_DRAINED);
     assert_int_equal(chunk_at(1, 0).state, SPOOL_IN_USE);
     assert_int_equal(chunk_at(1, 1).state, SPOOL_DRAINED);
     put_chunk(1, 0, 2, SPOOL_CUPTI, SPOOL_DONE);
     assert_int_equal(spool_drain_round(&drain, &tools), 1);
+}
+
+static void the_librarys_own_are_packed_among_those_of_cupti(void **state)
+{
+    (void)state;
+    for (uint64_t sequence = 1; sequence < 5; sequence++)
+        put_chunk(0, (unsigned)sequence - 1, sequence, SPOOL_RECORDS, SPOOL_DONE);
+    put_chunk(1, 0, 6, SPOOL_CUPTI, SPOOL_DONE);
+    put_chunk(2, 0, 5, SPOOL_RECORDS, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 6);
+    assert_true(drain.packed_size < 6 * USED / 5);
+    for (unsigned i = 0; i < 4; i++)
+        put_chunk(0, i, 7 + i, SPOOL_RECORDS, SPOOL_DONE); /* the segment is used anew */
+    reads((uint64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 10);
+    assert_int_equal(spool_drain_round(&drain, &tools), 4);
+    reads((uint64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 10);
+}
+
+/* The launcher dies before a chunk is marked, or in the midst of its entry. */
+static void of_the_librarys_own_none_is_lost_or_comes_twice(void **state)
+{
+    (void)state;
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
+    put_chunk(0, 1, 2, SPOOL_RECORDS, SPOOL_DONE);
+    assert_int_equal(spool_drain_round(&drain, &tools), 2);
+    put_chunk(0, 1, 2, SPOOL_RECORDS, SPOOL_DONE);
+    reads((uint64_t[]){1, 2}, 2);
+    uint64_t drained = 1; /* it counts when the entry is whole */
+    put(&drained, sizeof(drained), offsetof(struct spool_header, drained));
+    int packed = openat(tools.directory, drain.packed_name, O_RDWR | O_CLOEXEC);
+    assert_int_equal(ftruncate(packed, (off_t)drain.packed_size - SPOOL_ALIGN), 0);
+    close(packed);
+    reads((uint64_t[]){1, 2}, 2);
+}
+
+static void what_is_told_while_it_runs_is_told_once(void **state)
+{
+    (void)state;
+    tools.live = calloc(1, sizeof(*tools.live));
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);
+    spool_drain_round(&drain, &tools);
+    assert_int_equal(tools.live->recorded, USED);
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
+    put_chunk(0, 1, 2, SPOOL_RECORDS, SPOOL_DONE);
+    for (unsigned i = 0; i < 3; i++)
+        spool_drain_round(&drain, &tools);
+    assert_int_equal(tools.live->recorded, 2 * USED);
+    put_chunk(0, 0, 3, SPOOL_RECORDS, SPOOL_IN_USE); /* its room is used anew */
+    spool_drain_round(&drain, &tools);
+    assert_int_equal(tools.live->recorded, 3 * USED);
+    free(tools.live);
+    tools.live = NULL;
 }
 
 static void a_segment_that_is_used_anew_is_drained_anew(void **state)
@@ -241,7 +303,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_is_done_is_packed_and_given_back),
-        TEST(what_is_in_use_or_the_librarys_own_stays),
+        TEST(what_is_in_use_stays),
+        TEST(the_librarys_own_are_packed_among_those_of_cupti),
+        TEST(of_the_librarys_own_none_is_lost_or_comes_twice),
+        TEST(what_is_told_while_it_runs_is_told_once),
         TEST(a_segment_that_is_used_anew_is_drained_anew),
         TEST(what_the_writer_has_left_becomes_a_hole),
         TEST(without_room_what_is_recorded_stays),

@@ -13,7 +13,7 @@ struct step {
     uint64_t start, end; /* of work */
 };
 
-static struct device_moment placed[MANY];
+static uint64_t placed[MANY]; /* where the moments have come to be */
 
 static void see(struct device_moments *moments, uint32_t stream, uint64_t start, uint64_t end)
 {
@@ -21,25 +21,42 @@ static void see(struct device_moments *moments, uint32_t stream, uint64_t start,
     device_moments_see(moments, &work);
 }
 
-static void add(struct device_moments *moments, size_t i, uint32_t stream, const struct step *step)
+static void add(struct device_moments *moments, size_t i, const struct step *step)
 {
-    placed[i] = (struct device_moment){
-        .called = step->called, .marked = step->marked, .time = step->marked, .context = 1, .stream = stream};
-    assert_int_equal(device_moments_add(moments, &placed[i]), 0);
+    struct device_moment moment = {.range = i, .correlation = (uint32_t)i + 1, .called = step->called};
+    assert_int_equal(device_moments_add(moments, &moment), 0);
 }
 
-/* Both are added backwards: no order is needed. */
+static void mark(struct device_moments *moments, size_t i, uint64_t time)
+{
+    struct event event = {
+        .type = EVENT_CUDA_EVENT, .start = time, .correlation = (uint32_t)i + 1, .context = 1, .stream = STREAM};
+    device_moments_mark(moments, &event);
+}
+
+/* All are told backwards: no order is needed. */
+static void settle_in(struct device_moments *moments, const struct step *steps, size_t count, bool all_work)
+{
+    for (size_t i = count; i-- > 0;)
+        if (steps[i].marked)
+            add(moments, i, &steps[i]);
+    assert_int_equal(device_moments_list(moments), 0);
+    for (size_t i = count; i-- > 0;)
+        if (steps[i].marked)
+            mark(moments, i, steps[i].marked);
+    assert_int_equal(device_moments_order(moments), 0);
+    for (size_t i = count; i-- > 0;)
+        if (steps[i].end)
+            see(moments, STREAM, steps[i].start, steps[i].end);
+    device_moments_settle(moments, all_work);
+    for (size_t i = 0; i < moments->marked; i++)
+        placed[moments->items.items[i].range] = moments->items.items[i].time;
+}
+
 static void settle(const struct step *steps, size_t count, bool all_work)
 {
     struct device_moments moments = {0};
-    for (size_t i = count; i-- > 0;)
-        if (steps[i].marked)
-            add(&moments, i, STREAM, &steps[i]);
-    device_moments_order(&moments);
-    for (size_t i = count; i-- > 0;)
-        if (steps[i].end)
-            see(&moments, STREAM, steps[i].start, steps[i].end);
-    device_moments_settle(&moments, all_work);
+    settle_in(&moments, steps, count, all_work);
     device_moments_release(&moments);
 }
 
@@ -48,7 +65,7 @@ static void assert_times(const struct step *steps, size_t count, bool all_work)
     settle(steps, count, all_work);
     for (size_t i = 0; i < count; i++)
         if (steps[i].marked)
-            assert_int_equal(placed[i].time, steps[i].time);
+            assert_int_equal(placed[i], steps[i].time);
 }
 
 /* Of samples/device_ranges on an H200, ns: what was behind its gate, called for long before. */
@@ -160,8 +177,10 @@ static void test_work_of_another_stream_moves_nothing(void **state)
     (void)state;
     static const struct step step = {.called = 1, .marked = 61000};
     struct device_moments moments = {0};
-    add(&moments, 0, STREAM, &step);
-    device_moments_order(&moments);
+    add(&moments, 0, &step);
+    assert_int_equal(device_moments_list(&moments), 0);
+    mark(&moments, 0, step.marked);
+    assert_int_equal(device_moments_order(&moments), 0);
     see(&moments, STREAM - 1, 50000, 60000);
     see(&moments, STREAM + 1, 50000, 60000);
     struct event work = {.type = EVENT_KERNEL, .context = 2, .stream = STREAM, .start = 50000, .end = 60000};
@@ -169,7 +188,60 @@ static void test_work_of_another_stream_moves_nothing(void **state)
     work.context = 1, work.device = 1;
     device_moments_see(&moments, &work);
     device_moments_settle(&moments, true);
-    assert_int_equal(placed[0].time, 61000);
+    assert_int_equal(moments.items.items[0].time, 61000);
+    device_moments_release(&moments);
+}
+
+static void test_what_was_not_marked_moves_nothing_and_has_no_time(void **state)
+{
+    (void)state;
+    static const struct step lost = {.called = 3}, kept = {.called = 4};
+    struct device_moments moments = {0};
+    mark(&moments, 0, 60000); /* there is none yet */
+    add(&moments, 0, &lost);
+    add(&moments, 1, &kept);
+    assert_int_equal(device_moments_list(&moments), 0);
+    mark(&moments, 1, 61000);
+    mark(&moments, 2, 62000);                                          /* of none */
+    struct event program = {.type = EVENT_CUDA_EVENT, .start = 60000}; /* without a correlation */
+    device_moments_mark(&moments, &program);
+    assert_int_equal(device_moments_order(&moments), 0);
+    assert_int_equal(moments.marked, 1);
+    see(&moments, STREAM, 50000, 60000);
+    device_moments_settle(&moments, true);
+    assert_int_equal(moments.items.items[0].range, 1);
+    assert_int_equal(moments.items.items[0].time, 60000);
+    assert_int_equal(moments.items.items[1].time, 0);
+    assert_int_equal(moments.first, 60000);
+    assert_int_equal(moments.last, 60000);
+    device_moments_release(&moments);
+}
+
+/* So many that they lie in a file, sorted in several blocks. */
+static void test_more_than_memory_shall_hold_come_out_the_same(void **state)
+{
+    (void)state;
+    enum { COUNT = 300000 };
+    struct device_moments moments = {.items.memory.directory = "/tmp"};
+    for (size_t i = COUNT; i-- > 0;)
+        add(&moments, i, &(struct step){.called = 1});
+    assert_int_equal(device_moments_list(&moments), 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t number = i * 7919 % COUNT; /* all over */
+        mark(&moments, number, 100000 + 20000 * (uint64_t)number);
+    }
+    assert_int_equal(device_moments_order(&moments), 0);
+    assert_int_equal(moments.marked, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        uint64_t done = 99000 + 20000 * (uint64_t)(i * 7919 % COUNT);
+        see(&moments, STREAM, done - 5000, done);
+    }
+    device_moments_settle(&moments, true);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(moments.items.items[i].range, i);
+        assert_int_equal(moments.items.items[i].time, 99000 + 20000 * (uint64_t)i);
+    }
+    assert_true(moments.items.memory.file > 0);
     device_moments_release(&moments);
 }
 
@@ -211,7 +283,7 @@ static void test_moments_stay_in_order_and_pass_over_no_work(void **state)
         for (size_t i = 0; i < MANY; i++) {
             if (!steps[i].marked)
                 continue;
-            uint64_t time = placed[i].time;
+            uint64_t time = placed[i];
             assert_true(time <= steps[i].marked && time >= last);
             assert_int_equal(ended_before(steps, time), ended_before(steps, steps[i].marked));
             if (!together)
@@ -232,6 +304,8 @@ int main(void)
         cmocka_unit_test(test_without_all_sorts_of_work_no_moment_is_moved_to_another),
         cmocka_unit_test(test_a_moment_within_work_stays_there),
         cmocka_unit_test(test_work_of_another_stream_moves_nothing),
+        cmocka_unit_test(test_what_was_not_marked_moves_nothing_and_has_no_time),
+        cmocka_unit_test(test_more_than_memory_shall_hold_come_out_the_same),
         cmocka_unit_test(test_moments_stay_in_order_and_pass_over_no_work),
     };
     return cmocka_run_group_tests_name("model/device_moments", tests, NULL, NULL);

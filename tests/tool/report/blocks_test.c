@@ -2,41 +2,20 @@
  * Reading ahead: whatever a file of several blocks holds, and however many threads read it, the events are those that
  * one thread reads, in their order.
  */
-#include "tests/unit.h"
+#include "tests/tool/report/trace_file.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 
 #include "base/map.h"
 #include "base/sink.h"
+#include "tool/gzip/gzip.h"
 #include "tool/report/event.h"
 #include "tool/report/reader.h"
 #include "tool/report/report.h"
 
-static const char *folder;
-static char path[300];
-
-static int begin(void **state)
-{
-    (void)state;
-    folder = unit_directory();
-    snprintf(path, sizeof(path), "%s/trace.json", folder);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    unit_remove(folder);
-    return 0;
-}
-
 static void save(const struct sink *text)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text->data, text->length), (ssize_t)text->length);
-    close(fd);
+    save_bytes(text->data, text->length);
 }
 
 /* --- what a reader sees, as a hash and some counts --- */
@@ -301,6 +280,35 @@ static void reports_are_the_same(void **state)
     sink_release(&text);
 }
 
+static void gzip_that_threads_unpack_is_the_same(void **state)
+{
+    (void)state;
+    char message[256];
+    struct sink text, packed;
+    struct gzip *gzip = gzip_new();
+    sink_init_memory(&text);
+    sink_init_memory(&packed);
+    sink_text(&text, "[");
+    put_launches(&text, ",\n", "kernel");
+    sink_text(&text, "]");
+    assert_int_equal(gzip_members(gzip, &packed, text.data, text.length), 0);
+    assert_true(packed.length > 128 * 1024); /* smaller ones are not worth threads */
+    save(&text);
+    struct seen plain = read_alike(0, message);
+    save(&packed);
+    struct seen seen = read_alike(0, message);
+    assert_string_equal(message, "");
+    assert_int_equal(seen.events, 2 * COUNT);
+    assert_int_equal(seen.hash, plain.hash);
+    packed.length -= 1000;
+    save(&packed);
+    read_alike(-1, message);
+    assert_contains(message, "is damaged or cut off");
+    sink_release(&packed);
+    sink_release(&text);
+    gzip_free(gzip);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +319,7 @@ int main(void)
         cmocka_unit_test(large_values_are_read_over_borders),
         cmocka_unit_test(a_cut_file_gives_what_is_whole),
         cmocka_unit_test(reports_are_the_same),
+        cmocka_unit_test(gzip_that_threads_unpack_is_the_same),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

@@ -1,15 +1,10 @@
-#include "tests/unit.h"
-
-#include <fcntl.h>
+#include "tests/tool/report/trace_file.h"
 
 #include <zlib.h>
 
 #include "base/map.h"
 #include "tool/report/event.h"
 #include "tool/report/reader.h"
-
-static const char *folder;
-static char path[300];
 
 struct seen {
     size_t events, metadata;
@@ -45,37 +40,14 @@ static int read_path(const char *name, struct seen *seen)
     return status;
 }
 
-static void write_bytes(const char *bytes, size_t size)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
-    close(fd);
-}
-
 /* Reads TEXT as a file; what is printed goes to MESSAGE. */
 static int read_text(const char *text, size_t size, struct seen *seen, const char **message)
 {
-    write_bytes(text, size);
+    save_bytes(text, size);
     unit_stderr_begin();
     int status = read_path(path, seen);
     *message = unit_stderr_end();
     return status;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    folder = unit_directory();
-    snprintf(path, sizeof(path), "%s/trace.json", folder);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    unit_remove(folder);
-    return 0;
 }
 
 #define EVENT(duration) \
@@ -332,5 +304,5 @@ int main(void)
         cmocka_unit_test(huge_nesting_is_refused),
         cmocka_unit_test(random_changes_do_no_harm),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

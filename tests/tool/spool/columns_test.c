@@ -70,6 +70,68 @@ static void what_is_not_known_stays_as_it_is(void **state)
     come_back(size);
 }
 
+/* --- the library's own --- */
+
+/* At AT, of WORDS words, all else but its head and its time made of NUMBER. Gives its end. */
+static size_t put_own(size_t at, uint16_t type, uint16_t flags, uint32_t words, uint32_t number)
+{
+    uint32_t *record = (uint32_t *)(void *)(records + at);
+    record[0] = type | (uint32_t)flags << 16;
+    record[1] = 4 * words;
+    record[2] = 1000 + 7 * number;
+    for (uint32_t i = 4; i < words; i++)
+        record[i] = number / 8 * i;
+    return at + 4 * words;
+}
+
+static void own_come_back(size_t size)
+{
+    size_t bytes = columns_split(records, size, NULL, columns);
+    assert_true(bytes <= COLUMNS_BYTES_MAX(size));
+    memset(again, 0xee, sizeof(again));
+    assert_true(columns_join(columns, bytes, again, size));
+    assert_memory_equal(records, again, size);
+}
+
+static void own_records_are_told_apart_by_type_flags_and_size(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    for (uint32_t i = 0; i < 60; i++)
+        size = put_own(size, (uint16_t)(1 + i % 2), (uint16_t)(i % 3), 8 + 2 * (i % 5 == 0), i);
+    own_come_back(size);
+    columns_split(records, size, NULL, columns);
+    const struct columns_head *head = (const struct columns_head *)(const void *)columns;
+    assert_int_equal(head->records, 60);
+    assert_int_equal(head->kinds, 2 * 3 * 2);
+}
+
+static void own_records_of_too_many_kinds_stay_as_they_are(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    for (uint32_t i = 0; i < 100; i++)
+        size = put_own(size, 1, (uint16_t)i, 6, i);
+    own_come_back(size);
+    columns_split(records, size, NULL, columns);
+    const struct columns_head *head = (const struct columns_head *)(const void *)columns;
+    assert_int_equal(head->records, COLUMNS_KINDS_MAX);
+    assert_int_equal(head->kinds, COLUMNS_KINDS_MAX);
+}
+
+static void own_records_that_are_large_or_damaged_stay_as_they_are(void **state)
+{
+    (void)state;
+    size_t first = put_own(0, 1, 0, 8, 1), size = put_own(first, 2, 0, COLUMNS_WORDS_MAX + 2, 2);
+    own_come_back(put_own(size, 1, 0, 8, 3));
+    for (uint32_t bytes = 0; bytes < 40; bytes++) { /* as it tells of itself */
+        ((uint32_t *)(void *)(records + first))[1] = bytes;
+        own_come_back(size);
+    }
+    own_come_back(0);
+    own_come_back(8);
+}
+
 static void damaged_columns_are_refused(void **state)
 {
     (void)state;
@@ -106,6 +168,9 @@ int main(void)
         cmocka_unit_test_setup(records_come_back_as_they_were, set_up),
         cmocka_unit_test_setup(what_does_not_vary_is_kept_once, set_up),
         cmocka_unit_test_setup(what_is_not_known_stays_as_it_is, set_up),
+        cmocka_unit_test_setup(own_records_are_told_apart_by_type_flags_and_size, set_up),
+        cmocka_unit_test_setup(own_records_of_too_many_kinds_stay_as_they_are, set_up),
+        cmocka_unit_test_setup(own_records_that_are_large_or_damaged_stay_as_they_are, set_up),
         cmocka_unit_test_setup(damaged_columns_are_refused, set_up),
     };
     return cmocka_run_group_tests_name("spool/columns", tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void what_was_drained_is_among_the_parts(void **state)
     make_spool_header(&spool)->drained = 2;
     put_chunk(2, 2000, SPOOL_DONE);
     make_spool_save_as(&spool, path);
-    assert_int_equal(spool_file_open(&file, path), 0);
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
     assert_int_equal(file.parts.count, 3);
     assert_int_equal(file.damaged, 0);
     for (size_t i = 0; i < 3; i++) {
@@ -121,7 +121,7 @@ static void a_chunk_in_both_files_counts_once(void **state)
         pack(packed, false);
         fclose(packed);
         make_spool_save_as(&spool, path);
-        assert_int_equal(spool_file_open(&file, path), 0);
+        assert_int_equal(spool_file_open(&file, path, NULL), 0);
         assert_int_equal(file.parts.count, 1);
         assert_true(file.parts.items[0].drained);
         assert_int_equal(file.damaged, 0);
@@ -143,7 +143,7 @@ static void a_last_entry_that_is_cut_is_in_the_spool(void **state)
     for (size_t cut = 1; cut < second; cut += 7) {
         struct spool_file file;
         assert_int_equal(truncate(packed_path, (off_t)(first + second - cut)), 0);
-        assert_int_equal(spool_file_open(&file, path), 0);
+        assert_int_equal(spool_file_open(&file, path, NULL), 0);
         assert_int_equal(file.parts.count, 2);
         assert_int_equal(file.damaged, 0);
         spool_file_close(&file);
@@ -157,7 +157,7 @@ static void what_is_in_neither_file_is_counted(void **state)
     make_spool_header(&spool)->drained = 5;
     put_chunk(1, 1000, SPOOL_DRAINED); /* its room was not used again yet */
     make_spool_save_as(&spool, path);
-    assert_int_equal(spool_file_open(&file, path), 0);
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
     assert_int_equal(file.parts.count, 1);
     assert_int_equal(file.parts.items[0].state, SPOOL_DONE);
     assert_int_equal(file.damaged, 4);
@@ -177,7 +177,7 @@ static void what_does_not_become_smaller_stays_as_it_is(void **state)
     make_spool_release(&spool);
     make_spool_init(&spool, 1, 130001);
     make_spool_save_as(&spool, path);
-    assert_int_equal(spool_file_open(&file, path), 0);
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
     assert_int_equal(file.parts.count, 1);
     assert_ptr_equal(spool_part_data(&file.parts.items[0], &scratch), file.parts.items[0].data);
     assert_null(scratch.bytes);
@@ -194,6 +194,8 @@ static void entries_that_lie_end_the_list(void **state)
     } lies[] = {
         {offsetof(struct spool_packed, magic), 0, 4},
         {offsetof(struct spool_packed, packing), 2, 2},
+        {offsetof(struct spool_packed, type), SPOOL_FREE, 2},
+        {offsetof(struct spool_packed, type), 3, 2},
         {offsetof(struct spool_packed, packed), UINT32_MAX, 4},
         {offsetof(struct spool_packed, packed), CALLS * 40, 4},
         {offsetof(struct spool_packed, columned), UINT32_MAX, 4},
@@ -214,7 +216,7 @@ static void entries_that_lie_end_the_list(void **state)
         make_spool_init(&spool, 1, 130001);
         make_spool_header(&spool)->drained = 1;
         make_spool_save_as(&spool, path);
-        assert_int_equal(spool_file_open(&file, path), 0);
+        assert_int_equal(spool_file_open(&file, path, NULL), 0);
         assert_int_equal(file.parts.count, 0);
         assert_int_equal(file.damaged, 1);
         spool_file_close(&file);
@@ -235,7 +237,7 @@ static void damaged_bytes_are_a_part_that_cannot_be_read(void **state)
         fputc(0xff, packed);
     fclose(packed);
     make_spool_save_as(&spool, path);
-    assert_int_equal(spool_file_open(&file, path), 0);
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
     assert_int_equal(file.parts.count, 1);
     const uint8_t *data = spool_part_data(&file.parts.items[0], &scratch);
     assert_null(data);

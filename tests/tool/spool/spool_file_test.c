@@ -34,7 +34,7 @@ static int open_made(struct make_spool *spool, struct spool_file *file)
 {
     make_spool_save_as(spool, path);
     make_spool_release(spool);
-    return spool_file_open(file, path);
+    return spool_file_open(file, path, NULL);
 }
 
 static void test_chunks_come_in_order_of_their_sequence(void **state)
@@ -100,7 +100,7 @@ static void test_what_is_no_file_is_left_out_at_once(void **state)
     struct spool_file file;
     assert_int_equal(mkfifo(path, 0600), 0);
     unit_stderr_begin();
-    assert_int_equal(spool_file_open(&file, path), 1);
+    assert_int_equal(spool_file_open(&file, path, NULL), 1);
     assert_contains(unit_stderr_end(), "is no regular file and is left out");
 }
 
@@ -188,7 +188,7 @@ static void test_other_files_are_left_out_with_a_word(void **state)
     unit_stderr_begin();
     assert_int_equal(open_made(&spool, &file), 1);
     assert_contains(unit_stderr_end(), "version 99");
-    assert_int_equal(spool_file_open(&file, "/dev/null"), 1);
+    assert_int_equal(spool_file_open(&file, "/dev/null", NULL), 1);
 }
 
 static void test_texts_of_the_header_always_end(void **state)

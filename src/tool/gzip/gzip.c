@@ -1,4 +1,4 @@
-#include "tool/write/gzip.h"
+#include "tool/gzip/gzip.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -8,23 +8,30 @@
 
 #include "base/log.h"
 #include "base/sink.h"
+#include "tool/gzip/member.h"
 
 enum {
     GZIP_WINDOW = 15 + 16, /* the largest window, and gzip's own header */
     GZIP_LEVEL = 3,        /* traces compress twentyfold; higher ones cost more time than they save */
     GZIP_MEMORY = 9,
+    GZIP_OS_UNIX = 3,
 };
 
 struct gzip {
     z_stream stream;
+    gz_header header;
+    uint8_t field[MEMBER_FIELD_SIZE];
 };
 
 struct gzip *gzip_new(void)
 {
     struct gzip *gzip = calloc(1, sizeof(*gzip));
     if (gzip &&
-        deflateInit2(&gzip->stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK)
+        deflateInit2(&gzip->stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK) {
+        memcpy(gzip->field, MEMBER_FIELD, sizeof(gzip->field));
+        gzip->header = (gz_header){.os = GZIP_OS_UNIX, .extra = gzip->field, .extra_len = sizeof(gzip->field)};
         return gzip;
+    }
     free(gzip);
     error_no_memory("compression");
     return NULL;
@@ -37,9 +44,9 @@ void gzip_free(struct gzip *gzip)
     free(gzip);
 }
 
-/* Of a size that zlib, which counts in 32 bits, can take at once. */
-static int small_member(struct gzip *gzip, struct sink *out, const char *data, size_t size)
+static int one_member(struct gzip *gzip, struct sink *out, const char *data, size_t size)
 {
+    deflateSetHeader(&gzip->stream, &gzip->header);
     size_t most = deflateBound(&gzip->stream, size);
     char *room = sink_reserve(out, most);
     if (!room) {
@@ -56,15 +63,15 @@ static int small_member(struct gzip *gzip, struct sink *out, const char *data, s
         errno = EIO;
         return -1;
     }
+    member_write_u32((uint8_t *)room + MEMBER_SIZE_AT, (uint32_t)made);
     sink_advance(out, made);
     return 0;
 }
 
-int gzip_member(struct gzip *gzip, struct sink *out, const char *data, size_t size)
+int gzip_members(struct gzip *gzip, struct sink *out, const char *data, size_t size)
 {
-    const size_t most = (size_t)1 << 30;
-    for (; size > most; data += most, size -= most)
-        if (small_member(gzip, out, data, most) != 0)
+    for (; size > MEMBER_TEXT_MOST; data += MEMBER_TEXT_MOST, size -= MEMBER_TEXT_MOST)
+        if (one_member(gzip, out, data, MEMBER_TEXT_MOST) != 0)
             return -1;
-    return small_member(gzip, out, data, size);
+    return one_member(gzip, out, data, size);
 }

@@ -1,8 +1,8 @@
 /*
  * The driver calls that a thread is in, as far as their callbacks are on: what is known of them from their begin.
  */
-#ifndef GPUTRACE_INJECTED_COLLECT_CALLS_OPEN_H
-#define GPUTRACE_INJECTED_COLLECT_CALLS_OPEN_H
+#ifndef GPUTRACE_INJECTED_COLLECT_OPEN_CALLS_H
+#define GPUTRACE_INJECTED_COLLECT_OPEN_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,8 +66,5 @@ static inline struct open_call *open_calls_innermost(struct open_calls *open)
     struct open_call *call = open_call_back(open, 1);
     return call->row ? call : NULL;
 }
-
-/* The innermost of this thread: cupti_callbacks.c. */
-struct open_call *open_call_current(void);
 
 #endif

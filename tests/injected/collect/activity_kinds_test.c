@@ -1,19 +1,11 @@
-#include "injected/collect/cupti_activity.h"
+#include "injected/collect/activity_kinds.h"
 
 #include "tests/unit.h"
 
 #include "injected/collect/cupti_library.h"
 #include "wire/settings.h"
 
-static struct spool_header header;
 static bool on[CUPTI_ACTIVITY_KIND_COUNT];
-
-static struct spool_header *header_of_store(void)
-{
-    return &header;
-}
-
-static const struct activity_store store = {.header = header_of_store};
 
 static CUptiResult enable(CUpti_ActivityKind kind)
 {
@@ -39,41 +31,19 @@ static CUptiResult enable_event_times(uint8_t enabled)
     return CUPTI_SUCCESS;
 }
 
-static CUptiResult set_attribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
-{
-    (void)attribute, (void)size, (void)value;
-    return CUPTI_SUCCESS;
-}
-
-static CUptiResult set_thread_ids(CUpti_ActivityThreadIdType type)
-{
-    (void)type;
-    return CUPTI_SUCCESS;
-}
-
-static CUptiResult register_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc done)
-{
-    (void)request, (void)done;
-    return CUPTI_SUCCESS;
-}
-
 static const struct cupti cupti = {
     .cuptiActivityEnable = enable,
     .cuptiActivityDisable = disable,
     .cuptiActivityEnableDriverApi = enable_driver_api,
     .cuptiActivityEnableCudaEventDeviceTimestamps = enable_event_times,
-    .cuptiActivitySetAttribute = set_attribute,
-    .cuptiSetThreadIdType = set_thread_ids,
-    .cuptiActivityRegisterCallbacks = register_callbacks,
 };
 
 static void start(uint64_t trace_bits)
 {
-    char why[256];
     memset(on, 0, sizeof(on));
-    cupti_activity_leave();
-    assert_int_equal(cupti_activity_init(&cupti, &store, trace_bits, why, sizeof(why)), 0);
-    cupti_activity_switch(trace_bits, true, true);
+    activity_kinds_leave();
+    activity_kinds_init(&cupti, trace_bits);
+    activity_kinds_switch(trace_bits, true, true);
 }
 
 static unsigned event_kinds(void)
@@ -97,7 +67,7 @@ static void they_are_on_for_the_times_of_events(void **state)
     (void)state;
     start(TRACE_DEFAULT | TRACE_EVENT_TIMES);
     assert_int_equal(event_kinds(), 1);
-    cupti_activity_switch(TRACE_DEFAULT | TRACE_EVENT_TIMES, true, false);
+    activity_kinds_switch(TRACE_DEFAULT | TRACE_EVENT_TIMES, true, false);
     assert_int_equal(event_kinds(), 0);
     start(TRACE_EVENT_TIMES);
     assert_int_equal(event_kinds(), 1);
@@ -107,11 +77,11 @@ static void device_ranges_switch_them_on_while_recording_is(void **state)
 {
     (void)state;
     start(TRACE_DEFAULT);
-    assert_int_equal(cupti_activity_want_event_times(), ACTIVITY_TIMES_ON);
+    assert_int_equal(activity_kinds_want_event_times(), ACTIVITY_TIMES_ON);
     assert_int_equal(event_kinds(), 1);
-    cupti_activity_switch(TRACE_DEFAULT, true, false);
+    activity_kinds_switch(TRACE_DEFAULT, true, false);
     assert_int_equal(event_kinds(), 0);
-    cupti_activity_switch(TRACE_DEFAULT, true, true);
+    activity_kinds_switch(TRACE_DEFAULT, true, true);
     assert_int_equal(event_kinds(), 1);
 }
 
@@ -122,5 +92,5 @@ int main(void)
         cmocka_unit_test(they_are_on_for_the_times_of_events),
         cmocka_unit_test(device_ranges_switch_them_on_while_recording_is),
     };
-    return cmocka_run_group_tests_name("collect/cupti_activity", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("collect/activity_kinds", tests, NULL, NULL);
 }

@@ -1,0 +1,59 @@
+/*
+ * An event of a trace in JSON as calls of a writer.
+ *
+ * Events may name rows, and bind arrows to slices, after they are needed: so all are noted before the first is
+ * replayed.
+ */
+#ifndef GPUTRACE_TOOL_TRANSCODE_JSON_REPLAY_H
+#define GPUTRACE_TOOL_TRANSCODE_JSON_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "tool/model/tracks.h"
+#include "tool/transcode/flow_ids.h"
+#include "tool/transcode/json_event.h"
+#include "tool/transcode/json_rows.h"
+
+struct writer;
+
+/* A range that was begun and not ended yet: its event, as text. */
+struct open_range {
+    char *text;
+    size_t length;
+};
+
+struct json_replay {
+    struct writer *writer;
+    struct json_rows rows;
+    struct interner categories;
+    struct flow_ids flows;
+    struct map open; /* id and category -> index + 1 */
+    ARRAY(struct open_range) ranges;
+    uint64_t base; /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    uint64_t left_out;
+    /* What arrows can follow: the slice before, where one is, its row, and its argument "correlation", which all arrows
+     * of a call share; 0: it has none, or it is not asked for. */
+    bool after_slice;
+    struct row last;
+    uint32_t last_correlation;
+    char *unescaped; /* of the event at hand */
+};
+
+void json_replay_init(struct json_replay *replay, struct writer *writer);
+void json_replay_release(struct json_replay *replay);
+
+/* Notes what the event TEXT says of rows and arrows. Gives 0, or -1 after error(). */
+int json_replay_note(struct json_replay *replay, struct json_text text);
+/* After the last was noted: writes the rows. */
+void json_replay_begin(struct json_replay *replay);
+
+/* Writes one; of what the writer has no form for `left_out` is counted. Gives 0, or -1 after error(). */
+int json_replay_event(struct json_replay *replay, struct json_text text);
+/* After the last: ranges that have not ended are left out. */
+void json_replay_end(struct json_replay *replay);
+
+#endif
