@@ -224,8 +224,19 @@ bool library_start(void)
 
 /* --- CUDA --- */
 
+static void driver_ends(void)
+{
+    if (library.recording && spool_file_header()->pid == (uint32_t)getpid())
+        service_driver_ends();
+}
+
+/* CUDA takes itself down in an exit handler, which it has set by the time that CUPTI wants a first buffer: what is set
+ * after it comes before it. */
 static void *take_buffer(size_t *bytes)
 {
+    static bool known;
+    if (!__atomic_exchange_n(&known, true, __ATOMIC_RELAXED))
+        atexit(driver_ends);
     struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
     if (!chunk)
         return NULL;

@@ -36,6 +36,7 @@ static struct {
     bool stopped;
     uint64_t names_every; /* ns */
     bool driver_seen;     /* it had descriptors of the GPU's devices */
+    bool driver_ends;     /* CUPTI's switches stay as they are */
     bool runs;
     bool ending;       /* the process does: pools are asked for the last time … */
     sem_t asked_pools; /* … and were */
@@ -98,7 +99,8 @@ static bool is_ending(void)
 static void gather_names(void)
 {
     cupti_activity_gather_names();
-    first_launches_renew(clock_monotonic());
+    if (!service.driver_ends)
+        first_launches_renew(clock_monotonic());
 }
 
 /* Sleeps NS, but for looking for names meanwhile. */
@@ -136,7 +138,9 @@ static void *serve(void *unused)
         bool stopped = service.stopped;
         if (!stopped) {
             process_facts_watch_clock(spool_file_header());
-            capture_settle(collect());
+            unsigned untimed = collect();
+            if (!service.driver_ends)
+                capture_settle(untimed);
             plugins_tell_time();
         }
         pthread_mutex_unlock(&service.working);
@@ -148,7 +152,7 @@ static void *serve(void *unused)
 int service_start(uint64_t flush_interval_ns)
 {
     service.interval = flush_interval_ns;
-    service.stopped = service.ending = service.driver_seen = false;
+    service.stopped = service.ending = service.driver_seen = service.driver_ends = false;
     sem_init(&service.asked_pools, 0, 0);
     service.names_every = NAMES_LATEST_NS;
     pthread_mutex_init(&service.working, NULL);
@@ -185,6 +189,14 @@ static bool wait_for_round(void)
         sleep_ns(FINISH_STEP_NS);
     }
     return true;
+}
+
+void service_driver_ends(void)
+{
+    if (!wait_for_round())
+        return;
+    service.driver_ends = true;
+    pthread_mutex_unlock(&service.working);
 }
 
 void service_finish(void)
