@@ -31,7 +31,7 @@ hold() { # WHAT THREADS OUTPUT WRITERS MIB MIB
 
 @test "those of many threads, written by many, in not much more" {
     need
-    hold -r440000 200 trace.pftrace 32 256 96
+    hold -r440000 200 trace.pftrace 32 192 96
 }
 
 @test "a million device ranges are converted in bounded memory" {

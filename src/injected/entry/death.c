@@ -26,7 +26,7 @@ static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SI
 #define WAIT_STEPS 1000 /* of a millisecond, for another thread's last words */
 
 static struct {
-    pid_t process;   /* that the handlers write for; 0: none */
+    pid_t process;   /* that the handlers write for; 0: none; handlers of other threads read it any time */
     uint32_t thread; /* that has begun to die; 0: none */
     bool done;
     bool mended; /* it was told that a part of the spool was lost */
@@ -36,6 +36,16 @@ static struct {
     uint64_t told[TOLD_MAX]; /* pointers of names, by hash; 0: free */
     unsigned told_count;
 } death;
+
+static void set_own_process(pid_t process)
+{
+    __atomic_store_n(&death.process, process, __ATOMIC_RELAXED);
+}
+
+static pid_t own_process(void)
+{
+    return __atomic_load_n(&death.process, __ATOMIC_RELAXED);
+}
 
 /* --- names --- */
 
@@ -160,7 +170,7 @@ static bool is_mended(int number, siginfo_t *info)
     siginfo_t told; /* INFO may be garbage here too */
     struct iovec from = {info, sizeof(*info)}, to = {&told, sizeof(told)};
     if (number != SIGBUS || !info ||
-        syscall(SYS_process_vm_readv, death.process, &to, 1, &from, 1, 0) != (long)sizeof(told))
+        syscall(SYS_process_vm_readv, own_process(), &to, 1, &from, 1, 0) != (long)sizeof(told))
         return false;
     if (told.si_signo != SIGBUS || told.si_code != BUS_ADRERR || spool_file_rescue(told.si_addr) != 0)
         return false;
@@ -178,7 +188,7 @@ static void die(int number, siginfo_t *info, void *context)
     (void)context;
     int saved = errno;
     uint32_t thread = this_thread();
-    bool ours = getpid() == death.process; /* not a child of vfork or fork */
+    bool ours = getpid() == own_process(); /* not a child of vfork or fork */
     if (ours && is_mended(number, info)) {
         errno = saved;
         return;
@@ -207,7 +217,7 @@ static void watch(int number)
 
 void death_watch_spool(void)
 {
-    death.process = getpid();
+    set_own_process(getpid());
     watch(SIGBUS);
 }
 
@@ -215,14 +225,14 @@ void death_watch(void)
 {
     if (last_words_open() != 0)
         return;
-    death.process = getpid();
+    set_own_process(getpid());
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         watch(fatal[i]);
 }
 
 void death_leave(void)
 {
-    death.process = 0;
+    set_own_process(0);
     death.thread = 0;
     last_words_leave();
 }

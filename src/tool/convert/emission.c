@@ -12,10 +12,12 @@
 #define PIECE_BYTES ((size_t)512 << 10)
 #define PIECE_RANGES ((size_t)4096)
 
-/* Pieces that are made and not in the file yet may take this much; of text, bytes of records become so many times as
- * many, in JSON. */
-#define MADE_BYTES ((size_t)64 << 20)
+/* Pieces that are being made, or are made and not in the file yet, may take this much, so that some twenty are at work
+ * at once. Of text, bytes of records become so many times as many, in JSON. What is read for ranges lies apart, and the
+ * kernel maps pages around each that is touched: about so many times as much is in memory then. */
+#define MADE_BYTES ((size_t)160 << 20)
 #define TEXT_PER_BYTE 5
+#define MAPPED_PER_RANGE_BYTE 4
 
 /* Indexes give their pages back after so many bytes of records. */
 #define REST_BYTES ((uint64_t)16 << 20)
@@ -29,7 +31,8 @@ struct job {
     int (*emit)(struct emitter *emitter, struct process *process, size_t first, size_t end);
     int (*emit_all)(struct emitter *emitter, struct process *process);
     size_t first, end;
-    size_t bytes; /* of records that are read, about; 0 of what is not made apart */
+    size_t bytes;  /* of records that are read, about; 0 of what is not made apart */
+    size_t mapped; /* of the pages that are in memory then */
 };
 
 struct worker {
@@ -91,10 +94,13 @@ static int plan_ranges(struct emission *emission, struct process *process, size_
     int result = 0;
     most = most > 0 ? most * emission->scale : 1;
     for (size_t first = 0; first < count && result == 0; first += most) {
-        size_t end = count - first < most ? count : first + most;
-        result = plan(
-            emission,
-            &(struct job){.process = process, .emit = emit, .first = first, .end = end, .bytes = (end - first) * each});
+        size_t end = count - first < most ? count : first + most, bytes = (end - first) * each;
+        result = plan(emission, &(struct job){.process = process,
+                                              .emit = emit,
+                                              .first = first,
+                                              .end = end,
+                                              .bytes = bytes,
+                                              .mapped = bytes * MAPPED_PER_RANGE_BYTE});
     }
     return result;
 }
@@ -104,15 +110,17 @@ static int plan_parts(struct emission *emission, struct process *process, uint16
                       int (*emit)(struct emitter *, struct process *, size_t, size_t))
 {
     size_t bytes = 0, first = 0, count = process->file.parts.count;
-    size_t piece = PIECE_BYTES * emission->conversion->writer.format->piece_scale;
+    size_t piece = PIECE_BYTES * emission->scale;
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         const struct spool_part *part = &process->file.parts.items[i];
         bytes += part->type == type ? part->size : 0;
         if (bytes < piece && (i + 1 < count || bytes == 0))
             continue;
-        result = plan(emission,
-                      &(struct job){.process = process, .emit = emit, .first = first, .end = i + 1, .bytes = bytes});
+        result =
+            plan(emission,
+                 &(struct job){
+                     .process = process, .emit = emit, .first = first, .end = i + 1, .bytes = bytes, .mapped = bytes});
         first = i + 1;
         bytes = 0;
     }
@@ -159,12 +167,12 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
     return result;
 }
 
-/* Its text, and what is read for it. */
+/* Its text, and what is mapped for it. */
 static size_t piece_size(void *context, size_t piece)
 {
     const struct emission *emission = context;
-    size_t bytes = emission->jobs.items[piece].bytes;
-    return bytes * TEXT_PER_BYTE / emission->scale + bytes;
+    const struct job *job = &emission->jobs.items[piece];
+    return job->bytes * TEXT_PER_BYTE / emission->scale + job->mapped;
 }
 
 static int emit_alone(struct emission *emission, const struct job *job)
