@@ -43,7 +43,7 @@ int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t fi
         if (part->type != SPOOL_CUPTI)
             continue;
         emitter_enter_part(emitter, (uint32_t)i);
-        part_walk_begin(&walk, process, part, &emitter->scratch, false);
+        part_walk_begin(&walk, process, part, spool_part_data(part, &emitter->scratch), false);
         while (result == 0 && part_walk_cupti(&walk, &event))
             result = emit_cupti(emitter, process, &event);
         part_walk_end(&walk);
@@ -60,7 +60,7 @@ int emit_own_parts(struct emitter *emitter, struct process *process, size_t firs
         struct event event;
         if (part->type != SPOOL_RECORDS)
             continue;
-        part_walk_begin(&walk, process, part, &emitter->scratch, false);
+        part_walk_begin(&walk, process, part, spool_part_data(part, &emitter->scratch), false);
         while (result == 0 && part_walk_own(&walk, &event))
             result = emit_own(emitter, process, &event);
         part_walk_end(&walk);

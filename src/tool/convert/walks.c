@@ -1,13 +1,21 @@
 #include "tool/convert/walks.h"
 
+#include "base/log.h"
+#include "base/pieces.h"
 #include "tool/decode/cupti.h"
 #include "tool/decode/own.h"
 
 /* What indexes were written to is given back to the disk after so many bytes of records. */
 #define REST_BYTES ((uint64_t)16 << 20)
 
+/* Threads that unpack ahead, of as many parts at least: more would wait for the one that sees what is in them. Decoding
+ * ahead as well gained nothing: then events go from one processor to another, which are larger than their records.
+ */
+#define AHEAD_MOST 2
+#define AHEAD_PARTS 8
+
 void part_walk_begin(struct part_walk *walk, struct process *process, const struct spool_part *part,
-                     struct spool_scratch *scratch, bool all)
+                     const uint8_t *data, bool all)
 {
     walk->process = process;
     walk->part = part;
@@ -15,7 +23,7 @@ void part_walk_begin(struct part_walk *walk, struct process *process, const stru
     walk->unreadable = 0;
     clock_walk_begin(&walk->clocks, process, part);
     if (part->type == SPOOL_CUPTI)
-        cupti_walk_begin(&walk->cupti, part, spool_part_data(part, scratch), process->record_bytes);
+        cupti_walk_begin(&walk->cupti, part, data, process->record_bytes);
     else
         own_walk_begin(&walk->own, part);
 }
@@ -50,47 +58,102 @@ uint64_t part_walk_end(struct part_walk *walk)
     return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
 }
 
-/* A walk that one thread makes over all parts of a type. */
+/* --- all parts of a type --- */
+
+/* A part that another thread has unpacked before the walk comes to it. */
+struct unpacked {
+    struct spool_scratch scratch;
+    const uint8_t *data;
+};
+
+/* What is seen depends on what was seen before: this is one thread's. */
 struct whole_walk {
     struct conversion *conversion;
     struct process *process;
     uint16_t type;
     bool all;
     event_function see;
+    int result; /* of SEE */
     uint64_t undecoded;
+    uint64_t walked;           /* bytes since indexes were given back */
+    struct unpacked *unpacked; /* by slot; NULL: nobody unpacks ahead */
 };
 
-static int walk_part(struct whole_walk *whole, const struct spool_part *part)
+static void pass_part(struct whole_walk *whole, struct part_walk *walk)
 {
+    whole->undecoded += part_walk_end(walk);
+    whole->walked += walk->part->size;
+    if (whole->walked < REST_BYTES)
+        return;
+    process_rest(whole->process);
+    whole->walked = 0;
+}
+
+static void walk_part(struct whole_walk *whole, size_t number, const uint8_t *data)
+{
+    const struct spool_part *part = &whole->process->file.parts.items[number];
+    bool cupti = whole->type == SPOOL_CUPTI;
     struct part_walk walk;
     struct event event;
-    int result = 0;
-    bool cupti = whole->type == SPOOL_CUPTI;
-    part_walk_begin(&walk, whole->process, part, &whole->process->scratch, whole->all);
-    while (result == 0 && (cupti ? part_walk_cupti(&walk, &event) : part_walk_own(&walk, &event)))
-        result = whole->see(whole->conversion, whole->process, &event);
-    whole->undecoded += part_walk_end(&walk);
-    return result;
+    whole->process->part = (uint32_t)number;
+    part_walk_begin(&walk, whole->process, part, data, whole->all);
+    while (whole->result == 0 && (cupti ? part_walk_cupti(&walk, &event) : part_walk_own(&walk, &event)))
+        whole->result = whole->see(whole->conversion, whole->process, &event);
+    pass_part(whole, &walk);
+}
+
+static const struct spool_part *part_of(const struct whole_walk *whole, size_t number)
+{
+    const struct spool_part *part = &whole->process->file.parts.items[number];
+    return part->type == whole->type ? part : NULL;
+}
+
+static int unpack_part(void *context, size_t number, unsigned slot, unsigned worker)
+{
+    struct whole_walk *whole = context;
+    struct unpacked *unpacked = &whole->unpacked[slot];
+    const struct spool_part *part = part_of(whole, number);
+    (void)worker;
+    unpacked->data = part ? spool_part_data(part, &unpacked->scratch) : NULL;
+    return 0;
+}
+
+static int see_part(void *context, size_t number, unsigned slot)
+{
+    struct whole_walk *whole = context;
+    if (part_of(whole, number))
+        walk_part(whole, number, whole->unpacked[slot].data);
+    return whole->result ? -1 : 0;
+}
+
+static int walk_ahead(struct whole_walk *whole, unsigned workers)
+{
+    unsigned slots = pieces_slots(workers);
+    whole->unpacked = calloc(slots, sizeof(*whole->unpacked));
+    if (!whole->unpacked)
+        return error_no_memory("reading");
+    int result = pieces_run(&(struct pieces){.count = whole->process->file.parts.count,
+                                             .workers = workers,
+                                             .make = unpack_part,
+                                             .take = see_part,
+                                             .context = whole});
+    for (unsigned i = 0; i < slots; i++)
+        spool_scratch_release(&whole->unpacked[i].scratch);
+    free(whole->unpacked);
+    return whole->result ? whole->result : result;
 }
 
 static int walk_parts(struct whole_walk *whole)
 {
-    struct process *process = whole->process;
-    uint64_t walked = 0;
-    int result = 0;
-    for (size_t i = 0; i < process->file.parts.count && result == 0; i++) {
-        const struct spool_part *part = &process->file.parts.items[i];
-        if (part->type != whole->type)
-            continue;
-        process->part = (uint32_t)i;
-        result = walk_part(whole, part);
-        walked += part->size;
-        if (walked >= REST_BYTES) {
-            process_rest(process);
-            walked = 0;
-        }
-    }
-    return result;
+    const struct spool_file *file = &whole->process->file;
+    unsigned wanted = whole->conversion->options->workers;
+    unsigned workers = wanted == 0 ? pieces_workers(AHEAD_MOST) : wanted < AHEAD_MOST ? wanted : AHEAD_MOST;
+    if (workers > 1 && file->packed && whole->type == SPOOL_CUPTI && file->parts.count >= AHEAD_PARTS)
+        return walk_ahead(whole, workers);
+    for (size_t i = 0; i < file->parts.count && whole->result == 0; i++)
+        if (part_of(whole, i))
+            walk_part(whole, i, spool_part_data(&file->parts.items[i], &whole->process->scratch));
+    return whole->result;
 }
 
 int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded)

@@ -36,9 +36,9 @@ struct part_walk {
     uint64_t unreadable; /* records so far */
 };
 
-/* SCRATCH is this thread's, and in use up to the end. */
+/* DATA is what spool_part_data() gave, and stays valid up to the end. */
 void part_walk_begin(struct part_walk *walk, struct process *process, const struct spool_part *part,
-                     struct spool_scratch *scratch, bool all);
+                     const uint8_t *data, bool all);
 /* The part's type tells which of them. They give false after the last event. */
 bool part_walk_cupti(struct part_walk *walk, struct event *event);
 bool part_walk_own(struct part_walk *walk, struct event *event);
