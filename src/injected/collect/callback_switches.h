@@ -30,7 +30,7 @@ void callback_switches_launches(bool on);
  * first_launches.h. */
 void callback_switches_new_functions(bool on);
 
-/* The same, as long as nodes of graphs are wanted, while streams are captured: graph_nodes.h. */
+/* The same, as long as nodes of graphs are wanted, while streams are captured: captures.h. */
 void callback_switches_captures(bool on);
 
 /* Launches of graphs are to be heard of, as long as nodes of graphs are wanted: graph_launches.h. */

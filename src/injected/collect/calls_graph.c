@@ -2,7 +2,6 @@
 #include "injected/collect/captures.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/graph_launches.h"
-#include "injected/collect/graph_nodes.h"
 #include "injected/registry/phases.h"
 
 /* What a capture is known by while it goes on: its stream or, of the thread's own default stream, the thread. */
@@ -18,7 +17,6 @@ static void tell_start(const struct driver_return *returned, CUstream given, CUs
     bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a relaxed one */
     if (driver_call_done(returned)) {
         captures_begin();
-        graph_nodes_capture_begins();
         phase_capture_begins(captured(stream), bound, &returned->call);
     }
     registry_graph_capture_start_publish(
@@ -43,14 +41,20 @@ static void tell_start_to_graph(const struct driver_return *returned)
     tell_start(returned, p->hStream, p->mode);
 }
 
-/* A capture that was broken ends with an error; one that another thread must end goes on. */
+/* A capture that was broken ends with an error. One that another thread or stream must end goes on, and where none was
+ * none ends. */
+static bool has_ended(int32_t result)
+{
+    return result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
+           result != CUDA_ERROR_ILLEGAL_STATE;
+}
+
 static void tell_end(const struct driver_return *returned)
 {
     const cuStreamEndCapture_params *p = returned->params;
     CUstream stream = driver_call_stream(returned, p->hStream);
-    if (returned->call.result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
+    if (has_ended(returned->call.result)) {
         captures_end();
-        graph_nodes_capture_ends();
         phase_capture_ends(captured(stream), &returned->call);
     }
     registry_graph_capture_end_publish(&(struct gputrace_graph_capture_end){
@@ -103,18 +107,16 @@ static uint32_t instantiates(const void *params, uint32_t correlation)
     return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
 }
 
-/* Of events it is told whether they are captured: captures.h. Nodes are made and copied: graph_nodes.h. */
-#define EVENTS (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait))
-#define NODES REGISTRY_BIT(graph_node)
-#define START (REGISTRY_BIT(graph_capture_start) | PHASE_KINDS | EVENTS | NODES)
-#define END (REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | EVENTS | NODES)
-#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | NODES)
+/* Captures are counted (captures.h): who hears of their begin hears of their end. Nodes are made and copied by
+ * captures and instantiations: graph_nodes.h. */
+#define CAPTURE (REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | CAPTURES_KINDS)
+#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | REGISTRY_BIT(graph_node))
 
 static const struct driver_call rows[] = {
-    DRIVER_CALL_PTSZ(cuStreamBeginCapture, START, tell_plain_start, NULL),
-    DRIVER_CALL_PTSZ(cuStreamBeginCapture_v2, START, tell_start_with_mode, NULL),
-    DRIVER_CALL_PTSZ(cuStreamBeginCaptureToGraph, START, tell_start_to_graph, NULL),
-    DRIVER_CALL_PTSZ(cuStreamEndCapture, END, tell_end, NULL),
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture, CAPTURE, tell_plain_start, NULL),
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture_v2, CAPTURE, tell_start_with_mode, NULL),
+    DRIVER_CALL_PTSZ(cuStreamBeginCaptureToGraph, CAPTURE, tell_start_to_graph, NULL),
+    DRIVER_CALL_PTSZ(cuStreamEndCapture, CAPTURE, tell_end, NULL),
     DRIVER_CALL(cuGraphInstantiate, INSTANTIATION, tell_plain_instantiation, instantiates),
     DRIVER_CALL(cuGraphInstantiate_v2, INSTANTIATION, tell_plain_instantiation, instantiates),
     DRIVER_CALL(cuGraphInstantiateWithFlags, INSTANTIATION, tell_instantiation_with_flags, instantiates),

@@ -1,12 +1,16 @@
 #include "injected/collect/captures.h"
 
+#include <pthread.h>
+
+#include "injected/collect/callback_switches.h"
 #include "injected/collect/driver_library.h"
 
 static struct {
     CUresult (*cuStreamIsCapturing)(CUstream stream, CUstreamCaptureStatus *status); /* NULL: was not found */
 } driver;
 
-unsigned captures_going_on;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* so that launches are switched in the order of counts */
+unsigned captures_going_on;                              /* read without it */
 
 void captures_init(void)
 {
@@ -15,18 +19,34 @@ void captures_init(void)
         driver.cuStreamIsCapturing = NULL;
 }
 
+/* Under the lock. */
+static void set_going_on(unsigned count)
+{
+    __atomic_store_n(&captures_going_on, count, __ATOMIC_RELAXED);
+    callback_switches_captures(count > 0);
+}
+
 void captures_begin(void)
 {
-    __atomic_add_fetch(&captures_going_on, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&lock);
+    set_going_on(captures_going_on + 1);
+    pthread_mutex_unlock(&lock);
 }
 
 /* Of one whose begin was not heard there is nothing to end. */
 void captures_end(void)
 {
-    unsigned before = __atomic_load_n(&captures_going_on, __ATOMIC_RELAXED);
-    while (before > 0 && !__atomic_compare_exchange_n(&captures_going_on, &before, before - 1, true, __ATOMIC_RELAXED,
-                                                      __ATOMIC_RELAXED))
-        ;
+    pthread_mutex_lock(&lock);
+    if (captures_going_on > 0)
+        set_going_on(captures_going_on - 1);
+    pthread_mutex_unlock(&lock);
+}
+
+void captures_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    set_going_on(0);
+    pthread_mutex_unlock(&lock);
 }
 
 /* The legacy default stream is refused while others are captured: it is not. */
@@ -39,6 +59,7 @@ bool captures_ask(CUstream stream)
 
 void captures_leave(void)
 {
+    pthread_mutex_init(&lock, NULL);
     captures_going_on = 0;
 }
 

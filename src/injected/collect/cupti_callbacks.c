@@ -233,10 +233,10 @@ static void wanted_changed(uint64_t wanted)
         first_launches_forget();
     if (!(wanted & REGISTRY_BIT(function_name)))
         function_names_forget();
-    if (!(wanted & REGISTRY_BIT(graph_node))) {
-        graph_nodes_forget();
+    if (!(wanted & REGISTRY_BIT(graph_node)))
         graph_launches_forget();
-    }
+    if (!(wanted & CAPTURES_KINDS))
+        captures_forget();
     callback_switches_follow(wanted);
     activity_kinds_want_jit((wanted & REGISTRY_BIT(jit)) != 0);
 }

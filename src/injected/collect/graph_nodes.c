@@ -1,8 +1,6 @@
 #include "injected/collect/graph_nodes.h"
 
-#include <pthread.h>
-
-#include "injected/collect/callback_switches.h"
+#include "injected/collect/captures.h"
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/first_launches.h"
@@ -13,11 +11,6 @@
 #define NODES_SINCE 130000u
 
 static const struct cupti *cupti_in_use;
-
-static struct {
-    pthread_mutex_t lock;
-    unsigned going_on; /* captures; read without the lock */
-} captures = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread struct {
     uint64_t node; /* the last of which CUPTI told that it is a copy, in the call `correlation` */
@@ -40,36 +33,10 @@ static uint64_t number_of(CUgraphNode node)
     return known ? id : 0;
 }
 
-/* Under the lock. */
-static void set_going_on(unsigned count)
-{
-    if ((count > 0) != (captures.going_on > 0))
-        callback_switches_captures(count > 0);
-    __atomic_store_n(&captures.going_on, count, __ATOMIC_RELAXED);
-}
-
-void graph_nodes_capture_begins(void)
-{
-    if (!registry_graph_node_wanted())
-        return;
-    pthread_mutex_lock(&captures.lock);
-    set_going_on(captures.going_on + 1);
-    pthread_mutex_unlock(&captures.lock);
-}
-
-/* Of one whose begin was not heard there is nothing to end. */
-void graph_nodes_capture_ends(void)
-{
-    pthread_mutex_lock(&captures.lock);
-    if (captures.going_on > 0)
-        set_going_on(captures.going_on - 1);
-    pthread_mutex_unlock(&captures.lock);
-}
-
 /* CUDA's runtime may launch a kernel by another handle than the one it got. */
 void graph_nodes_launch_begins(const void *function, const char *name)
 {
-    if (__atomic_load_n(&captures.going_on, __ATOMIC_RELAXED) > 0)
+    if (captures_go_on())
         function_name_tell(function, name);
 }
 
@@ -110,16 +77,7 @@ void graph_node_copy_launches(const void *function, uint32_t correlation)
         tell(copied.node, function, 0, correlation);
 }
 
-void graph_nodes_forget(void)
-{
-    pthread_mutex_lock(&captures.lock);
-    set_going_on(0);
-    pthread_mutex_unlock(&captures.lock);
-}
-
 void graph_nodes_leave(void)
 {
-    pthread_mutex_init(&captures.lock, NULL);
-    captures.going_on = 0;
     graph_nodes_init(NULL);
 }

@@ -4,7 +4,7 @@
  * graph was instantiated, or put into another as a child.
  *
  * CUPTI tells of nodes in resource callbacks, which come at no launch of a graph. A node that is made by a captured
- * launch launches what that call does, so launches have callbacks while any stream is captured.
+ * launch launches what that call does, so launches have callbacks while any stream is captured (captures.h).
  */
 #ifndef GPUTRACE_INJECTED_COLLECT_GRAPH_NODES_H
 #define GPUTRACE_INJECTED_COLLECT_GRAPH_NODES_H
@@ -18,10 +18,6 @@ struct open_call;
 /* Of CUPTI are asked the numbers of nodes. */
 void graph_nodes_init(const struct cupti *cupti);
 
-/* A capture began; one has ended. */
-void graph_nodes_capture_begins(void);
-void graph_nodes_capture_ends(void);
-
 /* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
 void graph_nodes_launch_begins(const void *function, const char *name);
 
@@ -34,9 +30,6 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);
 /* The same of that copy of a node of which CUPTI told in the call. */
 void graph_node_copy_launches(const void *function, uint32_t correlation);
-
-/* Nobody wants to know any more. */
-void graph_nodes_forget(void);
 
 /* In a forked child. */
 void graph_nodes_leave(void);

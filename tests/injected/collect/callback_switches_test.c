@@ -1,5 +1,6 @@
 #include "injected/collect/callback_switches.h"
 
+#include "injected/collect/captures.h"
 #include "injected/collect/cupti_callbacks.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/registry/phases.h"
@@ -124,6 +125,39 @@ static void launches_are_switched_alone_while_phases_are_wanted(void **state)
     assert_int_equal(fake_count_on(DRIVER), 0);
 }
 
+/* Else they would seem to go on for ever. */
+static void who_hears_captures_begin_hears_them_end(void **state)
+{
+    (void)state;
+    static const enum registry_kind kinds[] = {REGISTRY_graph_capture_start, REGISTRY_graph_capture_end,
+                                               REGISTRY_event_record, REGISTRY_event_wait, REGISTRY_graph_node};
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        uint64_t registration = want(kinds[i]);
+        assert_true(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2));
+        assert_true(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture));
+        forget(registration);
+    }
+}
+
+static void captures_switch_launches_where_nodes_are_wanted(void **state)
+{
+    (void)state;
+    uint64_t events = want(REGISTRY_event_record);
+    captures_begin();
+    assert_true(captures_go_on());
+    assert_false(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+    captures_end();
+    assert_false(captures_go_on());
+    uint64_t nodes = want(REGISTRY_graph_node);
+    captures_begin();
+    assert_true(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+    forget(nodes);
+    assert_false(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+    assert_true(captures_go_on()); /* for events */
+    forget(events);
+    assert_false(captures_go_on());
+}
+
 /* The last test: the process is a fork's child from here on. */
 static void a_forked_child_calls_nothing(void **state)
 {
@@ -152,6 +186,8 @@ int main(void)
         cmocka_unit_test(only_the_difference_is_switched),
         cmocka_unit_test(resources_follow_too),
         cmocka_unit_test(launches_are_switched_alone_while_phases_are_wanted),
+        cmocka_unit_test(who_hears_captures_begin_hears_them_end),
+        cmocka_unit_test(captures_switch_launches_where_nodes_are_wanted),
         cmocka_unit_test(a_forked_child_calls_nothing),
     };
     return cmocka_run_group_tests_name("collect/callback_switches", tests, start, NULL);

@@ -116,6 +116,9 @@ static void launches_are_heard_while_streams_are_captured(void **state)
     end_capture(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     end_capture(CUDA_SUCCESS);
     assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    end_capture(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED); /* of other streams */
+    end_capture(CUDA_ERROR_ILLEGAL_STATE);
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
     end_capture(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
     end_capture(CUDA_SUCCESS);
