@@ -15,11 +15,13 @@
  * is.
  *
  * A chunk has one writer and holds one of two things:
- *   SPOOL_CUPTI    CUPTI's activity records exactly as CUPTI laid them out. While in use, CUPTI owns it: `used` is 0,
- * and the records are found by walking kind after kind with the sizes in header.record_bytes until kind 0 or an unknown
- * one. A kind with the top bit set (SPOOL_IN_FLIGHT) is a record whose GPU times CUPTI had not collected. When done,
- * `used` bytes are valid. SPOOL_RECORDS  our own records (struct spool_record …), by one thread; `used` (stored with
- * release after the record is whole) is valid at any time.
+ *
+ *     SPOOL_CUPTI    CUPTI's activity records exactly as CUPTI laid them out. While in use, CUPTI owns it: `used` is 0,
+ *                    and the records are found by walking kind after kind with the sizes in header.record_bytes until
+ *                    kind 0 or an unknown one. A kind with the top bit set (SPOOL_IN_FLIGHT) is a record whose GPU
+ *                    times CUPTI had not collected. When done, `used` bytes are valid.
+ *     SPOOL_RECORDS  our own records (struct spool_record …), by one thread; `used` (stored with release after the
+ *                    record is whole) is valid at any time.
  *
  * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
  * over the end of its segment.
@@ -36,6 +38,7 @@
 #define GPUTRACE_WIRE_SPOOL_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/spool_nvtx.h"
@@ -168,45 +171,46 @@ struct spool_packed {
 };
 static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk's header");
 
-/*      type            struct */
-#define SPOOL_RECORD_TYPES(X)             \
-    X(POINTER_NAME, spool_pointer_name)   \
-    X(THREAD_NAME, spool_thread_name)     \
-    X(CAPTURE, spool_capture)             \
-    X(NOTE, spool_note)                   \
-    X(CONTEXT, spool_context)             \
-    X(STREAM, spool_stream)               \
-    X(MEMORY, spool_memory)               \
-    X(NVTX_DOMAIN, spool_nvtx_domain)     \
-    X(NVTX_STRING, spool_nvtx_string)     \
-    X(NVTX_CATEGORY, spool_nvtx_category) \
-    X(NVTX_NAME, spool_nvtx_name)         \
-    X(NVTX_EVENT, spool_nvtx_event)       \
-    X(PHASE, spool_phase)                 \
-    X(PLUGIN, spool_plugin)               \
-    X(PLUGIN_TIME, spool_plugin_time)     \
-    X(PLUGIN_WINDOW, spool_plugin_window) \
-    X(PLUGIN_EVENT, spool_plugin_event)   \
-    X(PLUGIN_LINE, spool_plugin_line)     \
-    X(STACK, spool_stack)                 \
-    X(MAPPING, spool_mapping)             \
-    X(DEVICE_RANGE, spool_device_range)   \
-    X(NVTX_PLAIN, spool_nvtx_plain)       \
-    X(NVTX_RESOURCE, spool_nvtx_resource) \
-    X(NVTX_RECORDED, spool_nvtx_recorded) \
-    SPOOL_NVTX_EXTENSION_TYPES(X)         \
-    X(DEATH, spool_death)                 \
-    X(OPEN_CALL, spool_open_call)         \
-    X(POOL_LEVEL, spool_pool_level)       \
-    X(LAUNCH_NAME, spool_launch_name)     \
-    X(SYNC, spool_sync)                   \
-    X(EVENT_RECORD, spool_event_record)   \
-    X(FUNCTION_NAME, spool_function_name) \
-    X(GRAPH_NODE, spool_graph_node)
+/* HOLDS is TEXT when its last fields are `length` and `text`, else FIXED.
+ *    type           struct               holds */
+#define SPOOL_RECORD_TYPES(X)                    \
+    X(POINTER_NAME, spool_pointer_name, TEXT)    \
+    X(THREAD_NAME, spool_thread_name, TEXT)      \
+    X(CAPTURE, spool_capture, TEXT)              \
+    X(NOTE, spool_note, TEXT)                    \
+    X(CONTEXT, spool_context, FIXED)             \
+    X(STREAM, spool_stream, FIXED)               \
+    X(MEMORY, spool_memory, FIXED)               \
+    X(NVTX_DOMAIN, spool_nvtx_domain, TEXT)      \
+    X(NVTX_STRING, spool_nvtx_string, TEXT)      \
+    X(NVTX_CATEGORY, spool_nvtx_category, TEXT)  \
+    X(NVTX_NAME, spool_nvtx_name, TEXT)          \
+    X(NVTX_EVENT, spool_nvtx_event, TEXT)        \
+    X(PHASE, spool_phase, TEXT)                  \
+    X(PLUGIN, spool_plugin, TEXT)                \
+    X(PLUGIN_TIME, spool_plugin_time, FIXED)     \
+    X(PLUGIN_WINDOW, spool_plugin_window, FIXED) \
+    X(PLUGIN_EVENT, spool_plugin_event, TEXT)    \
+    X(PLUGIN_LINE, spool_plugin_line, TEXT)      \
+    X(STACK, spool_stack, TEXT)                  \
+    X(MAPPING, spool_mapping, TEXT)              \
+    X(DEVICE_RANGE, spool_device_range, TEXT)    \
+    X(NVTX_PLAIN, spool_nvtx_plain, TEXT)        \
+    X(NVTX_RESOURCE, spool_nvtx_resource, TEXT)  \
+    X(NVTX_RECORDED, spool_nvtx_recorded, FIXED) \
+    SPOOL_NVTX_EXTENSION_TYPES(X)                \
+    X(DEATH, spool_death, FIXED)                 \
+    X(OPEN_CALL, spool_open_call, FIXED)         \
+    X(POOL_LEVEL, spool_pool_level, FIXED)       \
+    X(LAUNCH_NAME, spool_launch_name, TEXT)      \
+    X(SYNC, spool_sync, FIXED)                   \
+    X(EVENT_RECORD, spool_event_record, FIXED)   \
+    X(FUNCTION_NAME, spool_function_name, TEXT)  \
+    X(GRAPH_NODE, spool_graph_node, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
-#define TYPE(name, structure) SPOOL_RECORD_##name,
+#define TYPE(name, structure, holds) SPOOL_RECORD_##name,
     SPOOL_RECORD_TYPES(TYPE)
 #undef TYPE
         SPOOL_RECORD_TYPE_COUNT
@@ -592,10 +596,16 @@ struct spool_graph_node {
     uint32_t reserved;
 };
 
-/* Every record is a whole number of 8-byte words, and its text starts where the reader expects it. */
-#define TYPE(name, structure) static_assert(sizeof(struct structure) % 8 == 0, #structure);
+/* Every record is a whole number of 8-byte words, and its text ends with its struct. */
+#define ENDS_WITH_FIXED(structure) 1
+#define ENDS_WITH_TEXT(structure) \
+    offsetof(struct structure, text) + sizeof(((struct structure *)0)->text) == sizeof(struct structure)
+#define TYPE(name, structure, holds) \
+    static_assert(sizeof(struct structure) % 8 == 0 && (ENDS_WITH_##holds(structure)), #structure);
 SPOOL_RECORD_TYPES(TYPE)
 #undef TYPE
+#undef ENDS_WITH_TEXT
+#undef ENDS_WITH_FIXED
 
 /* Bytes of a record of SIZE bytes whose text field (ROOM bytes of it counted in SIZE) holds LENGTH bytes. */
 static inline uint32_t spool_record_bytes(uint32_t size, uint32_t room, uint32_t length)

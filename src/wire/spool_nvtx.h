@@ -14,19 +14,19 @@
 
 #include "wire/spool_record.h"
 
-/*      type                  struct */
-#define SPOOL_NVTX_EXTENSION_TYPES(X)           \
-    X(NVTX_SCHEMA, spool_nvtx_schema)           \
-    X(NVTX_ENTRY, spool_nvtx_entry)             \
-    X(NVTX_SEMANTICS, spool_nvtx_semantics)     \
-    X(NVTX_SCOPE, spool_nvtx_scope)             \
-    X(NVTX_TIME_DOMAIN, spool_nvtx_time_domain) \
-    X(NVTX_SYNC, spool_nvtx_sync)               \
-    X(NVTX_PIECE, spool_nvtx_piece)             \
-    X(NVTX_DEFERRED, spool_nvtx_deferred)       \
-    X(NVTX_COUNTER, spool_nvtx_counter)         \
-    X(NVTX_SAMPLE, spool_nvtx_sample)           \
-    X(NVTX_MEMORY, spool_nvtx_memory)
+/*    type              struct                  holds */
+#define SPOOL_NVTX_EXTENSION_TYPES(X)                 \
+    X(NVTX_SCHEMA, spool_nvtx_schema, TEXT)           \
+    X(NVTX_ENTRY, spool_nvtx_entry, TEXT)             \
+    X(NVTX_SEMANTICS, spool_nvtx_semantics, TEXT)     \
+    X(NVTX_SCOPE, spool_nvtx_scope, TEXT)             \
+    X(NVTX_TIME_DOMAIN, spool_nvtx_time_domain, TEXT) \
+    X(NVTX_SYNC, spool_nvtx_sync, TEXT)               \
+    X(NVTX_PIECE, spool_nvtx_piece, TEXT)             \
+    X(NVTX_DEFERRED, spool_nvtx_deferred, TEXT)       \
+    X(NVTX_COUNTER, spool_nvtx_counter, TEXT)         \
+    X(NVTX_SAMPLE, spool_nvtx_sample, TEXT)           \
+    X(NVTX_MEMORY, spool_nvtx_memory, TEXT)
 
 /* A text, and each of two that follow each other in one record, is cut after this many bytes, and the loss counted. */
 #define SPOOL_NVTX_TEXT_MAX (UINT32_C(16) << 10)

@@ -11,7 +11,7 @@ struct tail {
     uint32_t length;
     char text[4];
 };
-#define TYPE(name, structure) \
+#define TYPE(name, structure, holds) \
     static_assert(offsetof(struct structure, length) == sizeof(struct structure) - sizeof(struct tail), #name);
 SPOOL_NVTX_EXTENSION_TYPES(TYPE)
 #undef TYPE

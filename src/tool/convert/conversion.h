@@ -2,10 +2,11 @@
  * What is known while spools become a trace. Three walks over each spool:
  *
  *   survey   own records first (when recording was on, names, threads, NVTX, allocations), then CUPTI's: which call
- * started which work, which rows there are and whether they need lanes, the first and last time. Everything in flight
- * or without times is counted here. match    CUPTI's again, now that all calls are known: arrows that will lack an end,
- * works before their launch, NVTX ranges on the GPU, lanes. Then rows and arrows get their numbers. emit     writes
- * each event and forgets it.
+ *            started which work, which rows there are and whether they need lanes, the first and last time. Everything
+ *            in flight or without times is counted here.
+ *   match    CUPTI's again, now that all calls are known: arrows that will lack an end, works before their launch, NVTX
+ *            ranges on the GPU, lanes. Then rows and arrows get their numbers.
+ *   emit     writes each event and forgets it.
  *
  * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
  * that grow with every trace lie beside the spool, not in memory, once they are large (base/spill.h, base/big_array.h):

@@ -1,7 +1,5 @@
 #include "tool/decode/own.h"
 
-#include <string.h>
-
 #include "wire/spool.h"
 
 static void decode_pointer_name(struct event *event, const void *record)
@@ -359,7 +357,7 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_GRAPH_NODE] = decode_graph_node,
     [SPOOL_RECORD_SYNC] = decode_sync,
     [SPOOL_RECORD_EVENT_RECORD] = decode_event_record,
-#define EXTENSION(type, structure) [SPOOL_RECORD_##type] = decode_nvtx_extension,
+#define EXTENSION(type, structure, holds) [SPOOL_RECORD_##type] = decode_nvtx_extension,
     SPOOL_NVTX_EXTENSION_TYPES(EXTENSION)
 #undef EXTENSION
 };

@@ -42,29 +42,17 @@ struct layout {
     uint32_t text;
 };
 
-#define FIXED(type, structure) [SPOOL_RECORD_##type] = {sizeof(struct structure), 0, 0},
-#define TEXTED(type, structure) \
-    [SPOOL_RECORD_##            \
-        type] = {sizeof(struct structure), offsetof(struct structure, length), offsetof(struct structure, text)},
+#define LAYOUT_FIXED(structure)        \
+    {                                  \
+        sizeof(struct structure), 0, 0 \
+    }
+#define LAYOUT_TEXT(structure)                                                                         \
+    {                                                                                                  \
+        sizeof(struct structure), offsetof(struct structure, length), offsetof(struct structure, text) \
+    }
+#define LAYOUT(type, structure, holds) [SPOOL_RECORD_##type] = LAYOUT_##holds(structure),
 
-static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {
-    TEXTED(POINTER_NAME, spool_pointer_name) TEXTED(THREAD_NAME, spool_thread_name) TEXTED(CAPTURE, spool_capture)
-        TEXTED(NOTE, spool_note) FIXED(CONTEXT, spool_context) FIXED(STREAM, spool_stream) FIXED(MEMORY, spool_memory)
-            TEXTED(NVTX_DOMAIN, spool_nvtx_domain) TEXTED(NVTX_STRING, spool_nvtx_string)
-                TEXTED(NVTX_CATEGORY, spool_nvtx_category) TEXTED(NVTX_NAME, spool_nvtx_name)
-                    TEXTED(NVTX_EVENT, spool_nvtx_event) TEXTED(NVTX_PLAIN, spool_nvtx_plain)
-                        TEXTED(NVTX_RESOURCE, spool_nvtx_resource) FIXED(NVTX_RECORDED, spool_nvtx_recorded)
-                            TEXTED(PHASE, spool_phase) TEXTED(PLUGIN, spool_plugin)
-                                FIXED(PLUGIN_TIME, spool_plugin_time) FIXED(PLUGIN_WINDOW, spool_plugin_window)
-                                    TEXTED(PLUGIN_EVENT, spool_plugin_event) TEXTED(PLUGIN_LINE, spool_plugin_line)
-                                        TEXTED(STACK, spool_stack) TEXTED(MAPPING, spool_mapping)
-                                            TEXTED(DEVICE_RANGE, spool_device_range) FIXED(DEATH, spool_death)
-                                                FIXED(OPEN_CALL, spool_open_call) FIXED(POOL_LEVEL, spool_pool_level)
-                                                    TEXTED(LAUNCH_NAME, spool_launch_name) FIXED(SYNC, spool_sync)
-                                                        FIXED(EVENT_RECORD, spool_event_record)
-                                                            TEXTED(FUNCTION_NAME, spool_function_name)
-                                                                FIXED(GRAPH_NODE, spool_graph_node)
-                                                                    SPOOL_NVTX_EXTENSION_TYPES(TEXTED)};
+static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {SPOOL_RECORD_TYPES(LAYOUT)};
 
 void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
 {

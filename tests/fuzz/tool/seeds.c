@@ -138,7 +138,7 @@ static void put_bare(struct make_spool *spool, uint16_t type, size_t size)
 static void put_every_type(struct make_spool *spool)
 {
     make_spool_chunk(spool, SPOOL_RECORDS, 7);
-#define TYPE(name, structure) put_bare(spool, SPOOL_RECORD_##name, sizeof(struct structure));
+#define TYPE(name, structure, holds) put_bare(spool, SPOOL_RECORD_##name, sizeof(struct structure));
     SPOOL_RECORD_TYPES(TYPE)
 #undef TYPE
     make_spool_done(spool, SPOOL_DONE);

@@ -278,12 +278,12 @@ static uint64_t random_number(uint64_t *seed)
 static void make_nonsense(struct make_spool *spool, uint64_t *seed)
 {
     static const size_t sizes[] = {
-#define TYPE(name, structure) sizeof(struct structure),
+#define TYPE(name, structure, holds) sizeof(struct structure),
         SPOOL_NVTX_EXTENSION_TYPES(TYPE)
 #undef TYPE
     };
     static const uint16_t types[] = {
-#define TYPE(name, structure) SPOOL_RECORD_##name,
+#define TYPE(name, structure, holds) SPOOL_RECORD_##name,
         SPOOL_NVTX_EXTENSION_TYPES(TYPE)
 #undef TYPE
     };

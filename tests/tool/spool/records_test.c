@@ -136,7 +136,7 @@ static void test_every_type_of_record_is_known_and_none_is_read_beyond_its_size(
 {
     (void)state;
     static const uint32_t sizes_of[] = {0,
-#define SIZE(type, structure) sizeof(struct structure),
+#define SIZE(type, structure, holds) sizeof(struct structure),
                                         SPOOL_RECORD_TYPES(SIZE)
 #undef SIZE
     };
