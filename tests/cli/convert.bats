@@ -214,6 +214,11 @@ END
     echo '{"traceEvents": [{"ph":"X"' >cut.json
     run -1 "$gputrace" convert cut.json out.pftrace
     assert_output --partial 'the file is incomplete'
+    echo '[{"ph":"X","name":"one","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"X"' >bare.json
+    run -0 "$gputrace" convert bare.json out.pftrace
+    assert_equal "$(grep -c 'is cut off at byte' <<<"$output")" 1
+    assert_line --partial '1 events in'
+    rm out.pftrace
     printf '\n\005abc' >cut.pftrace
     run -0 "$gputrace" convert cut.pftrace out.json
     assert_output --partial 'is cut off at byte 0'
@@ -226,6 +231,14 @@ END
     assert_output --partial 'is empty'
     run -1 "$gputrace" convert missing out.json
     assert_output --partial "cannot open 'missing'"
+    local whole=$data/kineto/kineto-train-h200.json.gz
+    head -c 8000 "$whole" >cut.json.gz
+    run -1 "$gputrace" convert cut.json.gz out.pftrace
+    assert_output --partial 'the file is incomplete'
+    (head -c 8000 "$whole" && printf wrong && tail -c +8006 "$whole") >wrong.json.gz
+    run -1 "$gputrace" convert wrong.json.gz out.pftrace
+    assert_output --partial "'wrong.json.gz' is damaged or cut off: gzip says '"
+    refute_output --partial '<fd'
     assert_equal "$(find . -name 'out*')" ''
 }
 

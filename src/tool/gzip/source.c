@@ -13,6 +13,7 @@
 #include "tool/gzip/unpacking.h"
 
 #define GZIP_BUFFER_BYTES (64 * 1024)
+#define GZIP_READ_MOST ((size_t)1 << 30) /* zlib gives an int of bytes at once */
 
 static int open_file(const char *path)
 {
@@ -69,10 +70,17 @@ void source_close(struct source *source)
     *source = (struct source){0};
 }
 
+/* zlib puts its own name of the file before its words: "<fd:4>: ". */
+static const char *words_of(const char *message)
+{
+    const char *after = strncmp(message, "<fd:", 4) == 0 ? strstr(message, ">: ") : NULL;
+    return after ? after + 3 : message;
+}
+
 static void note_failure(struct source *source, struct source_failure *failure)
 {
     int number = errno, code = Z_OK;
-    const char *message = gzerror(source->file, &code);
+    const char *message = words_of(gzerror(source->file, &code));
     failure->failed = true;
     failure->cut_off = code == Z_BUF_ERROR;
     failure->number = code == Z_ERRNO ? number : 0;
@@ -120,7 +128,8 @@ size_t source_read(struct source *source, char *data, size_t size, struct source
     size_t length = source->unpacking ? read_unpacked(source, data, size, failure) : 0;
     while (source->file && length < size) {
         int code = Z_OK;
-        int got = gzread(source->file, data + length, (unsigned)(size - length));
+        size_t part = size - length < GZIP_READ_MOST ? size - length : GZIP_READ_MOST;
+        int got = gzread(source->file, data + length, (unsigned)part);
         length += got > 0 ? (size_t)got : 0;
         if (got < 0 || (got == 0 && (gzerror(source->file, &code), code == Z_BUF_ERROR)))
             note_failure(source, failure);

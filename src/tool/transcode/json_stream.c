@@ -1,11 +1,8 @@
 #include "tool/transcode/json_stream.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <zlib.h>
 
 #include "base/log.h"
 
@@ -17,18 +14,15 @@ int json_stream_open(struct json_stream *stream, const char *path)
     stream->window = malloc(stream->capacity);
     if (!stream->window)
         return error_no_memory("reading");
-    stream->file = gzopen(path, "rb");
-    if (!stream->file) {
-        free(stream->window);
-        return error("cannot open '%s': %s", path, strerror(errno));
-    }
-    gzbuffer(stream->file, 128 * 1024);
-    return 0;
+    if (source_open(&stream->source, path, 0) == 0)
+        return 0;
+    free(stream->window);
+    return -1;
 }
 
 void json_stream_close(struct json_stream *stream)
 {
-    gzclose(stream->file);
+    source_close(&stream->source);
     free(stream->window);
 }
 
@@ -123,15 +117,13 @@ static int read_more(struct json_stream *stream)
         stream->window = grown;
         stream->capacity *= 2;
     }
+    struct source_failure failure = {0};
     size_t room = stream->capacity - stream->end;
-    int got = gzread(stream->file, stream->window + stream->end, (unsigned)(room < INT32_MAX ? room : INT32_MAX));
-    if (got < 0) {
-        int number;
-        const char *message = gzerror(stream->file, &number);
-        return error("cannot read '%s': %s", stream->path, number == Z_ERRNO ? strerror(errno) : message);
-    }
-    stream->end += (size_t)got;
-    stream->at_end = got == 0;
+    size_t got = source_read(&stream->source, stream->window + stream->end, room, &failure);
+    if (failure.failed && !failure.cut_off)
+        return source_error(&stream->source, &failure);
+    stream->end += got;
+    stream->at_end = got < room;
     return 0;
 }
 
@@ -238,8 +230,9 @@ static enum json_found cut_off(struct json_stream *stream)
 {
     if (!stream->bare)
         return (enum json_found)expected(stream, "the rest of the events, then ]}; the file is incomplete");
-    warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out", stream->path,
-            stream->offset);
+    if (!stream->told)
+        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out", stream->path,
+                stream->offset);
     return JSON_END;
 }
 

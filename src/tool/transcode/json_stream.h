@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gzFile_s;
+#include "tool/gzip/source.h"
 
 /* Text of one value. */
 struct json_text {
@@ -18,11 +18,12 @@ struct json_text {
 
 struct json_stream {
     const char *path;
-    struct gzFile_s *file;
+    struct source source;
     char *window;
     size_t begin, end, capacity;
     uint64_t offset; /* of window[begin] */
     bool at_end;
+    bool told;            /* that the file is cut off; the caller's to set */
     bool in_events, bare; /* within "traceEvents", or the array that is the whole file */
 };
 

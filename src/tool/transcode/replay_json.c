@@ -33,6 +33,7 @@ static int pass(struct json_replay *replay, const char *path, bool first)
     int result = 0;
     if (json_stream_open(&stream, path) != 0)
         return -1;
+    stream.told = !first;
     while (result == 0 && (found = json_stream_next(&stream, key, sizeof(key), &value)) > JSON_END) {
         if (first)
             result = take_first(replay, found, key, value);
