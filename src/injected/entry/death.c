@@ -234,5 +234,6 @@ void death_leave(void)
 {
     set_own_process(0);
     death.thread = 0;
+    death.done = death.mended = false;
     last_words_leave();
 }

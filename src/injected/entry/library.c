@@ -44,6 +44,7 @@ static struct library {
     bool prepared;   /* what is done once in a process and its forks: subscribers, handlers, plugins */
     uint32_t parent; /* of a forked child that is recorded, 0: it is none */
     bool cuda;       /* CUPTI was started, or was tried */
+    bool awaits_end; /* of the driver */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void finish(void)
@@ -234,8 +235,7 @@ static void driver_ends(void)
  * after it comes before it. */
 static void *take_buffer(size_t *bytes)
 {
-    static bool known;
-    if (!__atomic_exchange_n(&known, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&library.awaits_end, true, __ATOMIC_RELAXED))
         atexit(driver_ends);
     struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
     if (!chunk)

@@ -95,11 +95,17 @@ static bool is_ending(void)
     return __atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
 }
 
+/* CUPTI's switches may be used. */
+static bool may_switch(void)
+{
+    return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
+}
+
 /* … and hears again of launches that will tell theirs. */
 static void gather_names(void)
 {
     cupti_activity_gather_names();
-    if (!service.driver_ends)
+    if (may_switch())
         first_launches_renew(clock_monotonic());
 }
 
@@ -139,7 +145,7 @@ static void *serve(void *unused)
         if (!stopped) {
             process_facts_watch_clock(spool_file_header());
             unsigned untimed = collect();
-            if (!service.driver_ends)
+            if (may_switch())
                 capture_settle(untimed);
             plugins_tell_time();
         }
@@ -191,12 +197,12 @@ static bool wait_for_round(void)
     return true;
 }
 
+/* Also where a round hangs, those after it switch nothing. */
 void service_driver_ends(void)
 {
-    if (!wait_for_round())
-        return;
-    service.driver_ends = true;
-    pthread_mutex_unlock(&service.working);
+    __atomic_store_n(&service.driver_ends, true, __ATOMIC_RELEASE);
+    if (wait_for_round())
+        pthread_mutex_unlock(&service.working);
 }
 
 void service_finish(void)

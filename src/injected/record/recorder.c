@@ -70,7 +70,7 @@ int recorder_subscribe(uint64_t trace_bits)
 {
     int failed = registry_pointer_name_register(record_pointer_name, NULL);
     failed |= record_cuda_subscribe(trace_bits);
-    if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI records it: cupti_activity.c */
+    if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI does: activity_kinds.c */
         failed |= record_sync_subscribe();
     if (trace_bits & TRACE_KERNEL)
         failed |= registry_launch_name_register(record_launch_name, NULL);

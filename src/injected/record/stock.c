@@ -29,8 +29,8 @@ static struct stock {
     unsigned fresh_wanted;
     bool served;         /* by our thread, which can grow the file though the program closed it */
     int failure;         /* errno of the last growth */
-    uint64_t rest;       /* ns, 0: the last growth went well */
-    uint64_t rest_until; /* CLOCK_MONOTONIC */
+    uint64_t rest;       /* ns, 0: the last growth went well; read without the lock, as is … */
+    uint64_t rest_until; /* … CLOCK_MONOTONIC */
 } stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER};
 
 static unsigned fresh_count(void)
@@ -131,8 +131,10 @@ void stock_put(struct spool_chunk *chunk)
 static void take_rest(void)
 {
     pthread_mutex_lock(&stock.lock);
-    stock.rest = stock.rest == 0 ? REST_MIN : stock.rest * 2 < REST_MAX ? stock.rest * 2 : REST_MAX;
-    stock.rest_until = clock_monotonic() + stock.rest;
+    uint64_t last = __atomic_load_n(&stock.rest, __ATOMIC_RELAXED);
+    uint64_t rest = last == 0 ? REST_MIN : last * 2 < REST_MAX ? last * 2 : REST_MAX;
+    __atomic_store_n(&stock.rest_until, clock_monotonic() + rest, __ATOMIC_RELAXED);
+    __atomic_store_n(&stock.rest, rest, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&stock.lock);
 }
 

@@ -13,6 +13,7 @@
 #include "injected/record/last_words.h"
 #include "injected/record/spool_file.h"
 #include "tests/injected/spool_reading.h"
+#include "tests/unit.h"
 #include "wire/settings.h"
 
 /* A child that is watched, and dies by WAY; gives how. Its spool stays in `directory`. */
@@ -314,6 +315,44 @@ static void nor_does_a_header_that_is_gone(void **state)
     assert_int_equal(dies(NULL, write_into_the_header_that_is_gone), 6 << 8); /* the status of an exit with 6 */
 }
 
+static void lose_the_header(void)
+{
+    shorten_spool(0);
+    spool_file_header()->clock_count = 5;
+}
+
+static void lose_the_header_and_that_of_a_forked_child(void)
+{
+    lose_the_header();
+    pid_t grandchild = fork();
+    if (grandchild == 0) {
+        death_leave();
+        chunks_leave();
+        if (chunks_open(directory, TRACE_DEFAULT) != 0)
+            _exit(9);
+        death_watch_spool();
+        lose_the_header();
+        lose_the_header();
+        _exit(6);
+    }
+    int status;
+    waitpid(grandchild, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 8);
+}
+
+static void each_process_says_once_that_a_part_of_its_spool_is_gone(void **state)
+{
+    (void)state;
+    static const char words[] = "a part of the spool cannot be written any more";
+    unit_stderr_begin();
+    int status = dies(NULL, lose_the_header_and_that_of_a_forked_child);
+    const char *first = strstr(unit_stderr_end(), words);
+    const char *second = first ? strstr(first + 1, words) : NULL;
+    assert_int_equal(status, 6 << 8); /* the status of an exit with 6 */
+    assert_non_null(second);
+    assert_null(strstr(second + 1, words));
+}
+
 static void write_beyond_the_end_of_another_file(void)
 {
     char path[512];
@@ -348,6 +387,7 @@ int main(void)
         TEST(a_child_of_vfork_dies_likewise_and_tells_nothing),
         TEST(a_spool_that_was_made_shorter_ends_nothing_and_is_counted),
         TEST(nor_does_a_header_that_is_gone),
+        TEST(each_process_says_once_that_a_part_of_its_spool_is_gone),
         TEST(a_bus_error_that_is_the_programs_ends_it_and_is_told),
     };
     return cmocka_run_group_tests_name("entry/death", tests, NULL, NULL);
