@@ -29,8 +29,10 @@ struct pftrace_tables *pftrace_sequence(struct pftrace_reader *reader, uint64_t 
     if (reader->recent[place].tables && reader->recent[place].number == number)
         return reader->recent[place].tables;
     struct pftrace_tables *tables = find(reader, number);
-    if (!tables)
+    if (!tables && reader->tables.count == SEQUENCES_MOST)
         error("the trace has more packet sequences than can be held");
+    else if (!tables)
+        pftrace_no_memory();
     reader->recent[place].number = number;
     reader->recent[place].tables = tables;
     return tables;

@@ -1,7 +1,6 @@
 /*
  * Counters: a track for each value, told in the sequence of the process when it is first used there.
  */
-#include <string.h>
 
 #include "base/protobuf.h"
 #include "tool/write/pftrace_state.h"
@@ -20,12 +19,6 @@ static uint64_t series_uuid(uint32_t pid, const struct series *series)
     return hash_bytes(parts, sizeof(parts)) >> 2 | PFTRACE_UUID_COUNTER;
 }
 
-static void put_valid(struct pftrace_state *state, uint32_t field, const char *text, size_t length)
-{
-    const char *valid = pftrace_valid_text(&state->text, text, &length);
-    protobuf_put_bytes(&state->body, field, valid, length);
-}
-
 /* "counter: value", as one name. */
 static void put_name(struct pftrace_state *state, const struct series *series)
 {
@@ -35,7 +28,7 @@ static void put_name(struct pftrace_state *state, const struct series *series)
         sink_text(&state->name, ": ");
         sink_bytes(&state->name, series->name, series->name_length);
     }
-    put_valid(state, PB_TRACK_NAME, state->name.data, state->name.length);
+    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, state->name.data, state->name.length);
 }
 
 static void describe(struct writer *writer, uint64_t uuid, uint32_t pid, const struct series *series)
@@ -51,9 +44,9 @@ static void describe(struct writer *writer, uint64_t uuid, uint32_t pid, const s
     if (series->bytes)
         protobuf_put_u64(packet, PB_COUNTER_UNIT, PB_COUNTER_UNIT_SIZE_BYTES);
     protobuf_end(packet, counter);
-    put_valid(state, PFTRACE_OWN_COUNTER, series->counter, series->counter_length);
+    pftrace_put_valid(state, packet, PFTRACE_OWN_COUNTER, series->counter, series->counter_length);
     if (series->name)
-        put_valid(state, PFTRACE_OWN_SERIES, series->name, series->name_length);
+        pftrace_put_valid(state, packet, PFTRACE_OWN_SERIES, series->name, series->name_length);
     protobuf_end(packet, descriptor);
     pftrace_plain_packet(writer->sink, packet);
 }
@@ -85,8 +78,7 @@ static void write_value(struct writer *writer, const struct counter *counter, co
     put_value(&state->body, value);
     if (follow > 0)
         protobuf_put_u64(&state->body, PFTRACE_OWN_SERIES_FOLLOW, follow);
-    pftrace_packet(&state->sequences, sequence, writer->sink, pftrace_time(writer, counter->time),
-                   PB_PACKET_TRACK_EVENT, state->body.data, state->body.length);
+    pftrace_send(writer, sequence, pftrace_time(writer, counter->time), PB_PACKET_TRACK_EVENT);
 }
 
 void pftrace_write_counter(struct writer *writer, const struct counter *counter)

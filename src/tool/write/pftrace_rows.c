@@ -2,7 +2,6 @@
  * Rows of a trace as Perfetto's tracks: processes and threads are those of the system, all else are tracks below them.
  * The work of a GPU is drawn on Perfetto's own tracks of the GPU, which take their names from here.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ void pftrace_rows_release(struct pftrace_rows *rows)
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row)
 {
     const uint64_t *index = map_get(&rows->by_uuid, pftrace_uuid(row.pid, row.tid));
-    return index ? &rows->items.items[*index - 1] : NULL;
+    return index && *index != 0 ? &rows->items.items[*index - 1] : NULL;
 }
 
 static void remember(struct writer *writer, uint64_t uuid, const struct row_name *name)
@@ -32,8 +31,8 @@ static void remember(struct writer *writer, uint64_t uuid, const struct row_name
     if (index && (row->name = strdup(name->name))) {
         row->owner = name->owner;
         *index = state->own_rows.items.count;
-    } else if (writer->sink->failure == 0) {
-        writer->sink->failure = ENOMEM;
+    } else {
+        pftrace_fail(writer);
     }
 }
 
@@ -53,9 +52,7 @@ static size_t begin_descriptor(struct sink *packet, uint64_t uuid, const struct 
 
 static void put_name(struct pftrace_state *state, uint32_t field, const char *name)
 {
-    size_t length = strlen(name);
-    const char *valid = pftrace_valid_text(&state->text, name, &length);
-    protobuf_put_bytes(&state->body, field, valid, length);
+    pftrace_put_valid(state, &state->body, field, name, strlen(name));
 }
 
 void pftrace_write_process(struct writer *writer, const struct row_name *process)

@@ -42,7 +42,7 @@ struct pftrace_state {
     } pending;
 };
 
-/* Of rows; both give the number of the row's track. */
+/* pftrace_rows.c: remembers a row, and tells its track. */
 void pftrace_write_process(struct writer *writer, const struct row_name *process);
 void pftrace_write_thread(struct writer *writer, const struct row_name *thread);
 void pftrace_rows_release(struct pftrace_rows *rows);
