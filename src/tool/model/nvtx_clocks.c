@@ -10,6 +10,7 @@
 #define STEPS_MAX 1024 /* that are tried */
 #define PAIRS_MAX 512  /* of clocks that were read together; a program has a few */
 #define DOMAINS_MAX 512
+#define REST_SYNCS ((size_t)1 << 17) /* are taken before pages are given back */
 
 /* NVTX_TIMESTAMP_TYPE_… that say what their numbers are. */
 enum { TYPE_TSC = 10, TYPE_TSC_PHYSICAL = 11, TYPE_FIRST_COUNTED = 14, TYPE_LAST_COUNTED = 17, TYPE_STEADY = 50 };
@@ -97,10 +98,13 @@ static int by_time(const void *a, const void *b)
 
 int nvtx_clocks_close(struct nvtx_clocks *clocks)
 {
-    for (size_t i = 0; i < clocks->syncs.count; i++)
+    for (size_t i = 0; i < clocks->syncs.count; i++) {
         if (add_point(clocks, clocks->syncs.items[i], false) != 0 ||
             add_point(clocks, clocks->syncs.items[i], true) != 0)
             return -1;
+        if (i % REST_SYNCS == 0)
+            nvtx_clocks_rest(clocks);
+    }
     big_array_release(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
         if (big_array_sort(&clocks->pairs.items[i].points, by_time) != 0)

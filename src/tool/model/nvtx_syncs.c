@@ -1,7 +1,5 @@
 #include "tool/model/nvtx_syncs.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 #include "wire/spool.h"
 
@@ -132,6 +130,32 @@ static uint64_t last_time(const struct windows *windows, uint64_t start, uint64_
     return end > start ? end : start;
 }
 
+static void end_open_waits(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time)
+{
+    for (size_t i = 0; i < syncs->waits.count; i++) {
+        struct nvtx_wait *wait = &syncs->waits.items[i];
+        wait->open_at_end = wait->end == 0;
+        if (wait->open_at_end)
+            wait->end = last_time(windows, wait->start, time);
+        if (i % REST_STEPS == 0)
+            nvtx_syncs_rest(syncs);
+    }
+}
+
+static void end_open_holds(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time)
+{
+    for (size_t i = 0; i < syncs->holds.count; i++) {
+        struct nvtx_hold *hold = &syncs->holds.items[i];
+        hold->open_at_end = hold->end == 0;
+        if (hold->open_at_end) {
+            hold->end = last_time(windows, hold->start, time);
+            hold->end_thread = hold->thread;
+        }
+        if (i % REST_STEPS == 0)
+            nvtx_syncs_rest(syncs);
+    }
+}
+
 int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time)
 {
     if (big_array_sort(&syncs->steps, by_time) != 0)
@@ -143,20 +167,8 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct windows *windows, ui
             nvtx_syncs_rest(syncs);
     }
     big_array_release(&syncs->steps);
-    for (size_t i = 0; i < syncs->waits.count; i++) {
-        struct nvtx_wait *wait = &syncs->waits.items[i];
-        wait->open_at_end = wait->end == 0;
-        if (wait->open_at_end)
-            wait->end = last_time(windows, wait->start, time);
-    }
-    for (size_t i = 0; i < syncs->holds.count; i++) {
-        struct nvtx_hold *hold = &syncs->holds.items[i];
-        hold->open_at_end = hold->end == 0;
-        if (!hold->open_at_end)
-            continue;
-        hold->end = last_time(windows, hold->start, time);
-        hold->end_thread = hold->thread;
-    }
+    end_open_waits(syncs, windows, time);
+    end_open_holds(syncs, windows, time);
     if (windows->limited)
         syncs->unmatched = 0; /* what they follow from may have come while recording was off */
     return 0;
