@@ -133,34 +133,35 @@ int map_each(const struct map *map, int (*each)(void *, uint64_t, uint64_t *), v
 
 void interner_release(struct interner *interner)
 {
-    for (size_t i = 0; i < interner->count; i++)
-        free(interner->strings[i].text);
-    free(interner->strings);
+    for (uint32_t i = 0; i < interner->count; i++)
+        free(interner_at(interner, i)->text);
+    for (size_t i = 0; i < sizeof(interner->blocks) / sizeof(*interner->blocks) && interner->blocks[i]; i++)
+        free(interner->blocks[i]);
     map_release(&interner->by_hash);
     *interner = (struct interner){0};
 }
 
 static uint32_t find_among(const struct interner *interner, uint64_t first, const char *text, size_t length)
 {
-    for (uint64_t next = first; next != 0; next = interner->strings[next - 1].next_same_hash) {
-        const struct interned *candidate = &interner->strings[next - 1];
+    for (uint64_t next = first; next != 0;) {
+        const struct interned *candidate = interner_at(interner, (uint32_t)(next - 1));
         if (candidate->length == length && memcmp(candidate->text, text, length) == 0)
             return (uint32_t)(next - 1);
+        next = candidate->next_same_hash;
     }
     return INTERN_NO_MEMORY;
 }
 
-static bool reserve_string(struct interner *interner)
+/* Where the next string goes; NULL: no memory, or no number. */
+static struct interned *next_string(struct interner *interner)
 {
-    if (interner->count < interner->capacity)
-        return true;
-    size_t capacity = interner->capacity ? interner->capacity * 2 : 64;
-    struct interned *grown = realloc(interner->strings, capacity * sizeof(*grown));
-    if (!grown)
-        return false;
-    interner->strings = grown;
-    interner->capacity = capacity;
-    return true;
+    if (interner->count >= UINT32_MAX - INTERNER_FIRST)
+        return NULL;
+    uint32_t place = (uint32_t)interner->count + INTERNER_FIRST;
+    unsigned block = 31 - (unsigned)__builtin_clz(place) - INTERNER_BITS;
+    if (!interner->blocks[block])
+        interner->blocks[block] = malloc(((size_t)INTERNER_FIRST << block) * sizeof(*interner->blocks[block]));
+    return interner->blocks[block] ? interner_at(interner, (uint32_t)interner->count) : NULL;
 }
 
 uint32_t intern(struct interner *interner, const char *text, size_t length)
@@ -171,20 +172,13 @@ uint32_t intern(struct interner *interner, const char *text, size_t length)
     uint32_t found = find_among(interner, *first, text, length);
     if (found != INTERN_NO_MEMORY)
         return found;
-    char *copy = malloc(length + 1);
-    if (!copy || !reserve_string(interner)) {
-        free(copy);
+    struct interned *added = next_string(interner);
+    char *copy = added ? malloc(length + 1) : NULL;
+    if (!copy)
         return INTERN_NO_MEMORY;
-    }
     memcpy(copy, text, length);
     copy[length] = '\0';
-    interner->strings[interner->count] =
-        (struct interned){.text = copy, .length = length, .next_same_hash = (uint32_t)*first};
+    *added = (struct interned){.text = copy, .length = length, .next_same_hash = (uint32_t)*first};
     *first = ++interner->count;
     return (uint32_t)(interner->count - 1);
-}
-
-const char *interned(const struct interner *interner, uint32_t number)
-{
-    return interner->strings[number].text;
 }

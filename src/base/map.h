@@ -34,15 +34,19 @@ int map_each(const struct map *map, int (*each)(void *context, uint64_t key, uin
 /* A well-mixed hash of LENGTH bytes. */
 uint64_t hash_bytes(const void *bytes, size_t length);
 
-/* Strings kept once each, numbered from 0 in order of their first coming. */
+#define INTERNER_BITS 6
+#define INTERNER_FIRST (UINT32_C(1) << INTERNER_BITS)
+
+/* Strings kept once each, numbered from 0 in order of their first coming. They and what is known of them stay where
+ * they are until release: while one thread adds others, another may look at those whose numbers it was given. */
 struct interner {
     struct map by_hash; /* hash -> index + 1 of the first string with it */
     struct interned {
-        char *text; /* NUL-terminated, owned here; stays where it is until release */
+        char *text; /* NUL-terminated, owned here */
         size_t length;
-        uint32_t next_same_hash; /* index + 1, 0 for none */
-    } * strings;
-    size_t count, capacity;
+        uint32_t next_same_hash;    /* index + 1, 0 for none */
+    } * blocks[32 - INTERNER_BITS]; /* the first of INTERNER_FIRST, each twice as long as the one before */
+    size_t count;
 };
 
 void interner_release(struct interner *interner);
@@ -50,6 +54,18 @@ void interner_release(struct interner *interner);
 #define INTERN_NO_MEMORY UINT32_MAX
 /* The number of TEXT, which is copied when it is new. */
 uint32_t intern(struct interner *interner, const char *text, size_t length);
-const char *interned(const struct interner *interner, uint32_t number);
+
+/* What is known of string NUMBER. */
+static inline struct interned *interner_at(const struct interner *interner, uint32_t number)
+{
+    uint32_t place = number + INTERNER_FIRST; /* its highest bit tells the block, the others where in it */
+    unsigned highest = 31 - (unsigned)__builtin_clz(place);
+    return &interner->blocks[highest - INTERNER_BITS][place - (UINT32_C(1) << highest)];
+}
+
+static inline const char *interned(const struct interner *interner, uint32_t number)
+{
+    return interner_at(interner, number)->text;
+}
 
 #endif

@@ -2,9 +2,10 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "base/threads.h"
 
 enum slot_state { SLOT_EMPTY, SLOT_MADE, SLOT_NOTHING, SLOT_FAILED };
 
@@ -115,25 +116,9 @@ static int take_piece(struct run *run, size_t piece)
     return result;
 }
 
-/* Starts as many threads as can be had, and gives their number. What is sent to the process is for the others. */
-static unsigned start(struct run *run, pthread_t *threads)
-{
-    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-    sigset_t blocked, before;
-    unsigned started = 0;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-        sigdelset(&blocked, own[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    while (started < run->pieces->workers && pthread_create(&threads[started], NULL, work, run) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 static int run_threads(struct run *run, pthread_t *threads)
 {
-    unsigned started = start(run, threads);
+    unsigned started = threads_start(threads, run->pieces->workers, work, run);
     if (started == 0)
         return run_alone(run->pieces);
     int result = 0;

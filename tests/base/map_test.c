@@ -111,6 +111,27 @@ static void equal_strings_get_one_number(void **state)
     interner_release(&interner);
 }
 
+static void strings_stay_where_they_are(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    static const struct interned *places[COUNT];
+    struct interner interner = {0};
+    char text[16];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int length = snprintf(text, sizeof(text), "string %u", i);
+        assert_int_equal(intern(&interner, text, (size_t)length), i);
+        places[i] = interner_at(&interner, i);
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int length = snprintf(text, sizeof(text), "string %u", i);
+        assert_ptr_equal(interner_at(&interner, i), places[i]);
+        assert_int_equal(places[i]->length, length);
+        assert_string_equal(interned(&interner, i), text);
+    }
+    interner_release(&interner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +142,7 @@ int main(void)
         cmocka_unit_test(each_pair_is_visited_until_told_to_stop),
         cmocka_unit_test(hashes_tell_lengths_and_contents_apart),
         cmocka_unit_test(equal_strings_get_one_number),
+        cmocka_unit_test(strings_stay_where_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

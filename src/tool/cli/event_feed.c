@@ -36,10 +36,11 @@ static int take_text(struct event_feed *feed, const char *text, size_t size)
 
 static int take_event(struct event_feed *feed, const char *data, size_t size)
 {
-    struct trace_event event = event_nothing;
-    memcpy(&event, data, size);
-    batch_translate(feed->numbers.items, &event);
-    return feed->sink->event(feed->sink->context, &event);
+    struct trace_event own, *event = reader_place(feed->sink, &own);
+    memcpy(event, data, size);
+    memcpy((char *)event + size, (const char *)&event_nothing + size, sizeof(*event) - size);
+    batch_translate(feed->numbers.items, event);
+    return feed->sink->event(feed->sink->context, event);
 }
 
 /* The event at TEXT; sets *SIZE to its own. What is no event, as the report sees it, is left out. */

@@ -40,7 +40,7 @@ const struct pftrace_meaning *pftrace_texts_meaning(struct pftrace_texts *texts,
     struct pftrace_meaning *meaning = meaning_of(texts, number);
     if (meaning->known)
         return meaning;
-    const struct interned *text = &texts->strings.strings[number];
+    const struct interned *text = interner_at(&texts->strings, number);
     meaning->known = true;
     meaning->is_from = strcmp(text->text, "from") == 0;
     meaning->category = event_category_find(text->text, text->length);
@@ -53,7 +53,7 @@ uint32_t pftrace_texts_number(struct pftrace_texts *texts, uint32_t number)
     number = number == PFTRACE_UNKNOWN ? texts->nameless : number;
     struct pftrace_meaning *meaning = meaning_of(texts, number);
     if (meaning->number == 0) {
-        const struct interned *text = &texts->strings.strings[number];
+        const struct interned *text = interner_at(&texts->strings, number);
         event_records_put_text(texts->sink, text->text, text->length);
         meaning->number = ++texts->count;
     }

@@ -134,8 +134,8 @@ static void set_name(const struct pftrace_tables *tables, const struct interner 
     uint32_t text = iid < tables->compute_arg_names.count ? tables->compute_arg_names.items[iid] : PFTRACE_UNKNOWN;
     if (text == PFTRACE_UNKNOWN)
         return;
-    arg->name = strings->strings[text].text;
-    arg->name_length = strings->strings[text].length;
+    arg->name = interned(strings, text);
+    arg->name_length = interner_at(strings, text)->length;
     arg->name_number = text;
 }
 

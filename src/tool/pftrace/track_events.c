@@ -18,14 +18,14 @@ static void take_annotation_iid(struct pftrace_reader *reader, const struct pftr
     uint32_t text = PFTRACE_LOOK_UP(&tables->texts, iid, PFTRACE_UNKNOWN);
     arg->kind = PFTRACE_ARG_TEXT;
     arg->text = pftrace_text(reader, text);
-    arg->length = text == PFTRACE_UNKNOWN ? 0 : reader->interning.strings->strings[text].length;
+    arg->length = text == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, text)->length;
 }
 
 static void name_arg(struct pftrace_reader *reader, uint32_t name, struct pftrace_arg *arg)
 {
     arg->name_number = name;
     arg->name = pftrace_text(reader, name);
-    arg->name_length = name == PFTRACE_UNKNOWN ? 0 : reader->interning.strings->strings[name].length;
+    arg->name_length = name == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, name)->length;
 }
 
 static int take_annotation(struct pftrace_reader *reader, const struct pftrace_tables *tables,

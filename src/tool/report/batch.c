@@ -105,9 +105,21 @@ static void translate_id(const uint32_t *numbers, event_id *id)
         *id = event_id_text(numbers[event_id_value(*id)]);
 }
 
+/* Of most events these texts are none. */
+static bool has_rare_texts(const struct trace_event *event)
+{
+    return (event->mangled_name & event->domain & event->memory_kind & event->fault & event->held_by_kind &
+            event->function & event->ending & event->label) != EVENT_NO_TEXT;
+}
+
 void batch_translate(const uint32_t *numbers, struct trace_event *event)
 {
     translate(numbers, &event->name);
+    translate_id(numbers, &event->process);
+    translate_id(numbers, &event->thread);
+    translate_id(numbers, &event->id);
+    if (!has_rare_texts(event))
+        return;
     translate(numbers, &event->mangled_name);
     translate(numbers, &event->domain);
     translate(numbers, &event->memory_kind);
@@ -116,7 +128,4 @@ void batch_translate(const uint32_t *numbers, struct trace_event *event)
     translate(numbers, &event->function);
     translate(numbers, &event->ending);
     translate(numbers, &event->label);
-    translate_id(numbers, &event->process);
-    translate_id(numbers, &event->thread);
-    translate_id(numbers, &event->id);
 }

@@ -2,12 +2,12 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/threads.h"
 #include "tool/report/quick.h"
 #include "tool/report/scan.h"
 
@@ -134,18 +134,10 @@ static bool make_slots(struct blocks *blocks, size_t count)
     return true;
 }
 
-/* Signals are for the thread that sums up. */
 static void start_workers(struct blocks *blocks)
 {
-    sigset_t all, before;
-    if (!make_slots(blocks, blocks->slot_count))
-        return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (blocks->started < blocks->worker_count &&
-           pthread_create(&blocks->workers[blocks->started], NULL, work, blocks) == 0)
-        blocks->started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (make_slots(blocks, blocks->slot_count))
+        blocks->started = threads_start(blocks->workers, blocks->worker_count, work, blocks);
 }
 
 static unsigned processors(void)

@@ -49,11 +49,12 @@ const struct call *calls_next(struct calls_walk *walk)
 {
     const struct call *call;
     while ((call = sorter_next(&walk->walk))) {
-        if (walk->any && call->correlation == walk->last.correlation && call->process == walk->last.process)
+        if (walk->any && call->correlation == walk->correlation && call->process == walk->process)
             continue;
         walk->any = true;
-        walk->last = *call;
-        return &walk->last;
+        walk->correlation = call->correlation;
+        walk->process = call->process;
+        return call;
     }
     return NULL;
 }

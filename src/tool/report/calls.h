@@ -38,8 +38,8 @@ int calls_ready(struct calls *calls);
 /* A walk over the outermost calls, by correlation id, then process. Several may go on at a time. */
 struct calls_walk {
     struct sorter_walk walk;
-    struct call last;
-    bool any; /* there was one */
+    uint32_t correlation, process; /* of the last */
+    bool any;                      /* there was one */
 };
 
 void calls_walk_begin(struct calls_walk *walk, const struct calls *calls);

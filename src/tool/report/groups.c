@@ -1,41 +1,62 @@
 #include "tool/report/groups.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#define BITS_FIRST 4 /* of the number of a slot */
 
-/* The place of KEY among the recent ones: a quick hash, which may be a bad one. */
-static uint32_t *recent_of(struct groups *groups, const void *key, size_t size)
+void groups_release(struct groups *groups)
 {
-    uint64_t hash = 0, word;
-    for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
-        memcpy(&word, (const char *)key + at, sizeof(word));
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    return &groups->recent[hash % GROUPS_RECENT];
+    free(groups->keys);
+    free(groups->slots);
+    *groups = (struct groups){0};
 }
 
-uint32_t groups_number(struct groups *groups, const void *key, size_t size)
+/* The slot that has the group of KEY, or is free for it. */
+static uint32_t *probe(const struct groups *groups, const uint64_t *key, uint64_t hash)
 {
-    uint32_t *recent = recent_of(groups, key, size);
-    if (*recent) {
-        const struct interned *known = &groups->keys.strings[*recent - 1];
-        if (known->length == size && memcmp(known->text, key, size) == 0)
-            return *recent - 1;
-    }
-    uint32_t number = intern(&groups->keys, key, size);
-    *recent = number == INTERN_NO_MEMORY ? 0 : number + 1;
-    return number;
+    size_t slot = hash >> groups->shift, last = (size_t)2 * groups->most - 1;
+    while (groups->slots[slot] && !groups_is_key(groups, groups->slots[slot] - 1, key, groups->words))
+        slot = (slot + 1) & last;
+    return &groups->slots[slot];
 }
 
-void *groups_item_bytes(struct groups *groups, const void *key, size_t key_size, void **items, size_t *count,
-                        size_t *capacity, size_t item_size)
+/* Twice the room. */
+static bool grow(struct groups *groups)
 {
-    uint32_t number = groups_number(groups, key, key_size);
-    if (number == INTERN_NO_MEMORY)
-        return NULL;
-    if (number < *count)
-        return (char *)*items + number * item_size;
-    return array_push_bytes(items, count, capacity, item_size);
+    unsigned shift = groups->slots ? groups->shift - 1 : 64 - BITS_FIRST;
+    if (shift <= 32)
+        return false;
+    size_t slots = (size_t)1 << (64 - shift);
+    uint64_t *keys = realloc(groups->keys, slots / 2 * groups->words * sizeof(*keys));
+    uint32_t *numbers = keys ? calloc(slots, sizeof(*numbers)) : NULL;
+    groups->keys = keys ? keys : groups->keys;
+    if (!numbers)
+        return false;
+    free(groups->slots);
+    groups->slots = numbers;
+    groups->shift = shift;
+    groups->most = (uint32_t)(slots / 2);
+    for (uint32_t i = 0; i < groups->count; i++) {
+        const uint64_t *key = groups_key(groups, i);
+        *probe(groups, key, groups_hash(key, groups->words)) = i + 1;
+    }
+    return true;
+}
+
+uint32_t groups_find(struct groups *groups, const uint64_t *key, size_t words, uint64_t hash)
+{
+    groups->words = words;
+    uint32_t *slot = groups->slots ? probe(groups, key, hash) : NULL;
+    if (slot && *slot)
+        return *slot - 1;
+    if (groups->count == groups->most) {
+        if (!grow(groups))
+            return GROUPS_NO_MEMORY;
+        slot = probe(groups, key, hash);
+    }
+    memcpy(groups->keys + groups->count * words, key, words * sizeof(*key));
+    *slot = ++groups->count;
+    return groups->count - 1;
 }

@@ -9,28 +9,15 @@ void histogram_release(struct histogram *histogram)
     *histogram = (struct histogram){0};
 }
 
-/* Of power 0 buckets are 1 wide and there are twice as many; of power P they are 2^P wide, from 2^P * BUCKETS on. */
-static unsigned power_of(uint64_t value)
-{
-    return value < 2 * HISTOGRAM_BUCKETS ? 0 : 63 - 7 - (unsigned)__builtin_clzll(value);
-}
-_Static_assert(HISTOGRAM_BUCKETS == 1 << 7, "power_of() knows");
-
 static unsigned bucket_count(unsigned power)
 {
     return power == 0 ? 2 * HISTOGRAM_BUCKETS : HISTOGRAM_BUCKETS;
 }
 
-int histogram_add(struct histogram *histogram, int64_t value)
+int histogram_make(struct histogram *histogram, unsigned power)
 {
-    uint64_t known = value > 0 ? (uint64_t)value : 0;
-    unsigned power = power_of(known);
-    uint64_t **counts = &histogram->counts[power];
-    if (!*counts && !(*counts = calloc(bucket_count(power), sizeof(**counts))))
-        return -1;
-    (*counts)[(known >> power) - (power ? HISTOGRAM_BUCKETS : 0)]++;
-    histogram->total++;
-    return 0;
+    histogram->counts[power] = calloc(bucket_count(power), sizeof(*histogram->counts[power]));
+    return histogram->counts[power] ? 0 : -1;
 }
 
 static int64_t middle(unsigned power, unsigned bucket)

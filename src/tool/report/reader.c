@@ -59,11 +59,12 @@ static int read_event(struct reader *reader, const struct scan *scan)
 static int number_texts(struct reader *reader, const struct interner *strings)
 {
     reader->numbers.count = 0;
-    for (size_t i = 0; i < strings->count; i++) {
+    for (uint32_t i = 0; i < strings->count; i++) {
         uint32_t *number = array_push(&reader->numbers);
         if (!number)
             return error_no_memory("the trace's names");
-        *number = intern(reader->parser.strings, strings->strings[i].text, strings->strings[i].length);
+        const struct interned *text = interner_at(strings, i);
+        *number = intern(reader->parser.strings, text->text, text->length);
         if (*number == INTERN_NO_MEMORY)
             return error_no_memory("the trace's names");
     }
@@ -73,12 +74,14 @@ static int number_texts(struct reader *reader, const struct interner *strings)
 /* Takes the events that were read ahead, where the window starts with an element. */
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
+    struct trace_event own;
     if (number_texts(reader, &batch->strings) < 0)
         return reader->status = -1;
     for (size_t i = 0; i < batch->events.count; i++) {
-        struct trace_event event = batch->events.items[i];
-        batch_translate(reader->numbers.items, &event);
-        if (reader->sink->event(reader->sink->context, &event) < 0)
+        struct trace_event *event = reader_place(reader->sink, &own);
+        *event = batch->events.items[i];
+        batch_translate(reader->numbers.items, event);
+        if (reader->sink->event(reader->sink->context, event) < 0)
             return reader->status = -1;
     }
     if (batch->left_out > 0)

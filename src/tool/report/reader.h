@@ -18,11 +18,19 @@ struct trace_event;
 struct reader_sink {
     void *context;
     unsigned workers; /* threads that read ahead, whatever else there is; 0: as many as there are processors */
+    /* Where the next event may be put, so that event() need not copy it. NULL: anywhere will do. */
+    struct trace_event *(*place)(void *context);
     /* Each event in the file's order; it may be changed, and is valid during the call. Gives 0, or -1 to stop. */
     int (*event)(void *context, struct trace_event *event);
     /* Each other key of the object, and its value, which is valid during the call. Gives 0, or -1 to stop. */
     int (*metadata)(void *context, const char *key, const struct cJSON *value);
 };
+
+/* Where to put the next event, of which OWN is one. */
+static inline struct trace_event *reader_place(const struct reader_sink *sink, struct trace_event *own)
+{
+    return sink->place ? sink->place(sink->context) : own;
+}
 
 /*
  * Reads PATH ("-": stdin), putting the events' texts into STRINGS. An element of the array that is JSON but no event is

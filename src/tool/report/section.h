@@ -24,7 +24,11 @@ struct section {
     /* Takes a work of the GPU and the call that started it, NULL: not known; after trace_finish(), by the works' start
      * where it looks at ranges and there are some. Gives 0, or -1: no memory. NULL: it does not look at them. */
     int (*work)(void *state, const struct trace *trace, const struct work *work, const struct call *call);
-    /* Takes an event. Gives 0, or -1: no memory. NULL: it looks at the trace alone. */
+    /* What takes long after trace_finish(), at the same time as others do the like. Only one of this and work(). Gives
+     * 0, or -1: no memory, or after error(). NULL: nothing does. */
+    int (*gather)(void *state, const struct trace *trace);
+    /* Takes an event, while other threads go on with the trace: only its options and the texts that the event refers to
+     * may be looked at, and its room for sorters used. Gives 0, or -1: no memory. NULL: it looks at the trace alone. */
     int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
     /* Fills TABLE's rows after trace_finish(). Gives 0, or -1: no memory. */
     int (*finish)(void *state, const struct trace *trace, struct table *table);

@@ -13,9 +13,14 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
+struct api_row {
+    struct series durations;
+    int64_t failures;
+};
+
 struct api {
-    struct series_by durations; /* by the name's number */
-    ARRAY(int64_t) failures;
+    struct groups groups; /* of names */
+    ARRAY(struct api_row) rows;
 };
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
@@ -23,21 +28,22 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     (void)trace;
     struct api *api = state;
     uint64_t key = event->name;
-    if (series_by_add(&api->durations, &key, sizeof(key), event->duration) < 0)
+    struct api_row *row = groups_item(&api->groups, &key, &api->rows);
+    if (!row)
         return -1;
-    int64_t *failures = groups_item(&api->durations.groups, &key, &api->failures);
-    if (failures)
-        *failures += event->return_value != EVENT_NONE && event->return_value != 0;
-    return failures ? 0 : -1;
+    row->failures += event->return_value != EVENT_NONE && event->return_value != 0;
+    return series_add(&row->durations, event->duration);
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct api *api = state;
-    int64_t all = series_by_total(&api->durations);
-    for (size_t i = 0; i < api->durations.items.count; i++) {
-        const uint64_t *name = groups_key(&api->durations.groups, i);
-        struct summary summary = series_summary(&api->durations.items.items[i]);
+    int64_t all = 0;
+    for (size_t i = 0; i < api->rows.count; i++)
+        all = series_plus(all, &api->rows.items[i].durations);
+    for (size_t i = 0; i < api->rows.count; i++) {
+        const uint64_t *name = groups_key(&api->groups, i);
+        struct summary summary = series_summary(&api->rows.items[i].durations);
         struct cell *row = table_row(table);
         if (!row)
             return -1;
@@ -45,7 +51,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         row[COLUMN_CALLS] = cell_integer(summary.count);
         table_put_summary(&row[COLUMN_AVG], &summary);
-        row[COLUMN_FAILURES] = cell_integer(api->failures.items[i]);
+        row[COLUMN_FAILURES] = cell_integer(api->rows.items[i].failures);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)*name);
     }
     return 0;
@@ -54,8 +60,10 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 static void release(void *state)
 {
     struct api *api = state;
-    series_by_release(&api->durations);
-    array_release(&api->failures);
+    for (size_t i = 0; i < api->rows.count; i++)
+        series_release(&api->rows.items[i].durations);
+    array_release(&api->rows);
+    groups_release(&api->groups);
 }
 
 const struct section section_api = {

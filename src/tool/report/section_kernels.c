@@ -18,17 +18,17 @@ enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 struct kernel_key {
-    uint64_t name; /* of the trace's strings */
-    int64_t grid[3], block[3];
+    uint64_t name;             /* of the trace's strings */
+    int64_t grid[3], block[3]; /* by grid alone, else the key ends before them */
 };
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     struct kernel_key key = {.name = event->name};
-    if (trace->options->by_grid) {
-        memcpy(key.grid, event->grid, sizeof(key.grid));
-        memcpy(key.block, event->block, sizeof(key.block));
-    }
+    if (!trace->options->by_grid)
+        return series_by_add(state, &key, sizeof(key.name), event->duration);
+    memcpy(key.grid, event->grid, sizeof(key.grid));
+    memcpy(key.block, event->block, sizeof(key.block));
     return series_by_add(state, &key, sizeof(key), event->duration);
 }
 

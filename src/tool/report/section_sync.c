@@ -148,6 +148,14 @@ static int add_calls(struct sync *sync, const struct trace *trace)
     return status ? status : walked;
 }
 
+static int gather(void *state, const struct trace *trace)
+{
+    struct sync *sync = state;
+    if (sync->records.count > 0 && add_records(sync, trace) < 0)
+        return -1;
+    return add_calls(sync, trace);
+}
+
 static struct cell waiter_cell(const struct trace *trace, struct table *table, const struct wait_key *key)
 {
     if (key->thread != EVENT_NONE)
@@ -172,10 +180,6 @@ static struct cell target_cell(struct table *table, const struct wait_key *key, 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct sync *sync = state;
-    if (sync->records.count > 0 && add_records(sync, trace) < 0)
-        return -1;
-    if (add_calls(sync, trace) < 0)
-        return -1;
     for (size_t i = 0; i < sync->waits.items.count; i++) {
         const struct wait_key *key = groups_key(&sync->waits.groups, i);
         struct summary summary = series_summary(&sync->waits.items.items[i]);
@@ -209,6 +213,7 @@ const struct section section_sync = {
     .state_size = sizeof(struct sync),
     .calls = true,
     .event = event,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };

@@ -59,19 +59,11 @@ void series_release(struct series *series)
     *series = (struct series){0};
 }
 
-int series_by_add(struct series_by *series, const void *key, size_t size, int64_t value)
-{
-    struct series *one = groups_item_bytes(&series->groups, key, size, (void **)&series->items.items,
-                                           &series->items.count, &series->items.capacity, sizeof(*one));
-    return one ? series_add(one, value) : -1;
-}
-
 int64_t series_by_total(const struct series_by *series)
 {
     int64_t total = 0;
     for (size_t i = 0; i < series->items.count; i++)
-        if (__builtin_add_overflow(total, series->items.items[i].total, &total))
-            return INT64_MAX;
+        total = series_plus(total, &series->items.items[i]);
     return total;
 }
 

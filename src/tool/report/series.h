@@ -32,6 +32,12 @@ struct series_many {
 int series_add(struct series *series, int64_t value);
 void series_release(struct series *series);
 
+/* TOTAL and that of SERIES; of very large ones the most that there is. */
+static inline int64_t series_plus(int64_t total, const struct series *series)
+{
+    return __builtin_add_overflow(total, series->total, &total) ? INT64_MAX : total;
+}
+
 /* A series for each key: the usual state of a section. All zero is empty. */
 struct series_by {
     struct groups groups;
@@ -39,7 +45,12 @@ struct series_by {
 };
 
 /* Adds VALUE to the series of KEY (see groups.h). Gives 0, or -1: no memory. */
-int series_by_add(struct series_by *series, const void *key, size_t size, int64_t value);
+static inline int series_by_add(struct series_by *series, const void *key, size_t size, int64_t value)
+{
+    struct series *one = groups_item_bytes(&series->groups, key, size, (void **)&series->items.items,
+                                           &series->items.count, &series->items.capacity, sizeof(*one));
+    return one ? series_add(one, value) : -1;
+}
 /* The sum of all series. */
 int64_t series_by_total(const struct series_by *series);
 void series_by_release(struct series_by *series);

@@ -10,9 +10,10 @@
 
 #include "base/log.h"
 
-/* What the cursors of all runs in the file hold together, and each of them at least. */
+/* What the cursors of all runs in the file hold together, and each of them at least, and at most. */
 #define BUFFERS_BYTES ((size_t)4 * 1024 * 1024)
 #define BUFFER_MIN ((size_t)4 * 1024)
+#define BUFFER_MAX ((size_t)512 * 1024)
 
 void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare)
 {
@@ -23,11 +24,12 @@ void sorter_release(struct sorter *sorter)
 {
     for (size_t i = 0; i < sorter->runs.count; i++) {
         struct sorter_run *run = &sorter->runs.items[i];
-        sorter->room->left += run->room;
+        atomic_fetch_add(&sorter->room->left, run->room);
         free(run->held);
     }
     array_release(&sorter->runs);
     free(sorter->filling);
+    free(sorter->greatest);
     if (sorter->record_bytes > 0 && sorter->fd >= 0)
         close(sorter->fd);
     *sorter = (struct sorter){.fd = -1};
@@ -67,7 +69,7 @@ static bool write_whole(int fd, const char *data, size_t size, uint64_t offset)
 /* Writes the run to the file; false: it cannot be. */
 static bool put_away(struct sorter *sorter, struct sorter_run *run)
 {
-    size_t size = run->count * sorter->record_bytes;
+    size_t size = sorter->filled;
     if (sorter->no_file)
         return false;
     if (sorter->fd < 0)
@@ -82,42 +84,68 @@ static bool put_away(struct sorter *sorter, struct sorter_run *run)
 
 static void sort(struct sorter *sorter)
 {
-    size_t in_order = 1, size = sorter->record_bytes;
+    size_t in_order = sorter->record_bytes, size = sorter->record_bytes;
     while (in_order < sorter->filled &&
-           sorter->compare(sorter->filling + (in_order - 1) * size, sorter->filling + in_order * size) <= 0)
-        in_order++;
+           sorter->compare(sorter->filling + in_order - size, sorter->filling + in_order) <= 0)
+        in_order += size;
     if (in_order < sorter->filled)
-        qsort(sorter->filling, sorter->filled, size, sorter->compare);
+        qsort(sorter->filling, sorter->filled / size, size, sorter->compare);
+}
+
+/* How the run, which is sorted, lies to the one before it. */
+static int follow(struct sorter *sorter)
+{
+    size_t size = sorter->record_bytes;
+    if (sorter->greatest)
+        sorter->disordered |= sorter->compare(sorter->greatest, sorter->filling) > 0;
+    else if (!(sorter->greatest = malloc(size)))
+        return -1;
+    memcpy(sorter->greatest, sorter->filling + sorter->filled - size, size);
+    return 0;
+}
+
+/* Takes up to SIZE bytes of the sorters' room, but nothing less than LEAST; gives what it took. */
+static size_t take_room(struct sorter_room *room, size_t size, size_t least)
+{
+    size_t left = atomic_load(&room->left), taken;
+    do {
+        taken = size < left ? size : left;
+        if (taken < least)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&room->left, &left, left - taken));
+    return taken;
 }
 
 static int end_run(struct sorter *sorter)
 {
-    size_t size = sorter->filled * sorter->record_bytes;
+    size_t size = sorter->filled;
     struct sorter_run *run = size ? array_push(&sorter->runs) : NULL;
     if (!run)
         return size ? -1 : 0;
-    run->count = sorter->filled;
+    run->count = size / sorter->record_bytes;
     sort(sorter);
-    if (size <= sorter->room->left || !put_away(sorter, run)) {
+    if (follow(sorter) < 0)
+        return -1;
+    run->room = take_room(sorter->room, size, size);
+    if (run->room > 0 || !put_away(sorter, run)) {
+        if (run->room == 0)
+            run->room = take_room(sorter->room, size, 0);
         run->held = sorter->filling;
-        run->room = size < sorter->room->left ? size : sorter->room->left;
-        sorter->room->left -= run->room;
         sorter->filling = NULL;
     }
     sorter->filled = 0;
     return 0;
 }
 
-int sorter_add(struct sorter *sorter, const void *record)
+int sorter_make_room(struct sorter *sorter)
 {
-    size_t capacity = sorter->room->run / sorter->record_bytes;
-    if (sorter->filled == capacity && end_run(sorter) < 0)
+    if (end_run(sorter) < 0)
         return -1;
-    if (!sorter->filling && !(sorter->filling = malloc(capacity * sorter->record_bytes)))
-        return -1;
-    memcpy(sorter->filling + sorter->filled++ * sorter->record_bytes, record, sorter->record_bytes);
-    sorter->count++;
-    return 0;
+    sorter->most = sorter->room->run / sorter->record_bytes * sorter->record_bytes;
+    if (!sorter->filling)
+        sorter->filling = malloc(sorter->most);
+    sorter->most = sorter->filling ? sorter->most : 0;
+    return sorter->filling ? 0 : -1;
 }
 
 int sorter_ready(struct sorter *sorter)
@@ -125,6 +153,7 @@ int sorter_ready(struct sorter *sorter)
     int status = end_run(sorter);
     free(sorter->filling);
     sorter->filling = NULL;
+    sorter->most = 0;
     return status;
 }
 
@@ -191,20 +220,22 @@ static void sift(struct sorter_walk *walk, size_t at)
     heap[at] = moving;
 }
 
-static bool open_cursor(struct sorter_walk *walk, size_t index, size_t buffer_bytes)
+/* Begins the next run, of so many at a time. */
+static bool open_cursor(struct sorter_walk *walk, size_t at_a_time)
 {
-    const struct sorter_run *run = &walk->sorter->runs.items[index];
+    const struct sorter_run *run = &walk->sorter->runs.items[walk->next];
     struct sorter_cursor *cursor = &walk->cursors[walk->count++];
-    *cursor = (struct sorter_cursor){.run = index};
+    *cursor = (struct sorter_cursor){.run = walk->next++};
     if (run->held) {
         cursor->at = run->held;
         cursor->end = run->held + run->count * walk->sorter->record_bytes;
         return true;
     }
+    size_t bytes = BUFFERS_BYTES / at_a_time;
     cursor->left = run->count;
     cursor->offset = run->offset;
-    cursor->buffer_bytes = buffer_bytes;
-    cursor->buffer = malloc(buffer_bytes);
+    cursor->buffer_bytes = bytes < BUFFER_MIN ? BUFFER_MIN : bytes > BUFFER_MAX ? BUFFER_MAX : bytes;
+    cursor->buffer = malloc(cursor->buffer_bytes);
     if (!cursor->buffer)
         walk->status = -1;
     return cursor->buffer && load(walk, cursor);
@@ -213,14 +244,12 @@ static bool open_cursor(struct sorter_walk *walk, size_t index, size_t buffer_by
 void sorter_walk_begin(struct sorter_walk *walk, const struct sorter *sorter)
 {
     *walk = (struct sorter_walk){.sorter = sorter};
-    size_t runs = sorter->runs.count, buffer_bytes = runs ? BUFFERS_BYTES / runs : 0;
-    if (buffer_bytes < BUFFER_MIN)
-        buffer_bytes = BUFFER_MIN;
-    walk->cursors = runs ? calloc(runs, sizeof(*walk->cursors)) : NULL;
+    size_t runs = sorter->runs.count, begun = sorter->disordered || runs == 0 ? runs : 1;
+    walk->cursors = runs ? calloc(begun, sizeof(*walk->cursors)) : NULL;
     if (runs && !walk->cursors)
         walk->status = -1;
-    for (size_t i = 0; i < runs && walk->status == 0; i++)
-        open_cursor(walk, i, buffer_bytes);
+    while (walk->next < begun && walk->status == 0)
+        open_cursor(walk, begun);
     for (size_t i = walk->count / 2; i-- > 0 && walk->status == 0;)
         sift(walk, i);
 }
@@ -234,6 +263,8 @@ static void replace_first(struct sorter_walk *walk)
         walk->count--;
         *first = walk->cursors[walk->count];
         walk->cursors[walk->count].buffer = NULL;
+        if (walk->count == 0 && walk->next < walk->sorter->runs.count)
+            open_cursor(walk, 1);
     }
     if (walk->count > 0)
         sift(walk, 0);
@@ -242,8 +273,10 @@ static void replace_first(struct sorter_walk *walk)
 const void *sorter_next(struct sorter_walk *walk)
 {
     if (walk->started && walk->status == 0) {
-        walk->cursors[0].at += walk->sorter->record_bytes;
-        replace_first(walk);
+        struct sorter_cursor *first = &walk->cursors[0];
+        first->at += walk->sorter->record_bytes;
+        if (walk->count > 1 || first->at == first->end)
+            replace_first(walk);
     }
     walk->started = walk->status == 0 && walk->count > 0;
     return walk->started ? walk->cursors[0].at : NULL;

@@ -11,9 +11,11 @@
 #ifndef GPUTRACE_TOOL_REPORT_SORTER_H
 #define GPUTRACE_TOOL_REPORT_SORTER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/array.h"
 
@@ -22,10 +24,10 @@
 /* Bytes of records that are sorted at a time. */
 #define SORTER_RUN ((size_t)4 * 1024 * 1024)
 
-/* The memory that several sorters share. */
+/* The memory that several sorters share, also those of several threads. */
 struct sorter_room {
-    size_t left; /* bytes */
-    size_t run;  /* of each run; at least one record */
+    atomic_size_t left; /* bytes */
+    size_t run;         /* of each run; at least one record */
 };
 
 static inline struct sorter_room sorter_room_usual(void)
@@ -40,12 +42,15 @@ struct sorter {
     sorter_compare compare;
     struct sorter_room *room;
     uint64_t count; /* of all records */
-    char *filling;  /* the run that is being added to */
-    size_t filled;  /* records in it */
+    char *filling;  /* the run that is being added to; NULL: none */
+    size_t filled;  /* bytes in it … */
+    size_t most;    /* … of these */
     ARRAY(struct sorter_run) runs;
-    int fd;       /* of the temporary file; -1: none */
-    uint64_t end; /* bytes in it */
-    bool no_file; /* there can be none */
+    char *greatest;  /* the last record of the last run */
+    bool disordered; /* not every run begins where the one before it ends, or after that */
+    int fd;          /* of the temporary file; -1: none */
+    uint64_t end;    /* bytes in it */
+    bool no_file;    /* there can be none */
 };
 
 struct sorter_run {
@@ -59,8 +64,20 @@ struct sorter_run {
 void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare);
 void sorter_release(struct sorter *sorter);
 
-/* Gives 0, or -1: no memory. */
-int sorter_add(struct sorter *sorter, const void *record);
+/* There is no room for a record in what is being filled: makes some. Gives 0, or -1: no memory. */
+int sorter_make_room(struct sorter *sorter);
+
+/* Adds what RECORD points to, a record. Gives 0, or -1: no memory. */
+#define sorter_add(sorter, record) sorter_add_bytes(sorter, record, sizeof(*(record)))
+static inline int sorter_add_bytes(struct sorter *sorter, const void *record, size_t size)
+{
+    if (sorter->filled == sorter->most && sorter_make_room(sorter) < 0)
+        return -1;
+    memcpy(sorter->filling + sorter->filled, record, size);
+    sorter->filled += size;
+    sorter->count++;
+    return 0;
+}
 
 /* After the last record, before the first walk: 0, or -1: no memory. */
 int sorter_ready(struct sorter *sorter);
@@ -70,6 +87,7 @@ struct sorter_walk {
     const struct sorter *sorter;
     struct sorter_cursor *cursors; /* those of runs that are not at their end are a heap */
     size_t count;
+    size_t next; /* of the runs, which is not begun: they come one after another where they are in order */
     bool started;
     int status;
 };

@@ -147,21 +147,30 @@ static int api_call(struct trace *trace, const struct trace_event *event)
     return calls_add(&trace->calls, &call);
 }
 
+/* A stream is new: something runs on the device ID. */
+static int use_device(struct trace *trace, struct trace_stream *stream, int64_t id)
+{
+    struct trace_device *device = trace_device(trace, id);
+    if (!device)
+        return -1;
+    device->used = true;
+    stream->device = (uint32_t)(device - trace->devices.items);
+    return 0;
+}
+
 static int gpu_work(struct trace *trace, const struct trace_event *event)
 {
     int64_t end = event->start + event->duration;
     struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
     size_t before = trace->streams.count;
     struct trace_stream *stream = groups_item(&trace->stream_ids, &id, &trace->streams);
-    struct trace_device *device = stream ? trace_device(trace, id.device) : NULL;
-    if (!device || trace_busy_add(trace, stream, event->start, end) < 0)
-        return -1;
     bool first = trace->streams.count > before;
-    stream->device = (uint32_t)(device - trace->devices.items);
+    if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
+        trace_busy_add(trace, stream, event->start, end) < 0)
+        return -1;
     stream->works[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
-    device->used = true;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
     return trace->works.wanted ? works_add(&trace->works, event, number) : 0;
 }
@@ -245,18 +254,6 @@ int trace_event(struct trace *trace, const struct trace_event *event)
         return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
     }
-}
-
-int trace_finish(struct trace *trace)
-{
-    if (calls_ready(&trace->calls) < 0 || trace_busy_finish(trace) < 0)
-        return -1;
-    for (size_t i = 0; i < trace->processes.count; i++)
-        trace->host_processes += trace->processes.items[i].host;
-    trace->compiling_total = busy_total(&trace->compiling);
-    if (trace->ranges.wanted && ranges_finish(&trace->ranges, trace->end) < 0)
-        return -1;
-    return trace->heap ? heap_finish(trace->heap) : 0;
 }
 
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row)

@@ -13,6 +13,7 @@
 #include "tool/report/calls.h"
 #include "tool/report/event.h"
 #include "tool/report/groups.h"
+#include "tool/report/jobs.h"
 #include "tool/report/ranges.h"
 #include "tool/report/report.h"
 #include "tool/report/sorter.h"
@@ -98,7 +99,7 @@ struct trace_stream {
     uint64_t works[EVENT_GRAPH + 1]; /* by category */
     int64_t first, last;             /* start of the first, end of the last work */
     uint32_t device;                 /* index */
-    int64_t busy_total;              /* after trace_finish() */
+    int64_t busy_total;              /* after the last jobs */
     /* The last time in which it was busy without a gap, while events come; then, until when it is counted */
     bool has_piece;
     int64_t piece_start, piece_end, until;
@@ -107,7 +108,7 @@ struct trace_stream {
 struct trace_device {
     uint32_t name;      /* EVENT_NO_TEXT: not told */
     bool used;          /* something ran on it */
-    int64_t busy_total; /* after trace_finish() */
+    int64_t busy_total; /* after the last jobs */
     int64_t until;      /* while that is counted */
 };
 
@@ -180,8 +181,12 @@ int trace_death(struct trace *trace, const struct cJSON *process);
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
 /* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
 int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
-/* After the last event: 0, or -1: no memory, or after error(). */
-int trace_finish(struct trace *trace);
+/* After the last event, by so many threads: calls, works and ranges are ready to be looked at. Gives 0, or -1: no
+ * memory. */
+int trace_finish(struct trace *trace, unsigned workers);
+#define TRACE_LAST_JOBS 2
+/* What is to be done after that for the rest to be known, while others look at what is ready. Gives their number. */
+size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS]);
 
 static inline int64_t trace_span(const struct trace *trace)
 {

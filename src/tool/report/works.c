@@ -21,6 +21,8 @@ void works_init(struct works *works, struct sorter_room *room)
 void works_release(struct works *works)
 {
     sorter_release(&works->sorter);
+    if (works->by_start)
+        sorter_release(&works->joined);
 }
 
 int works_add(struct works *works, const struct trace_event *event, uint32_t stream)
@@ -78,29 +80,37 @@ static int keep(void *context, const struct work *work, const struct call *call)
     struct joined joined = {.work = *work, .has_call = call != NULL};
     if (call)
         joined.call = *call;
-    return sorter_add(context, &joined);
+    struct sorter *sorter = context;
+    return sorter_add(sorter, &joined);
 }
 
-int works_each(struct works *works, const struct calls *calls, bool in_time,
+int works_ready(struct works *works)
+{
+    return sorter_ready(&works->sorter);
+}
+
+int works_order_by_start(struct works *works, const struct calls *calls)
+{
+    if (works->in_time || works->by_start)
+        return 0;
+    sorter_init(&works->joined, works->sorter.room, sizeof(struct joined), by_start);
+    works->by_start = true;
+    int status = join(works, calls, keep, &works->joined);
+    sorter_release(&works->sorter);
+    return status ? status : sorter_ready(&works->joined);
+}
+
+int works_each(const struct works *works, const struct calls *calls,
                int (*each)(void *context, const struct work *work, const struct call *call), void *context)
 {
-    struct sorter sorter;
     struct sorter_walk walk;
     const struct joined *joined;
-    if (sorter_ready(&works->sorter) < 0)
-        return -1;
-    if (!in_time || works->in_time)
+    int status = 0;
+    if (!works->by_start)
         return join(works, calls, each, context);
-    sorter_init(&sorter, works->sorter.room, sizeof(*joined), by_start);
-    int status = join(works, calls, keep, &sorter);
-    sorter_release(&works->sorter);
-    if (status == 0 && (status = sorter_ready(&sorter)) == 0) {
-        sorter_walk_begin(&walk, &sorter);
-        while (status == 0 && (joined = sorter_next(&walk)))
-            status = each(context, &joined->work, joined->has_call ? &joined->call : NULL);
-        int walked = sorter_walk_end(&walk);
-        status = status ? status : walked;
-    }
-    sorter_release(&sorter);
-    return status;
+    sorter_walk_begin(&walk, &works->joined);
+    while (status == 0 && (joined = sorter_next(&walk)))
+        status = each(context, &joined->work, joined->has_call ? &joined->call : NULL);
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
 }

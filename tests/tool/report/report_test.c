@@ -171,6 +171,70 @@ static void several_traces_are_reported_on_their_own(void **state)
     sink_release(&twice);
 }
 
+/* A trace of several threads, with more of everything than is done without threads: calls come thread by thread, works
+ * neither by correlation id nor by start, and there are ranges, waits, allocations and counters. */
+static void put_large_trace(struct sink *trace)
+{
+    enum { THREADS = 3, CALLS = 8000 };
+    sink_text(trace, "{\"traceEvents\":[");
+    for (int thread = 0; thread < THREADS; thread++)
+        for (int i = 0; i < CALLS; i++) {
+            int id = i * THREADS + thread + 1, at = 10 * id;
+            sink_format(trace, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,\"ts\":%d,",
+                        i % 10 ? "cudaLaunchKernel" : "cudaStreamSynchronize", thread + 1, at);
+            sink_format(trace, "\"dur\":%d.125,\"args\":{\"correlation\":%d}},", 1 + i % 7, id);
+            sink_format(trace, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"work %d\",\"pid\":0,\"tid\":%d,\"ts\":%d,",
+                        i % 10 ? "kernel" : "cuda_sync", i * 13 % 400, thread + 7, at + 500 * (id % 5));
+            sink_format(trace, "\"dur\":%d,\"args\":{\"device\":0,\"context\":1,\"stream\":%d,\"correlation\":%d}},",
+                        3 + i % 11, thread + 7, id);
+            if (i % 50 == 0)
+                sink_format(trace,
+                            "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"range %d\",\"pid\":1,\"tid\":%d,"
+                            "\"ts\":%d.5,\"dur\":%d},",
+                            i % 3, thread + 1, at - 1, 10 * THREADS * (i % 100 ? 20 : 70));
+            if (i % 20 == 0)
+                sink_format(trace,
+                            "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"tid\":0,\"ts\":%d,"
+                            "\"args\":{\"bytes\":%d}},"
+                            "{\"ph\":\"i\",\"cat\":\"memory\",\"name\":\"Allocate\",\"pid\":1,\"tid\":1,\"ts\":%d,"
+                            "\"args\":{\"kind\":\"device\",\"device\":0,\"bytes\":%d,\"address\":%d}},",
+                            at, 512 * (i % 700), at, 512 * (i % 9), 4096 * id);
+        }
+    sink_text(trace, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"app\"}}],"
+                     "\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\"}]}");
+}
+
+static void the_number_of_threads_changes_nothing(void **state)
+{
+    (void)state;
+    static const unsigned workers[] = {1, 2, 3, 5, 16};
+    const char *const paths[] = {path};
+    struct sink trace, alone, several;
+    sink_init_memory(&trace);
+    put_large_trace(&trace);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(write(fd, trace.data, trace.length), (ssize_t)trace.length);
+    close(fd);
+    for (int names = REPORT_NAMES_FULL; names <= REPORT_NAMES_SHORT; names++)
+        for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
+            struct report_options options = {
+                .format = REPORT_JSON, .workers = workers[i], .names = (enum report_names)names};
+            struct sink *out = i == 0 ? &alone : &several;
+            sink_init_memory(out);
+            assert_int_equal(report_files(&options, paths, 1, out), 0);
+            if (i == 0) {
+                assert_true(out->length > 20000);
+                continue;
+            }
+            assert_int_equal(several.length, alone.length);
+            assert_memory_equal(several.data, alone.data, alone.length);
+            sink_release(&several);
+            if (i + 1 == sizeof(workers) / sizeof(*workers))
+                sink_release(&alone);
+        }
+    sink_release(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +243,7 @@ int main(void)
         cmocka_unit_test(strange_values_do_no_harm),
         cmocka_unit_test(random_bytes_do_no_harm),
         cmocka_unit_test(several_traces_are_reported_on_their_own),
+        cmocka_unit_test(the_number_of_threads_changes_nothing),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -97,7 +97,7 @@ static void two_walks_do_not_disturb_each_other(void **state)
     struct sorter_walk one, other;
     sorter_init(&sorter, &room, sizeof(struct thing), compare);
     for (uint64_t i = 0; i < 100; i++)
-        assert_int_equal(sorter_add(&sorter, &(struct thing){i * 37 % 100, i}), 0);
+        assert_int_equal(sorter_add(&sorter, (&(struct thing){i * 37 % 100, i})), 0);
     assert_int_equal(sorter_ready(&sorter), 0);
     sorter_walk_begin(&one, &sorter);
     sorter_walk_begin(&other, &sorter);

@@ -1,0 +1,19 @@
+#include "base/threads.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *context), void *context)
+{
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    sigset_t blocked, before;
+    unsigned started = 0;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    while (started < count && pthread_create(&threads[started], NULL, run, context) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}

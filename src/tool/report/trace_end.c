@@ -1,0 +1,46 @@
+/* What is to be done with a trace after its last event. */
+#include "tool/report/heap.h"
+#include "tool/report/trace.h"
+
+static int ready_calls(void *context)
+{
+    return calls_ready(&((struct trace *)context)->calls);
+}
+
+static int ready_works(void *context)
+{
+    return works_ready(&((struct trace *)context)->works);
+}
+
+static int finish_ranges(void *context)
+{
+    struct trace *trace = context;
+    return trace->ranges.wanted ? ranges_finish(&trace->ranges, trace->end) : 0;
+}
+
+int trace_finish(struct trace *trace, unsigned workers)
+{
+    const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_works, trace}};
+    for (size_t i = 0; i < trace->processes.count; i++)
+        trace->host_processes += trace->processes.items[i].host;
+    trace->compiling_total = busy_total(&trace->compiling);
+    return jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
+}
+
+static int finish_busy(void *context)
+{
+    return trace_busy_finish(context);
+}
+
+static int finish_heap(void *context)
+{
+    struct trace *trace = context;
+    return trace->heap ? heap_finish(trace->heap) : 0;
+}
+
+size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS])
+{
+    jobs[0] = (struct job){finish_busy, trace};
+    jobs[1] = (struct job){finish_heap, trace};
+    return TRACE_LAST_JOBS;
+}
