@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/record_names.h"

@@ -1,7 +1,6 @@
 #include "injected/nvtx/message.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/utf8.h"
 #include "injected/nvtx/pieces.h"

@@ -4,8 +4,6 @@
 #include "tool/convert/conversion.h"
 #include "tool/convert/walks.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 
 /* Records of one part are in order but for this. */

@@ -1,6 +1,5 @@
 #include "tool/convert/convert.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

@@ -2,7 +2,6 @@
  * What threads of the traced process did: API calls and the tails of arrows, overhead, capture switched on and off.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/sink.h"
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"

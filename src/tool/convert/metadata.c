@@ -2,7 +2,6 @@
  * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_out.h"
@@ -176,9 +175,9 @@ static void put_symbols(const struct names *names, struct json_out *json)
 {
     struct map told = {0};
     json_begin_object(json);
-    for (size_t i = 0; i < names->demangled.count; i++) {
+    for (uint32_t i = 0; i < names->demangled.count; i++) {
         const struct name *readable = &names->items.items[names->demangled.items[i]];
-        const struct interned *symbol = &names->mangled.strings[i];
+        const struct interned *symbol = interner_at(&names->mangled, i);
         bool same = readable->length == symbol->length && memcmp(readable->text, symbol->text, symbol->length) == 0;
         bool is_new = false;
         if (same || !map_put(&told, names->demangled.items[i], &is_new) || !is_new)

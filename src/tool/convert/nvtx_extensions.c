@@ -1,6 +1,5 @@
 #include "tool/convert/nvtx_extensions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -11,7 +11,6 @@
 
 #include <stdint.h>
 
-#include "base/array.h"
 #include "base/map.h"
 #include "tool/spool/spool_file.h"
 

@@ -1,6 +1,5 @@
 #include "tool/drain/spool_drain.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 #include "tool/model/cuda_events.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 
 void cuda_events_release(struct cuda_events *events)

@@ -1,7 +1,5 @@
 #include "tool/model/nvtx_deferred.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 #include "tool/model/payload_schemas.h"
 

@@ -1,7 +1,5 @@
 #include "tool/model/nvtx_heaps.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 
 void nvtx_heaps_release(struct nvtx_heaps *heaps)

@@ -1,7 +1,5 @@
 #include "tool/model/plugin_windows.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 
 #define REST_WINDOWS ((size_t)1 << 19) /* are joined before pages are given back */

@@ -1,7 +1,5 @@
 #include "tool/model/projections.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 
 static int no_memory(void)

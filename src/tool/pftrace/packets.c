@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/protobuf.h"
 #include "tool/pftrace/fields.h"
 
 _Static_assert((PFTRACE_OWN_SECTION << 3) == (0x38 | 0x6b << 7 | 0x04 << 14), "the bytes of packets_begin_section()");

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "base/protobuf.h"
 #include "tool/gzip/source.h"
 
 struct packets {

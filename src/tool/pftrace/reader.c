@@ -1,7 +1,6 @@
 #include "tool/pftrace/reader.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "tool/pftrace/reader_state.h"
