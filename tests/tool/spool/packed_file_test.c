@@ -1,32 +1,10 @@
-#include "tests/unit.h"
+#include "tests/tool/spool/spool_pair.h"
 
-#include "base/log.h"
-#include "tests/tool/convert/make_spool.h"
-#include "tool/spool/packed_file.h"
 #include "tool/spool/packing.h"
 #include "tool/spool/records.h"
 #include "tool/spool/spool_file.h"
 
 enum { CALLS = 1000 };
-
-static char path[512], packed_path[512];
-static struct make_spool spool;
-
-static int set_up(void **state)
-{
-    *state = (void *)unit_directory();
-    snprintf(path, sizeof(path), "%s/1-0.spool", (const char *)*state);
-    assert_int_equal(packed_file_name(path, packed_path, sizeof(packed_path)), 0);
-    make_spool_init(&spool, 1, 130001);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    make_spool_release(&spool);
-    unit_remove(*state);
-    return 0;
-}
 
 /* A chunk of CALLS calls, numbered from FIRST. */
 static void put_chunk(uint64_t sequence, uint32_t first, enum spool_chunk_state state)

@@ -1,32 +1,11 @@
 /*
  * The library's own records, packed: they are unpacked for as long as the spool is open.
  */
-#include "tests/unit.h"
+#include "tests/tool/spool/spool_pair.h"
 
-#include "tests/tool/convert/make_spool.h"
-#include "tool/spool/packed_file.h"
 #include "tool/spool/packing.h"
 #include "tool/spool/records.h"
 #include "tool/spool/spool_file.h"
-
-static char path[512], packed_path[512];
-static struct make_spool spool;
-
-static int set_up(void **state)
-{
-    *state = (void *)unit_directory();
-    snprintf(path, sizeof(path), "%s/1-0.spool", (const char *)*state);
-    assert_int_equal(packed_file_name(path, packed_path, sizeof(packed_path)), 0);
-    make_spool_init(&spool, 1, 130001);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    make_spool_release(&spool);
-    unit_remove(*state);
-    return 0;
-}
 
 enum { OWN_BYTES = 64000, OWN_WAITS = OWN_BYTES / (int)sizeof(struct spool_event_record) };
 
