@@ -33,37 +33,31 @@ static int emit_own(struct emitter *emitter, struct process *process, const stru
     return 0;
 }
 
-int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
+static int emit_parts(struct emitter *emitter, struct process *process, size_t first, size_t end, uint16_t type,
+                      int (*emit)(struct emitter *, struct process *, const struct event *))
 {
     int result = 0;
     for (size_t i = first; i < end && result == 0; i++) {
         const struct spool_part *part = &process->file.parts.items[i];
         struct part_walk walk;
         struct event event;
-        if (part->type != SPOOL_CUPTI)
+        if (part->type != type)
             continue;
         emitter_enter_part(emitter, (uint32_t)i);
         part_walk_begin(&walk, process, part, spool_part_data(part, &emitter->scratch), false);
-        while (result == 0 && part_walk_cupti(&walk, &event))
-            result = emit_cupti(emitter, process, &event);
+        while (result == 0 && part_walk_next(&walk, &event))
+            result = emit(emitter, process, &event);
         part_walk_end(&walk);
     }
     return result;
 }
 
+int emit_cupti_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
+{
+    return emit_parts(emitter, process, first, end, SPOOL_CUPTI, emit_cupti);
+}
+
 int emit_own_parts(struct emitter *emitter, struct process *process, size_t first, size_t end)
 {
-    int result = 0;
-    for (size_t i = first; i < end && result == 0; i++) {
-        const struct spool_part *part = &process->file.parts.items[i];
-        struct part_walk walk;
-        struct event event;
-        if (part->type != SPOOL_RECORDS)
-            continue;
-        part_walk_begin(&walk, process, part, spool_part_data(part, &emitter->scratch), false);
-        while (result == 0 && part_walk_own(&walk, &event))
-            result = emit_own(emitter, process, &event);
-        part_walk_end(&walk);
-    }
-    return result;
+    return emit_parts(emitter, process, first, end, SPOOL_RECORDS, emit_own);
 }

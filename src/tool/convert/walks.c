@@ -28,7 +28,7 @@ void part_walk_begin(struct part_walk *walk, struct process *process, const stru
         own_walk_begin(&walk->own, part);
 }
 
-bool part_walk_cupti(struct part_walk *walk, struct event *event)
+static bool next_cupti(struct part_walk *walk, struct event *event)
 {
     while (cupti_walk_next(&walk->cupti)) {
         if (!cupti_kind_decoded(walk->cupti.kind))
@@ -43,13 +43,18 @@ bool part_walk_cupti(struct part_walk *walk, struct event *event)
     return false;
 }
 
-bool part_walk_own(struct part_walk *walk, struct event *event)
+static bool next_own(struct part_walk *walk, struct event *event)
 {
     if (!own_walk_next(&walk->own))
         return false;
     own_decode(event, &walk->own, walk->part->thread);
     clock_walk_set(&walk->clocks, event);
     return true;
+}
+
+bool part_walk_next(struct part_walk *walk, struct event *event)
+{
+    return walk->part->type == SPOOL_CUPTI ? next_cupti(walk, event) : next_own(walk, event);
 }
 
 uint64_t part_walk_end(struct part_walk *walk)
@@ -92,12 +97,11 @@ static void pass_part(struct whole_walk *whole, struct part_walk *walk)
 static void walk_part(struct whole_walk *whole, size_t number, const uint8_t *data)
 {
     const struct spool_part *part = &whole->process->file.parts.items[number];
-    bool cupti = whole->type == SPOOL_CUPTI;
     struct part_walk walk;
     struct event event;
     whole->process->part = (uint32_t)number;
     part_walk_begin(&walk, whole->process, part, data, whole->all);
-    while (whole->result == 0 && (cupti ? part_walk_cupti(&walk, &event) : part_walk_own(&walk, &event)))
+    while (whole->result == 0 && part_walk_next(&walk, &event))
         whole->result = whole->see(whole->conversion, whole->process, &event);
     pass_part(whole, &walk);
 }

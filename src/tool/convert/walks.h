@@ -39,9 +39,8 @@ struct part_walk {
 /* DATA is what spool_part_data() gave, and stays valid up to the end. */
 void part_walk_begin(struct part_walk *walk, struct process *process, const struct spool_part *part,
                      const uint8_t *data, bool all);
-/* The part's type tells which of them. They give false after the last event. */
-bool part_walk_cupti(struct part_walk *walk, struct event *event);
-bool part_walk_own(struct part_walk *walk, struct event *event);
+/* False: that was the last event. */
+bool part_walk_next(struct part_walk *walk, struct event *event);
 /* Gives how many records could not be read. */
 uint64_t part_walk_end(struct part_walk *walk);
 
