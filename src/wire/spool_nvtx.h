@@ -12,7 +12,7 @@
 #ifndef GPUTRACE_WIRE_SPOOL_NVTX_H
 #define GPUTRACE_WIRE_SPOOL_NVTX_H
 
-#include "wire/spool_record.h"
+#include "wire/spool.h"
 
 /*    type              struct                  holds */
 #define SPOOL_NVTX_EXTENSION_TYPES(X)                 \

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "wire/spool.h"
+#include "wire/spool_records.h"
 
 struct reading {
     char *data;

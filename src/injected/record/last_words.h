@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define LAST_WORDS_CALLS 256u /* that can be open at once and told */
 

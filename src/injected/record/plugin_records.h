@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 /* Once for each client and spool, before any other record of it. */
 void plugin_record_client(uint32_t client, const char *name);

@@ -8,7 +8,7 @@
 
 #include <gputrace/callbacks.h>
 
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 struct gputrace_nvtx_name;
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "wire/spool.h"
+#include "wire/spool_records.h"
 
 /* Size of a chunk with its header that a thread's own records are written to. */
 #define RECORDS_CHUNK_BYTES ((uint64_t)64 << 10)

@@ -16,6 +16,7 @@
 
 #include "injected/record/chunks.h"
 #include "wire/spool.h"
+#include "wire/spool_records.h"
 
 /* Texts longer than this are cut: 16 KiB name anything. */
 #define WRITER_TEXT_MAX (UINT32_C(16) << 10)

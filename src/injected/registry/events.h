@@ -14,6 +14,7 @@
 #include <gputrace/callbacks.h>
 
 #include "wire/spool.h"
+#include "wire/spool_records.h"
 
 /* NVTX gave a name to something. Kinds that need no `object` leave it 0. */
 enum nvtx_named {

@@ -20,7 +20,7 @@
 
 #include "injected/registry/events.h"
 #include "injected/registry/readers.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 typedef void gputrace_nvtx_name_fn(void *data, const struct gputrace_nvtx_name *what);
 typedef void gputrace_nvtx_sync_fn(void *data, const struct gputrace_nvtx_sync *what);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define REST_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "tool/convert/conversion.h"
 #include "wire/spool.h"
+#include "wire/spool_records.h"
 
 int see_last_word(struct process *process, const struct event *event)
 {

@@ -7,7 +7,7 @@
 
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 static const char *kind_text(uint16_t kind)
 {

@@ -8,7 +8,7 @@
 #include "tool/decode/own.h"
 #include "tool/model/payload_json.h"
 #include "tool/spool/records.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 struct payload_sources process_payload_sources(const struct process *process)
 {

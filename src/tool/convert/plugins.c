@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define NAME_MAX_BYTES 4096
 

@@ -1,6 +1,6 @@
 #include "tool/decode/own.h"
 
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 static void decode_pointer_name(struct event *event, const void *record)
 {

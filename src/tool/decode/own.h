@@ -1,5 +1,5 @@
 /*
- * From the library's own records (wire/spool.h) to events.
+ * From the library's own records (wire/spool_records.h) to events.
  */
 #ifndef GPUTRACE_TOOL_DECODE_OWN_H
 #define GPUTRACE_TOOL_DECODE_OWN_H

@@ -4,6 +4,7 @@
 #include "tool/decode/cupti.h"
 #include "tool/decode/own.h"
 #include "tool/spool/records.h"
+#include "wire/spool_records.h"
 
 /* --- how busy GPUs are --- */
 

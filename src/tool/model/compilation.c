@@ -1,7 +1,7 @@
 #include "tool/model/compilation.h"
 
 #include "base/log.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define REST_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
 

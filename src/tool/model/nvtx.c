@@ -1,7 +1,7 @@
 #include "tool/model/nvtx.h"
 
 #include "base/log.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define REST_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
 

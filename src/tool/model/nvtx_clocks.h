@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/big_array.h"
 #include "tool/model/event.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define NVTX_CLOCKS_OURS 1 /* the clock of nvtxTimestampGet(): the trace's */
 

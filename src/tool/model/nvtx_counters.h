@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "tool/model/payload_schemas.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define NVTX_SERIES_MAX 32 /* values of one counter group; what comes after is not shown */
 

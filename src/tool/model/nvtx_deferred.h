@@ -10,7 +10,7 @@
 #include "base/big_array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 struct nvtx_submission {
     const struct spool_nvtx_deferred *record;

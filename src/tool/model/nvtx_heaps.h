@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "tool/model/payload_schemas.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 /* After so many more than lived last those that are gone are forgotten: where a program never gives the same handle
  * again there is no end to them. */

@@ -3,7 +3,7 @@
  */
 #include "base/log.h"
 #include "tool/model/nvtx.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 static uint64_t pair(uint32_t high, uint32_t low)
 {

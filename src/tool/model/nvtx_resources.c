@@ -1,7 +1,7 @@
 #include "tool/model/nvtx_resources.h"
 
 #include "base/log.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 void nvtx_resources_release(struct nvtx_resources *resources)
 {

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "tool/model/event.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 struct sink;
 

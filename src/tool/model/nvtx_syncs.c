@@ -1,7 +1,7 @@
 #include "tool/model/nvtx_syncs.h"
 
 #include "base/log.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define REST_STEPS ((size_t)1 << 17) /* are taken before pages are given back */
 

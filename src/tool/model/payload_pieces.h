@@ -9,7 +9,7 @@
 
 #include "base/big_array.h"
 #include "tool/model/event.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 struct payload_piece {
     const struct spool_nvtx_piece *record;

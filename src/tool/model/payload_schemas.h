@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "tool/model/event.h"
 #include "wire/payload.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 struct payload_text {
     const char *text; /* NULL: there is none */

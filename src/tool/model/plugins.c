@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 void plugins_release(struct plugins *plugins)
 {

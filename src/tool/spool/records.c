@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "wire/spool_records.h"
+
 void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint8_t *data,
                       const uint16_t *sizes)
 {

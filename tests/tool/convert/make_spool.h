@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "wire/spool.h"
+#include "wire/spool_records.h"
 
 #define MAKE_SPOOL_START UINT64_C(1790000000000000000) /* a whole second */
 

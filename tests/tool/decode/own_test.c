@@ -1,7 +1,7 @@
 #include "tests/unit.h"
 
 #include "tool/decode/own.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 static struct event decode(const void *record)
 {

@@ -4,7 +4,7 @@
 #include "tests/unit.h"
 
 #include "tool/model/memory.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 enum { FAILED = 201, ADDRESS = 0x1000, BYTES = 4096 };
 

@@ -1,7 +1,7 @@
 #include "tool/model/nvtx_syncs.h"
 
 #include "tests/unit.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 enum { ONE = 501, TWO = 502, THREE = 503, LOCK = 1, OTHER = 2, END = 9000 };
 

@@ -1,7 +1,7 @@
 #include "tool/model/nvtx.h"
 
 #include "tests/unit.h"
-#include "wire/spool.h"
+#include "wire/spool_records.h"
 
 enum { ONE = 501, TWO = 502, END = 9000 };
 

@@ -3,6 +3,7 @@
 #include <stdalign.h>
 
 #include "tool/spool/records.h"
+#include "wire/spool_records.h"
 
 static uint16_t sizes[SPOOL_CUPTI_KINDS];
 static alignas(64) uint8_t data[512];
