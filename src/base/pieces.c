@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/threads.h"
 
@@ -27,11 +28,18 @@ struct run {
     unsigned next_worker;
 };
 
-unsigned pieces_workers(unsigned most)
+static unsigned processors(void)
 {
-    cpu_set_t allowed;
-    int count = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-    return (unsigned)count < most ? (unsigned)count : most;
+    cpu_set_t allowed; /* of some 1,000: where there are more it cannot tell */
+    long count =
+        sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+unsigned pieces_workers(unsigned wanted, unsigned most)
+{
+    unsigned count = wanted ? wanted : processors();
+    return count < most ? count : most;
 }
 
 static int run_alone(const struct pieces *pieces)

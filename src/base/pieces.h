@@ -28,8 +28,8 @@ struct pieces {
     void *context;
 };
 
-/* As many threads as may run at once here, at most MOST. */
-unsigned pieces_workers(unsigned most);
+/* WANTED threads or, where that is 0, as many as may run at once here; at most MOST. */
+unsigned pieces_workers(unsigned wanted, unsigned most);
 
 /* How many slots there are. */
 static inline unsigned pieces_slots(unsigned workers)

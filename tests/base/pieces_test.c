@@ -189,14 +189,16 @@ static void workers_are_those_that_may_run_here(void **state)
     (void)state;
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    assert_true(pieces_workers(1) == 1);
-    assert_true(pieces_workers(1000) == (unsigned)CPU_COUNT(&all));
+    assert_true(pieces_workers(0, 1) == 1);
+    assert_true(pieces_workers(0, 1000) == (unsigned)CPU_COUNT(&all));
     CPU_ZERO(&one);
     for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
         if (CPU_ISSET(cpu, &all))
             CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    assert_int_equal(pieces_workers(1000), 1);
+    assert_int_equal(pieces_workers(0, 1000), 1);
+    assert_int_equal(pieces_workers(7, 1000), 7);
+    assert_int_equal(pieces_workers(7, 3), 3);
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 

@@ -197,8 +197,7 @@ int report_pftrace(const char *path, struct interner *strings, const struct read
     pthread_cond_init(&reading.changed, NULL);
     event_feed_init(&reading.feed, strings, sink);
     mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the room of a large run */
-    unsigned workers = sink->workers == 0 || sink->workers > WORKERS_MOST ? WORKERS_MOST : sink->workers;
-    int result = read_all(&reading, sink->workers == 0 ? pieces_workers(workers) : workers);
+    int result = read_all(&reading, pieces_workers(sink->workers, WORKERS_MOST));
     release(&reading);
     return result;
 }

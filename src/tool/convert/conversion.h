@@ -167,7 +167,8 @@ uint32_t kernel_name_number(const struct process *process, const struct event *e
 /* DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or -1 after error(). */
 int process_open(struct process *process, const char *path, const char *directory);
 void process_close(struct process *process);
-/* What indexes and spool hold need not stay in memory for now. */
+/* What indexes and spool hold need not stay in memory for now. Walks say so after so many bytes of records. */
+#define PROCESS_REST_BYTES ((uint64_t)16 << 20)
 void process_rest(const struct process *process);
 
 /* clocks.c: puts the times of all processes on one axis, once all are open. Gives 0, or -1 after error(). */

@@ -19,9 +19,6 @@
 #define TEXT_PER_BYTE 5
 #define MAPPED_PER_RANGE_BYTE 4
 
-/* Indexes give their pages back after so many bytes of records. */
-#define REST_BYTES ((uint64_t)16 << 20)
-
 /* More threads than this write faster than one can put it into the file, and need more memory. */
 #define WORKERS_MOST 32
 
@@ -197,7 +194,7 @@ static int take_piece(void *context, size_t piece, unsigned slot)
     int result = output_put(emission->output, &made->block);
     uint64_t written = emission->output->sink.total;
     emission->passed += job->bytes;
-    if (emission->passed >= REST_BYTES || written - emission->rested >= EMITTER_REST_BYTES) {
+    if (emission->passed >= PROCESS_REST_BYTES || written - emission->rested >= EMITTER_REST_BYTES) {
         process_rest(job->process);
         emission->passed = 0;
         emission->rested = written;
@@ -207,8 +204,7 @@ static int take_piece(void *context, size_t piece, unsigned slot)
 
 static int set_up(struct emission *emission)
 {
-    unsigned wanted = emission->conversion->options->workers;
-    emission->worker_count = wanted ? wanted : pieces_workers(WORKERS_MOST);
+    emission->worker_count = pieces_workers(emission->conversion->options->workers, WORKERS_MOST);
     emission->slot_count = pieces_slots(emission->worker_count);
     emission->workers = calloc(emission->worker_count, sizeof(*emission->workers));
     emission->slots = calloc(emission->slot_count, sizeof(*emission->slots));

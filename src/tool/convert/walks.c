@@ -5,9 +5,6 @@
 #include "tool/decode/cupti.h"
 #include "tool/decode/own.h"
 
-/* What indexes were written to is given back to the disk after so many bytes of records. */
-#define REST_BYTES ((uint64_t)16 << 20)
-
 /* Threads that unpack ahead, of as many parts at least: more would wait for the one that sees what is in them. Decoding
  * ahead as well gained nothing: then events go from one processor to another, which are larger than their records.
  */
@@ -88,7 +85,7 @@ static void pass_part(struct whole_walk *whole, struct part_walk *walk)
 {
     whole->undecoded += part_walk_end(walk);
     whole->walked += walk->part->size;
-    if (whole->walked < REST_BYTES)
+    if (whole->walked < PROCESS_REST_BYTES)
         return;
     process_rest(whole->process);
     whole->walked = 0;
@@ -150,8 +147,7 @@ static int walk_ahead(struct whole_walk *whole, unsigned workers)
 static int walk_parts(struct whole_walk *whole)
 {
     const struct spool_file *file = &whole->process->file;
-    unsigned wanted = whole->conversion->options->workers;
-    unsigned workers = wanted == 0 ? pieces_workers(AHEAD_MOST) : wanted < AHEAD_MOST ? wanted : AHEAD_MOST;
+    unsigned workers = pieces_workers(whole->conversion->options->workers, AHEAD_MOST);
     if (workers > 1 && file->packed && whole->type == SPOOL_CUPTI && file->parts.count >= AHEAD_PARTS)
         return walk_ahead(whole, workers);
     for (size_t i = 0; i < file->parts.count && whole->result == 0; i++)

@@ -163,8 +163,7 @@ static bool is_worth_it(int fd, uint64_t offset)
 
 struct unpacking *unpacking_begin(int fd, uint64_t offset, unsigned workers)
 {
-    if (workers == 0 || workers > 2 * THREADS_MOST)
-        workers = workers == 0 ? pieces_workers(2 * THREADS_MOST) : 2 * THREADS_MOST;
+    workers = pieces_workers(workers, 2 * THREADS_MOST);
     unsigned threads = (workers + 1) / 2;
     struct unpacking *unpacking =
         workers >= WORKERS_LEAST && is_worth_it(fd, offset) ? calloc(1, sizeof(*unpacking)) : NULL;

@@ -1,12 +1,12 @@
 #include "tool/report/blocks.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/pieces.h"
 #include "base/threads.h"
 #include "tool/report/quick.h"
 #include "tool/report/scan.h"
@@ -140,13 +140,6 @@ static void start_workers(struct blocks *blocks)
         blocks->started = threads_start(blocks->workers, blocks->worker_count, work, blocks);
 }
 
-static unsigned processors(void)
-{
-    cpu_set_t set;
-    long count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 ? (unsigned)count : 1;
-}
-
 /* --- */
 
 struct blocks *blocks_open(const char *path, unsigned workers)
@@ -159,8 +152,7 @@ struct blocks *blocks_open(const char *path, unsigned workers)
     pthread_mutex_init(&blocks->reading, NULL);
     pthread_mutex_init(&blocks->lock, NULL);
     pthread_cond_init(&blocks->changed, NULL);
-    unsigned wanted = workers ? workers : processors();
-    blocks->worker_count = wanted < BLOCK_WORKERS_MAX ? wanted : BLOCK_WORKERS_MAX;
+    blocks->worker_count = pieces_workers(workers, BLOCK_WORKERS_MAX);
     bool is_open = source_open(&blocks->source, path, workers) == 0;
     blocks->slot_count = blocks->worker_count + BLOCKS_AHEAD;
     blocks->slots = calloc(blocks->slot_count, sizeof(*blocks->slots));

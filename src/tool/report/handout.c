@@ -16,7 +16,7 @@ struct handout_pack {
 void handout_init(struct handout *handout, unsigned workers)
 {
     *handout = (struct handout){0};
-    workers = workers ? workers : pieces_workers(HANDOUT_THREADS + HANDOUT_OTHERS);
+    workers = pieces_workers(workers, HANDOUT_THREADS + HANDOUT_OTHERS);
     if (workers > HANDOUT_OTHERS)
         handout->thread_count = workers - HANDOUT_OTHERS < HANDOUT_THREADS ? workers - HANDOUT_OTHERS : HANDOUT_THREADS;
     pthread_mutex_init(&handout->lock, NULL);

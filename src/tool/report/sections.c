@@ -193,8 +193,7 @@ int sections_finish(struct sections *sections)
     if (handout_wait(&sections->handout) < 0)
         return -1;
     bool small = trace->works.sorter.count + trace->calls.sorter.count + trace->pieces.count < SMALL;
-    unsigned most = trace->options->workers;
-    unsigned workers = small ? 1 : most ? most : pieces_workers(JOB_THREADS);
+    unsigned workers = small ? 1 : pieces_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0 && trace->works.wanted && trace->ranges.wanted && trace->ranges.items.count > 0)
         status = works_order_by_start(&trace->works, &trace->calls);
