@@ -8,6 +8,8 @@
  *            ranges on the GPU, lanes. Then rows and arrows get their numbers.
  *   emit     writes each event and forgets it.
  *
+ * CUPTI's records, which are most of them, are looked at by several threads in each of the three (sift.h, emission.c).
+ *
  * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
  * that grow with every trace lie beside the spool, not in memory, once they are large (base/spill.h, base/big_array.h):
  * 32 bytes for a correlation id, a slice of a row that needs lanes, a record of a CUDA event, a plugin's slice and a
@@ -67,6 +69,7 @@ struct noting;
 
 /* Beside what the pointers of kernels' records mean. */
 struct kernel_names {
+    struct pointer_names told;      /* by pointers that nobody read: what launches and nodes told instead */
     struct pointer_names functions; /* by their handles */
     struct graph_nodes nodes;       /* what they launch; not of a process that ended in order */
     struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
@@ -80,8 +83,7 @@ struct process_gpu {
 /* One spool file: one process, or one image of it. */
 struct process {
     struct spool_file file;
-    struct spool_scratch scratch; /* for the walks that one thread makes … */
-    uint32_t part;                /* … which are at this one of its parts */
+    uint32_t part; /* number of the one that is taken (sift.h) */
     uint16_t record_bytes[SPOOL_CUPTI_KINDS];
     uint32_t index;                 /* among the processes of the trace */
     uint32_t pid;                   /* of its rows: the system's, unless another process had it before */
@@ -97,6 +99,7 @@ struct process {
     struct kernel_names kernel_names;
     struct launches launches;
     struct tracks tracks;
+    struct tracks waits; /* as their records tell of where they were, until all contexts are known */
     struct nvtx nvtx;
     struct nvtx_extensions extensions;
     struct projections projections;
@@ -113,8 +116,6 @@ struct process {
     struct sink mapping_lines;
     ARRAY(struct device) devices;
     struct map device_of_context; /* context -> device + 1 */
-    uint32_t recent_context;      /* of GPU work, when context_seen */
-    bool context_seen;
     struct map stream_of_handle;  /* CUstream -> stream id + 1 */
     struct map context_of_handle; /* CUcontext -> context id */
     ARRAY(struct given_name) names;
@@ -155,6 +156,8 @@ int see_launch_name(struct conversion *conversion, struct process *process, cons
 int see_function_name(struct conversion *conversion, struct process *process, const struct event *event);
 int see_graph_node(struct process *process, const struct event *event);
 int see_kernel_name(struct process *process, const struct event *event);
+/* Whether somebody read the name: then a kernel need not be seen. Any number of threads may ask meanwhile. */
+bool kernel_name_was_read(const struct process *process, const struct event *event);
 /* Once all but kernels were seen. Gives 0, or -1 after error(). */
 int order_kernel_names(struct process *process);
 /* Once all records were seen: counts those without a name. */
@@ -167,9 +170,11 @@ uint32_t kernel_name_number(const struct process *process, const struct event *e
 /* DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or -1 after error(). */
 int process_open(struct process *process, const char *path, const char *directory);
 void process_close(struct process *process);
-/* What indexes and spool hold need not stay in memory for now. Walks say so after so many bytes of records. */
+/* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */
 #define PROCESS_REST_BYTES ((uint64_t)16 << 20)
 void process_rest(const struct process *process);
+/* PART is done; *WALKED, which starts as 0, is what was walked over since that was said last. */
+void process_walked(const struct process *process, const struct spool_part *part, uint64_t *walked);
 
 /* clocks.c: puts the times of all processes on one axis, once all are open. Gives 0, or -1 after error(). */
 int find_clocks(struct conversion *conversion);
@@ -199,8 +204,8 @@ struct track *process_stream(struct conversion *conversion, struct process *proc
                              uint32_t device, uint32_t context, uint32_t stream);
 struct track *process_thread(struct process *process, enum track_kind kind, uint32_t number);
 
-/* The device of an event, by its context when it does not tell. */
-uint32_t process_device(const struct process *process, const struct event *event);
+/* The device of an event: DEVICE, or when that is EVENT_NO_DEVICE, its context's. */
+uint32_t process_device(const struct process *process, uint32_t device, uint32_t context);
 /* NULL: not known. */
 const struct device *process_device_info(const struct process *process, uint32_t device);
 const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object);

@@ -66,7 +66,7 @@ static int number_arrows(struct conversion *conversion)
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct launches *launches = &conversion->processes.items[i]->launches;
         launches->offset = next - 1 < UINT32_MAX ? (uint32_t)(next - 1) : UINT32_MAX;
-        next += launches->highest;
+        next += launches_highest(launches);
     }
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (launches_number(&conversion->processes.items[i]->launches, &next) != 0)

@@ -195,7 +195,7 @@ int emit_cuda_event(struct emitter *emitter, struct process *process, const stru
         !process_was_to_record(process, TRACE_EVENT_TIMES))
         return 0; /* newer versions of CUPTI alone tell the device's time, which device ranges ask for too */
     struct event placed = *event;
-    placed.device = process_device(process, event);
+    placed.device = process_device(process, event->device, event->context);
     const struct track *stream =
         emitter_track(emitter, process, TRACK_STREAM, placed.device, event->context, event->stream);
     if (!stream)
@@ -242,7 +242,7 @@ int emit_sync(struct emitter *emitter, struct process *process, const struct eve
     };
     if (!process_knows_span(process, event))
         return 0;
-    uint32_t device = process_device(process, event);
+    uint32_t device = process_device(process, event->device, event->context);
     struct track *track = emitter_track(emitter, process, TRACK_SYNC, device, event->context, event->stream);
     if (!track)
         return 0;

@@ -72,10 +72,20 @@ static uint32_t name_of_launch(const struct process *process, const struct event
     return (uint32_t)(*known - 1);
 }
 
+static uint32_t name_by(const struct pointer_names *names, const struct event *event)
+{
+    return event->kernel.name ? pointer_names_find(names, event->kernel.name, event->start) : NAMES_NO_MEMORY;
+}
+
+bool kernel_name_was_read(const struct process *process, const struct event *event)
+{
+    return name_by(&process->symbols, event) != NAMES_NO_MEMORY;
+}
+
 static uint32_t name_of_pointer(const struct process *process, const struct event *event)
 {
-    return event->kernel.name ? pointer_names_find(&process->symbols, event->kernel.name, event->start)
-                              : NAMES_NO_MEMORY;
+    uint32_t name = name_by(&process->symbols, event);
+    return name != NAMES_NO_MEMORY ? name : name_by(&process->kernel_names.told, event);
 }
 
 static uint32_t name_told(const struct process *process, const struct event *event)
@@ -90,7 +100,9 @@ int see_kernel_name(struct process *process, const struct event *event)
         return 0;
     uint32_t name = name_told(process, event);
     if (name != NAMES_NO_MEMORY)
-        return event->kernel.name ? pointer_names_put(&process->symbols, event->kernel.name, event->start, name) : 0;
+        return event->kernel.name
+                   ? pointer_names_put(&process->kernel_names.told, event->kernel.name, event->start, name)
+                   : 0;
     uint64_t *count = map_put(&process->kernel_names.unknown, event->kernel.name, NULL);
     if (!count)
         return error_no_memory("names of kernels");
@@ -98,10 +110,11 @@ int see_kernel_name(struct process *process, const struct event *event)
     return 0;
 }
 
+/* What was read would have been found. */
 static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
 {
     struct process *process = context;
-    if (pointer == 0 || pointer_names_find(&process->symbols, pointer, 0) == NAMES_NO_MEMORY)
+    if (pointer == 0 || pointer_names_find(&process->kernel_names.told, pointer, 0) == NAMES_NO_MEMORY)
         process->losses.unnamed += *count;
     return 0;
 }
@@ -111,6 +124,7 @@ void release_kernel_names(struct process *process)
     struct kernel_names *names = &process->kernel_names;
     map_release(&names->of_launch);
     map_release(&names->unknown);
+    pointer_names_release(&names->told);
     pointer_names_release(&names->functions);
     graph_nodes_release(&names->nodes);
 }

@@ -69,8 +69,17 @@ void process_close(struct process *process)
     map_release(&process->name_of_stream);
     map_release(&process->name_of_device);
     map_release(&process->name_of_context);
-    spool_scratch_release(&process->scratch);
+    tracks_release(&process->waits);
     spool_file_close(&process->file);
+}
+
+void process_walked(const struct process *process, const struct spool_part *part, uint64_t *walked)
+{
+    *walked += part->size;
+    if (*walked < PROCESS_REST_BYTES)
+        return;
+    process_rest(process);
+    *walked = 0;
 }
 
 void process_rest(const struct process *process)
@@ -148,13 +157,13 @@ struct track *process_thread(struct process *process, enum track_kind kind, uint
     return track;
 }
 
-uint32_t process_device(const struct process *process, const struct event *event)
+uint32_t process_device(const struct process *process, uint32_t device, uint32_t context)
 {
-    if (event->device != EVENT_NO_DEVICE)
-        return event->device;
-    const uint64_t *device = map_get(&process->device_of_context, event->context);
-    if (device && *device)
-        return (uint32_t)*device - 1;
+    if (device != EVENT_NO_DEVICE)
+        return device;
+    const uint64_t *known = map_get(&process->device_of_context, context);
+    if (known && *known)
+        return (uint32_t)*known - 1;
     return process->gpus.count ? process->gpus.items[0].device : 0;
 }
 

@@ -7,7 +7,7 @@
  * of its id is one that starts such work.
  */
 #include "tool/convert/conversion.h"
-#include "tool/convert/walks.h"
+#include "tool/convert/sift.h"
 
 #include "wire/settings.h"
 
@@ -97,11 +97,11 @@ static int see_window(struct conversion *conversion, struct process *process, co
 
 /* Where recording was off at times, or plugins called CUDA, GPU work is shown by its call: all calls come before all
  * work. */
-static int see_call(struct conversion *conversion, struct process *process, const struct event *event)
+static int look_at_call(struct process *process, void *found, const struct event *event)
 {
-    (void)conversion;
+    (void)found;
     if (event->type == EVENT_CUDA_EVENT)
-        see_device_moment(process, event);
+        return SIFT_PUT_OFF;
     if (event->type != EVENT_API || event->correlation == 0 || !process_knows_span(process, event))
         return 0;
     if (call_is_plugins(process, event))
@@ -114,8 +114,16 @@ static int see_call(struct conversion *conversion, struct process *process, cons
     return launches_call(&process->launches, event);
 }
 
+static int see_moment(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    see_device_moment(process, event);
+    return 0;
+}
+
 int find_windows(struct conversion *conversion, struct process *process)
 {
+    static const struct sift calls = {.all = true, .look = look_at_call, .see = see_moment};
     if (process_walk_own(conversion, process, see_window, NULL) != 0)
         return -1;
     if (windows_close(&process->windows) != 0 || plugin_windows_close(&process->plugin_windows) != 0 ||
@@ -123,5 +131,5 @@ int find_windows(struct conversion *conversion, struct process *process)
         return -1;
     if (!process->windows.limited && !has_calls_aside(process))
         return 0;
-    return process_walk_all_cupti(conversion, process, see_call);
+    return process_sift(conversion, process, &calls, NULL);
 }

@@ -44,10 +44,25 @@ int see_context(struct process *process, const struct event *event)
 
 int see_sync(struct process *process, const struct event *event)
 {
-    if (process_knows_span(process, event))
-        see_time(process, event->start, event->end);
-    else
+    if (!process_knows_span(process, event)) {
         process->losses.undecoded++;
+        return 0;
+    }
+    see_time(process, event->start, event->end);
+    return tracks_put(&process->waits, TRACK_SYNC, event->device, event->context, event->stream, NULL) ? 0 : -1;
+}
+
+/* Rows of waits, once it is known which device a context is of. */
+static int place_waits(struct conversion *conversion, struct process *process)
+{
+    for (size_t i = 0; i < process->waits.items.count; i++) {
+        const struct track *wait = process->waits.items.items[i];
+        uint32_t device = process_device(process, wait->device, wait->context);
+        if (!process_stream(conversion, process, TRACK_SYNC, device, wait->context, wait->number))
+            return -1;
+    }
+    tracks_release(&process->waits);
+    process->waits = (struct tracks){0};
     return 0;
 }
 
@@ -71,7 +86,7 @@ int survey_process(struct conversion *conversion, struct process *process)
     if (find_windows(conversion, process) != 0 || device_ranges_order(&process->device_ranges) != 0 ||
         process_walk_own(conversion, process, see_own, undecoded) != 0 ||
         process_walk_own(conversion, process, see_late, NULL) != 0 || order_kernel_names(process) != 0 ||
-        process_walk_cupti(conversion, process, see_cupti, undecoded) != 0)
+        survey_cupti(conversion, process, undecoded) != 0 || place_waits(conversion, process) != 0)
         return -1;
     close_kernel_names(process);
     if (close_nvtx_extensions(process) != 0)

@@ -6,9 +6,10 @@
 
 #include "tool/convert/conversion.h"
 
-/* survey_own.c, survey_cupti.c: a record of the library's, and one of CUPTI's. */
+/* survey_own.c: a record of the library's. */
 int see_own(struct conversion *conversion, struct process *process, const struct event *event);
-int see_cupti(struct conversion *conversion, struct process *process, const struct event *event);
+/* survey_cupti.c: all of CUPTI's. UNDECODED counts those that cannot be read. */
+int survey_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded);
 
 /* survey.c: of what both record. */
 int see_context(struct process *process, const struct event *event);

@@ -1,5 +1,6 @@
 /*
- * Walks over the records of a spool, decoded, at times that are on the axis of all processes.
+ * Walks over the records of a spool, decoded, at times that are on the axis of all processes. CUPTI's are so many that
+ * threads walk over them: sift.h.
  */
 #ifndef GPUTRACE_TOOL_CONVERT_WALKS_H
 #define GPUTRACE_TOOL_CONVERT_WALKS_H
@@ -42,14 +43,12 @@ void part_walk_begin(struct part_walk *walk, struct process *process, const stru
 /* False: that was the last event. */
 bool part_walk_next(struct part_walk *walk, struct event *event);
 /* Gives how many records could not be read. */
-uint64_t part_walk_end(struct part_walk *walk);
+uint64_t part_walk_end(const struct part_walk *walk);
 
 typedef int (*event_function)(struct conversion *conversion, struct process *process, const struct event *event);
 
-/* Call SEE for each event until one gives non-zero, and give that. UNDECODED (or NULL) counts what cannot be read. */
+/* Calls SEE for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
+ * counts what cannot be read. */
 int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
-int process_walk_cupti(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
-/* Also what the trace does not show. */
-int process_walk_all_cupti(struct conversion *conversion, struct process *process, event_function see);
 
 #endif

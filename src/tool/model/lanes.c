@@ -10,7 +10,7 @@
 
 void lanes_init(struct lanes *lanes, enum lanes_rule rule)
 {
-    *lanes = (struct lanes){.rule = rule, .count = 1};
+    *lanes = (struct lanes){.rule = rule, .count = 1, .others_start = UINT64_MAX};
 }
 
 void lanes_release(struct lanes *lanes)
@@ -21,6 +21,8 @@ void lanes_release(struct lanes *lanes)
 static void remember(struct lanes *lanes, uint64_t start, uint64_t end)
 {
     if (lanes->recent_count == LANES_RECENT) {
+        if (lanes->forgotten_end == 0)
+            lanes->first = lanes->recent[0];
         lanes->forgotten_end = lanes->recent[0].end;
         memmove(lanes->recent, lanes->recent + 1, sizeof(lanes->recent) - sizeof(lanes->recent[0]));
         lanes->recent_count--;
@@ -33,6 +35,12 @@ static uint64_t last_end(const struct lanes *lanes)
     return lanes->recent_count ? lanes->recent[lanes->recent_count - 1].end : lanes->forgotten_end;
 }
 
+/* One that is not the first of those that no other encloses, or is so no more. */
+static void see_other(struct lanes *lanes, uint64_t start)
+{
+    lanes->others_start = start < lanes->others_start ? start : lanes->others_start;
+}
+
 void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end)
 {
     if (lanes->collecting)
@@ -42,11 +50,42 @@ void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end)
         return;
     }
     while (lanes->rule == LANES_NEST && lanes->recent_count && lanes->recent[lanes->recent_count - 1].start >= start)
-        lanes->recent_count--;
-    if (start < last_end(lanes))
+        see_other(lanes, lanes->recent[--lanes->recent_count].start);
+    if (start < last_end(lanes)) {
         lanes->collecting = true;
+        return;
+    }
+    if (lanes->recent_count > 0 || lanes->forgotten_end > 0)
+        see_other(lanes, start);
+    remember(lanes, start, end);
+}
+
+static void append_all(struct lanes *lanes, const struct lanes *more)
+{
+    for (unsigned i = 1; i < more->recent_count; i++)
+        remember(lanes, more->recent[i].start, more->recent[i].end);
+}
+
+static void append_last(struct lanes *lanes, const struct lanes *more)
+{
+    memcpy(lanes->recent, more->recent, sizeof(lanes->recent));
+    lanes->recent_count = more->recent_count;
+    lanes->forgotten_end = more->forgotten_end;
+}
+
+/* Only the first of those that nothing encloses can have to do with what was before, where no other begins earlier. */
+void lanes_append(struct lanes *lanes, const struct lanes *more)
+{
+    if (more->collecting || more->others_start < last_end(lanes))
+        lanes->collecting = true;
+    if (lanes->collecting || more->recent_count == 0)
+        return;
+    const struct lanes_recent *first = more->forgotten_end ? &more->first : &more->recent[0];
+    lanes_see(lanes, first->start, first->end);
+    if (more->forgotten_end)
+        append_last(lanes, more);
     else
-        remember(lanes, start, end);
+        append_all(lanes, more);
 }
 
 int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end)

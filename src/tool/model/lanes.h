@@ -4,6 +4,7 @@
  * Most rows need one lane only. So work comes in two steps: lanes_see() watches all slices go by in the order of the
  * records and remembers nothing as long as it can tell that one lane does; otherwise `collecting` is set, and
  * lanes_collect() is told all slices a second time, lanes_assign() sorts them, and lanes_take() tells each its lane.
+ * Several threads can watch a piece of the row each; lanes_append() puts together what they saw.
  */
 #ifndef GPUTRACE_TOOL_MODEL_LANES_H
 #define GPUTRACE_TOOL_MODEL_LANES_H
@@ -34,12 +35,15 @@ struct lanes {
     bool collecting;
     uint32_t count; /* of lanes, after lanes_assign(); at least 1 */
     /* Watching, which LANES_OWN does not: the last slices that no other one encloses so far, in order, and the end of
-     * all before them. */
+     * all before them, 0: there are none; the first of them all, once it is among those; and the earliest start of all
+     * slices but that first. */
     struct lanes_recent {
         uint64_t start, end;
     } recent[LANES_RECENT];
     unsigned recent_count;
     uint64_t forgotten_end;
+    struct lanes_recent first;
+    uint64_t others_start;
     /* Collecting; then only spans of lanes beyond the first, by start and end. */
     BIG_ARRAY(struct lanes_span) spans;
 };
@@ -55,6 +59,10 @@ static inline void lanes_must_collect(struct lanes *lanes)
 
 /* A slice, in the order in which slices end, for LANES_NEST, or begin, for LANES_FOLLOW; another order is noticed. */
 void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end);
+
+/* As if LANES had then seen what MORE, of the same rule, has seen; `collecting` may be set although that would not have
+ * set it, where MORE begins within more than one slice of others. LANES itself is not to be appended after that. */
+void lanes_append(struct lanes *lanes, const struct lanes *more);
 
 /* Gives 0, or -1 after error(). Does nothing unless collecting. */
 int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end);

@@ -1,10 +1,17 @@
 #include "tool/model/launches.h"
 
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 
-#define GROUPS (sizeof(((struct launches *)0)->groups) / sizeof(struct launch **))
+#define GROUPS (sizeof(((struct launches *)0)->groups) / sizeof(launches_group))
+
+static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
+
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* pages, to any launches */
 
 void launches_init(struct launches *launches, const char *directory)
 {
@@ -28,26 +35,63 @@ void launches_rest(const struct launches *launches)
     big_array_rest(&launches->shares);
 }
 
-static struct launch *add_page(struct launches *launches, uint32_t correlation)
+/* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
+static struct launch *put_page(struct launches *launches, uint32_t correlation)
 {
-    struct launch ***group = &launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
-    if (!*group)
-        *group = calloc(LAUNCHES_GROUP, sizeof(**group));
-    struct launch **page = *group ? &(*group)[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP] : NULL;
-    if (page)
-        *page = spill_block(&launches->spill, LAUNCHES_PAGE * sizeof(**page));
-    if (page && *page)
-        return &(*page)[correlation % LAUNCHES_PAGE];
-    error_no_memory("the table of launches");
-    return NULL;
+    launches_group *place = &launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
+    launches_page *group = *place;
+    if (!group)
+        group = calloc(LAUNCHES_GROUP, sizeof(*group));
+    *place = group;
+    if (!group)
+        return NULL;
+    launches_page *page = &group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP];
+    if (!*page)
+        *page = spill_block(&launches->spill, LAUNCHES_PAGE * sizeof(struct launch));
+    return *page;
 }
 
 struct launch *launches_put(struct launches *launches, uint32_t correlation)
 {
     struct launch *launch = launches_get(launches, correlation);
-    if (correlation > launches->highest)
-        launches->highest = correlation;
-    return launch ? launch : add_page(launches, correlation);
+    if (launch)
+        return launch;
+    pthread_mutex_lock(&adding);
+    struct launch *page = put_page(launches, correlation);
+    pthread_mutex_unlock(&adding);
+    if (page)
+        return &page[correlation % LAUNCHES_PAGE];
+    error_no_memory("the table of launches");
+    return NULL;
+}
+
+static bool is_empty(const struct launch *launch)
+{
+    return launch->works == 0 && launch->from == LAUNCH_UNKNOWN && !launch->aside;
+}
+
+uint32_t launches_highest(const struct launches *launches)
+{
+    for (size_t page = GROUPS * LAUNCHES_GROUP; page-- > 0;) {
+        const struct launch *launch = launches_get(launches, (uint32_t)(page * LAUNCHES_PAGE));
+        if (!launches->groups[page / LAUNCHES_GROUP])
+            page -= page % LAUNCHES_GROUP;
+        for (uint32_t i = LAUNCHES_PAGE; launch && i-- > 0;)
+            if (!is_empty(&launch[i]))
+                return (uint32_t)(page * LAUNCHES_PAGE) + i;
+    }
+    return 0;
+}
+
+static void hold(struct launch *launch)
+{
+    while (atomic_exchange_explicit(&launch->held, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void let_go(struct launch *launch)
+{
+    atomic_store_explicit(&launch->held, false, memory_order_release);
 }
 
 int launches_work(struct launches *launches, uint32_t correlation)
@@ -55,7 +99,11 @@ int launches_work(struct launches *launches, uint32_t correlation)
     struct launch *launch = launches_put(launches, correlation);
     if (!launch)
         return -1;
-    launches->several |= ++launch->works > 1;
+    hold(launch);
+    bool several = ++launch->works > 1;
+    let_go(launch);
+    if (several && !atomic_load_explicit(&launches->several, memory_order_relaxed))
+        atomic_store_explicit(&launches->several, true, memory_order_relaxed);
     return 0;
 }
 
@@ -70,36 +118,52 @@ static uint32_t duration_of(const struct event *api)
     return duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
 }
 
+/* Of two that start at once the shorter one counts, which was told first where one thread tells of all. */
+static bool counts_more(const struct launch *launch, enum launch_from from, const struct event *api)
+{
+    enum launch_from known = (enum launch_from)launch->from;
+    if (from != known)
+        return from > known;
+    return api->start > launch->start || (api->start == launch->start && duration_of(api) < launch->duration);
+}
+
 int launches_call(struct launches *launches, const struct event *api)
 {
     struct launch *launch = launches_put(launches, api->correlation);
+    enum launch_from from = from_domain(api);
     if (!launch)
         return -1;
-    enum launch_from from = from_domain(api);
-    enum launch_from known = (enum launch_from)launch->from;
-    if (from < known || (from == known && api->start <= launch->start))
-        return 0;
-    launch->from = (uint8_t)from;
-    launch->start = api->start;
-    launch->duration = duration_of(api);
-    launch->thread = api->thread;
+    hold(launch);
+    if (counts_more(launch, from, api)) {
+        launch->from = (uint8_t)from;
+        launch->start = api->start;
+        launch->duration = duration_of(api);
+        launch->thread = api->thread;
+    }
+    let_go(launch);
     return 0;
 }
 
 int launches_aside(struct launches *launches, const struct event *api)
 {
     struct launch *launch = launches_put(launches, api->correlation);
-    if (launch)
-        launch->aside = true;
-    return launch ? 0 : -1;
+    if (!launch)
+        return -1;
+    hold(launch);
+    launch->aside = true;
+    let_go(launch);
+    return 0;
 }
 
 int launches_starts(struct launches *launches, uint32_t correlation, unsigned sorts)
 {
     struct launch *launch = launches_put(launches, correlation);
-    if (launch)
-        launch->sorts |= (uint8_t)(sorts & LAUNCH_ANYTHING);
-    return launch ? 0 : -1;
+    if (!launch)
+        return -1;
+    hold(launch);
+    launch->sorts |= (uint8_t)(sorts & LAUNCH_ANYTHING);
+    let_go(launch);
+    return 0;
 }
 
 static unsigned sort_of(enum event_type type)
@@ -125,17 +189,26 @@ bool launch_is_call(const struct launch *launch, const struct event *api)
            launch->thread == api->thread && launch->duration == duration_of(api);
 }
 
-int launches_meet(struct launches *launches, struct launch *launch, uint32_t correlation, uint32_t part)
+enum launch_reach launch_reach(struct launch *launch, uint64_t end)
 {
-    if (launch->works < 2 && launch->met == 0)
-        return 0;
+    bool reaches = launch_reaches(launch, end);
+    hold(launch);
+    launch->works -= !reaches;
+    bool several = launch->works > 1;
+    let_go(launch);
+    return reaches ? several ? LAUNCH_REACHES_SEVERAL : LAUNCH_REACHES_ONE : LAUNCH_REACHES_NOT;
+}
+
+int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part, uint32_t count)
+{
+    struct launch *launch = launches_get(launches, correlation);
     if (launch->met > 0 && launch->extra != part + 1) {
         struct launch_share *share = big_array_push(&launches->shares);
         if (!share)
             return error_no_memory("the table of launches");
         *share = (struct launch_share){.part = part, .correlation = correlation, .before = launch->met};
     }
-    launch->met++;
+    launch->met += count;
     launch->extra = part + 1;
     return 0;
 }
@@ -175,7 +248,7 @@ int launches_number(struct launches *launches, uint64_t *next)
     if (big_array_sort(&launches->shares, by_part) != 0)
         return error_no_memory("the table of launches");
     for (size_t i = 0; launches->several && i < GROUPS * LAUNCHES_GROUP; i++) {
-        struct launch **group = launches->groups[i / LAUNCHES_GROUP];
+        launches_page *group = launches->groups[i / LAUNCHES_GROUP];
         if (!group)
             i += LAUNCHES_GROUP - 1;
         else if (group[i % LAUNCHES_GROUP])

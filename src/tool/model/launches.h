@@ -9,11 +9,13 @@
  * Arrows: the first work of correlation id C has the arrow id C + offset, the further ones get ids beyond all of these.
  * OFFSET keeps the ids of several processes apart.
  *
- * Once they are numbered the entries change no more, and several threads may read them.
+ * Several threads may tell of calls and works at once, and then of works again: each entry has a lock of its own. Once
+ * they are numbered the entries change no more, and several threads may read them.
  */
 #ifndef GPUTRACE_TOOL_MODEL_LAUNCHES_H
 #define GPUTRACE_TOOL_MODEL_LAUNCHES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,11 +40,12 @@ struct launch {
     uint32_t duration; /* ns, UINT32_MAX when longer */
     uint32_t thread;
     uint32_t works; /* GPU works that an arrow can go to */
-    uint32_t met;   /* of them, by launches_meet() so far */
+    uint32_t met;   /* of them, by launches_meet() so far; of launches with several */
     uint32_t extra; /* arrow id of the second work, 0: there are no ids left; before: where it was met last, + 1 */
     uint8_t from;   /* enum launch_from */
     uint8_t sorts;  /* enum launch_sorts: what its calls start; known of those with ASIDE alone */
     bool aside;     /* a plugin's call, which is not shown, had the same id */
+    atomic_bool held;
 };
 
 /* Of a launch whose works are in several parts of the spool: how many come before those of PART. */
@@ -53,12 +56,15 @@ struct launch_share {
 #define LAUNCHES_PAGE 1024
 #define LAUNCHES_GROUP 2048 /* pages */
 
+/* NULL: none is there. */
+typedef _Atomic(struct launch *) launches_page;
+typedef _Atomic(launches_page *) launches_group;
+
 struct launches {
-    struct launch **groups[(UINT64_C(1) << 32) / LAUNCHES_PAGE / LAUNCHES_GROUP]; /* of pages; NULL: none is there */
+    launches_group groups[(UINT64_C(1) << 32) / LAUNCHES_PAGE / LAUNCHES_GROUP];
     struct spill spill;
     BIG_ARRAY(struct launch_share) shares; /* in order, once they are numbered */
-    bool several;                          /* some launch has more than one work */
-    uint32_t highest;                      /* the highest correlation id that was put */
+    atomic_bool several;                   /* some launch has more than one work */
     uint32_t offset;                       /* what the trace adds to this process's correlation ids */
 };
 
@@ -75,10 +81,15 @@ struct launch *launches_put(struct launches *launches, uint32_t correlation);
 /* NULL: there is none. */
 static inline struct launch *launches_get(const struct launches *launches, uint32_t correlation)
 {
-    struct launch **group = launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
-    struct launch *page = group ? group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP] : NULL;
+    launches_page *group =
+        atomic_load_explicit(&launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP], memory_order_acquire);
+    struct launch *page =
+        group ? atomic_load_explicit(&group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP], memory_order_acquire) : NULL;
     return page ? &page[correlation % LAUNCHES_PAGE] : NULL;
 }
+
+/* The highest correlation id that has an entry; 0: none has. */
+uint32_t launches_highest(const struct launches *launches);
 
 /* Tells of GPU work. Gives 0, or -1 after error(). */
 int launches_work(struct launches *launches, uint32_t correlation);
@@ -99,9 +110,13 @@ bool launch_is_aside(const struct launch *launch, enum event_type type);
 /* Whether this call is the one that its GPU works belong to. */
 bool launch_is_call(const struct launch *launch, const struct event *api);
 
-/* Once all calls and works were told: one of the works that an arrow goes to, in their order, in this part of the
- * spool. Gives 0, or -1 after error(). */
-int launches_meet(struct launches *launches, struct launch *launch, uint32_t correlation, uint32_t part);
+/* Once all calls and works were told: of each work, ending at END, whether an arrow can go to it from the call, which
+ * is known. Those to which none can are not the launch's. */
+enum launch_reach { LAUNCH_REACHES_NOT, LAUNCH_REACHES_ONE, LAUNCH_REACHES_SEVERAL };
+enum launch_reach launch_reach(struct launch *launch, uint64_t end);
+/* As many as COUNT of several works that an arrow goes to are in this part of the spool. In the order of parts, by one
+ * thread. Gives 0, or -1 after error(). */
+int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part, uint32_t count);
 /* How many works of the launch were met in earlier parts. After launches_number(). */
 uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part);
 

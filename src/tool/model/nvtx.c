@@ -242,7 +242,7 @@ int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
     return 0;
 }
 
-struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
+const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
 {
     const uint64_t *index = map_get(&nvtx->tracks_by_thread, thread);
     return index && *index ? &nvtx->tracks.items[*index - 1] : NULL;

@@ -32,7 +32,6 @@ struct nvtx_track {
     uint32_t thread;
     uint32_t innermost;         /* index + 1 of the open range */
     uint32_t next;              /* index + 1 of the next track of this thread */
-    size_t recent;              /* of ranges: where the last search ended */
     BIG_ARRAY(uint32_t) ranges; /* in order of their start */
 };
 
@@ -112,18 +111,28 @@ struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, ui
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation);
 
 /* The first track of a thread, or of no thread at all: NULL. */
-struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread);
-static inline struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, const struct nvtx_track *track)
+const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread);
+static inline const struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, const struct nvtx_track *track)
 {
     return track->next ? &nvtx->tracks.items[track->next - 1] : NULL;
 }
 
+/* Where one thread's last searches ended, in the tracks that it asked for one after another: the next begin there.
+ * Starts as zeros. */
+struct nvtx_places {
+    size_t of_track[4];
+};
+static inline size_t *nvtx_place(struct nvtx_places *places, unsigned track)
+{
+    return &places->of_track[track % (sizeof(places->of_track) / sizeof(*places->of_track))];
+}
+
 /* Index + 1 of the innermost range of a track that is open at TIME, 0: none. After nvtx_close(). */
-uint32_t nvtx_innermost(const struct nvtx *nvtx, struct nvtx_track *track, uint64_t time);
+uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t time);
 
 /* Whether a slice of THREAD can stand on one row with its ranges of push and pop: none of them begins or ends within
  * it. Before nvtx_close(), when all were read. */
-bool nvtx_fits(const struct nvtx *nvtx, uint32_t thread, uint64_t start, uint64_t end);
+bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end);
 
 /* Whether all ranges of push and pop of a thread nest: calls UNFIT for a thread of which they do not, at least once.
  * After nvtx_close(). Gives 0, or -1 after error(). */

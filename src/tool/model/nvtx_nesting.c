@@ -13,9 +13,9 @@ static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track
 
 /* How many ranges of the track start up to TIME: looked for from where the last search ended, since what asks comes
  * nearly in order. */
-static size_t started_by(const struct nvtx *nvtx, struct nvtx_track *track, uint64_t time)
+static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t time)
 {
-    size_t low = track->recent, high = low, step = 1, count = track->ranges.count;
+    size_t count = track->ranges.count, low = *place < count ? *place : count, high = low, step = 1;
     for (; low > 0 && start_of(nvtx, track, low - 1) > time; step *= 2) {
         high = low - 1;
         low = low > step ? low - step : 0;
@@ -31,21 +31,22 @@ static size_t started_by(const struct nvtx *nvtx, struct nvtx_track *track, uint
         else
             high = middle;
     }
-    return track->recent = low;
+    return *place = low;
 }
 
-uint32_t nvtx_innermost(const struct nvtx *nvtx, struct nvtx_track *track, uint64_t time)
+uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t time)
 {
-    size_t started = started_by(nvtx, track, time);
+    size_t started = started_by(nvtx, track, place, time);
     uint32_t index = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
     while (index != 0 && nvtx->ranges.items[index - 1].end < time)
         index = nvtx->ranges.items[index - 1].parent;
     return index;
 }
 
-static bool fits_track(const struct nvtx *nvtx, struct nvtx_track *track, uint64_t start, uint64_t end)
+static bool fits_track(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t start,
+                       uint64_t end)
 {
-    size_t started = started_by(nvtx, track, start);
+    size_t started = started_by(nvtx, track, place, start);
     if (started < track->ranges.count && start_of(nvtx, track, started) < end)
         return false;
     uint32_t index = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
@@ -57,11 +58,11 @@ static bool fits_track(const struct nvtx *nvtx, struct nvtx_track *track, uint64
     return true;
 }
 
-bool nvtx_fits(const struct nvtx *nvtx, uint32_t thread, uint64_t start, uint64_t end)
+bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end)
 {
-    struct nvtx_track *track = nvtx->ranges.count ? nvtx_first_track(nvtx, thread) : NULL;
-    for (; track; track = nvtx_next_track(nvtx, track))
-        if (!fits_track(nvtx, track, start, end))
+    const struct nvtx_track *track = nvtx->ranges.count ? nvtx_first_track(nvtx, thread) : NULL;
+    for (unsigned i = 0; track; track = nvtx_next_track(nvtx, track), i++)
+        if (!fits_track(nvtx, track, nvtx_place(places, i), start, end))
             return false;
     return true;
 }

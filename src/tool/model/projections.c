@@ -98,32 +98,68 @@ static int widen(struct projections *projections, uint32_t range, uint32_t track
     return 0;
 }
 
+#define FOUND_RECENT 4 /* works that follow one another lie in the same ranges, mostly */
+
+static int find(struct projections_found *found, uint32_t range, uint32_t track, uint64_t start, uint64_t end)
+{
+    size_t count = found->items.count, first = count > FOUND_RECENT ? count - FOUND_RECENT : 0;
+    for (size_t i = count; i > first; i--) {
+        struct projection *known = &found->items.items[i - 1];
+        if (known->range != range || known->track != track)
+            continue;
+        known->start = start < known->start ? start : known->start;
+        known->end = end > known->end ? end : known->end;
+        return 0;
+    }
+    struct projection *projection = array_push(&found->items);
+    if (!projection)
+        return no_memory();
+    *projection = (struct projection){.range = range, .track = track, .start = start, .end = end};
+    return 0;
+}
+
 struct work {
-    struct projections *projections;
+    struct projections_found *found;
     uint32_t track;
     uint64_t start, end;
 };
 
-static int widen_started(void *context, uint32_t range)
+static int find_started(void *context, uint32_t range)
 {
     const struct work *work = context;
-    return widen(work->projections, range, work->track, work->start, work->end);
+    return find(work->found, range, work->track, work->start, work->end);
 }
 
-int projections_see(struct projections *projections, const struct nvtx *nvtx, uint32_t thread, uint64_t called,
-                    uint32_t track, uint64_t start, uint64_t end)
+int projections_find(struct projections_found *found, const struct projections *projections, const struct nvtx *nvtx,
+                     uint32_t thread, uint64_t called, uint32_t track, uint64_t start, uint64_t end)
 {
-    struct nvtx_track *ranges = nvtx_first_track(nvtx, thread);
-    for (; ranges; ranges = nvtx_next_track(nvtx, ranges)) {
-        uint32_t innermost = nvtx_innermost(nvtx, ranges, called);
-        if (innermost != 0 && widen(projections, innermost - 1, track, start, end) != 0)
+    const struct nvtx_track *ranges = nvtx_first_track(nvtx, thread);
+    for (unsigned i = 0; ranges; ranges = nvtx_next_track(nvtx, ranges), i++) {
+        uint32_t innermost = nvtx_innermost(nvtx, ranges, nvtx_place(&found->places, i), called);
+        if (innermost != 0 && find(found, innermost - 1, track, start, end) != 0)
             return -1;
     }
     const uint64_t *index = map_get(&projections->started_by_thread, thread);
     if (!index)
         return 0;
-    struct work work = {projections, track, start, end};
-    return intervals_each(&projections->started.items[*index - 1], (int64_t)called, widen_started, &work);
+    struct work work = {found, track, start, end};
+    return intervals_each(&projections->started.items[*index - 1], (int64_t)called, find_started, &work);
+}
+
+int projections_add(struct projections *projections, struct projections_found *found)
+{
+    int result = 0;
+    for (size_t i = 0; i < found->items.count && result == 0; i++) {
+        const struct projection *item = &found->items.items[i];
+        result = widen(projections, item->range, item->track, item->start, item->end);
+    }
+    found->items.count = 0;
+    return result;
+}
+
+void projections_found_release(struct projections_found *found)
+{
+    array_release(&found->items);
 }
 
 /* Earlier ranges first where times are equal: what encloses was pushed before. */

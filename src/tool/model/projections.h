@@ -39,9 +39,19 @@ void projections_rest(const struct projections *projections);
 /* Before the first work, when all ranges are known. Gives 0, or -1 after error(). */
 int projections_begin(struct projections *projections, const struct nvtx *nvtx);
 
+/* What some of the GPU work is projected to. Several threads may find it at once, each in a struct of its own, which
+ * starts as zeros. */
+struct projections_found {
+    struct nvtx_places places;
+    ARRAY(struct projection) items;
+};
+
 /* GPU work on TRACK, whose call THREAD began at CALLED. Gives 0, or -1 after error(). */
-int projections_see(struct projections *projections, const struct nvtx *nvtx, uint32_t thread, uint64_t called,
-                    uint32_t track, uint64_t start, uint64_t end);
+int projections_find(struct projections_found *found, const struct projections *projections, const struct nvtx *nvtx,
+                     uint32_t thread, uint64_t called, uint32_t track, uint64_t start, uint64_t end);
+/* Adds what was found, and makes FOUND empty. Gives 0, or -1 after error(). */
+int projections_add(struct projections *projections, struct projections_found *found);
+void projections_found_release(struct projections_found *found);
 
 /* After the last: gives outer ranges what their inner ones have, and sorts so that outer ones come first.
  * Gives 0, or -1 after error(). */

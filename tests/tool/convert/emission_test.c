@@ -29,7 +29,7 @@ static void make_chunk(struct make_spool *spool, uint32_t pid, uint32_t chunk)
         make_api(spool, (struct make_api){
                             .cbid = LAUNCH, .thread = pid + i % 2, .correlation = i, .start = time, .end = time + 900});
         make_kernel(spool, (struct make_kernel){
-                               .name = NAME + i % 2, .start = time + 1000, .end = time + 3000, .correlation = i});
+                               .name = NAME + i % 3, .start = time + 1000, .end = time + 3000, .correlation = i});
     }
     uint64_t time = 10000 * (uint64_t)(before + 3);
     if (chunk % 2 == 0) /* a graph whose works are in this chunk and in the next */
@@ -82,6 +82,7 @@ static void make_large(const char *directory, uint32_t pid)
     make_spool_chunk(&spool, SPOOL_RECORDS, pid);
     make_pointer_name(&spool, NAME, "_Z6kernelPf");
     make_pointer_name(&spool, NAME + 1, "_Z5otherPf");
+    make_launch_name(&spool, 7 * LAUNCHES + 2, "_Z10never_readPf"); /* of NAME + 2, launched in all chunks */
     make_capture(&spool, 900, 1, "the program asked");
     make_spool_done(&spool, SPOOL_DONE);
     make_spool_chunk(&spool, SPOOL_CUPTI, pid);

@@ -5,14 +5,6 @@
 #define PID 1234
 #define NAME UINT64_C(0x7f0000001000)
 
-static void make_launch_name(struct make_spool *spool, uint32_t correlation, const char *text)
-{
-    struct spool_launch_name *name =
-        make_own(spool, SPOOL_RECORD_LAUNCH_NAME, 900, sizeof(*name), sizeof(name->text), text, strlen(text));
-    name->correlation = correlation;
-    name->length = (uint32_t)strlen(text);
-}
-
 /* Room for names first, then for CUPTI's records. */
 static void begin(struct make_spool *spool)
 {

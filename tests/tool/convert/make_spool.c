@@ -356,6 +356,14 @@ void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t si
 #define PUT_FIXED(spool, type, structure, time) \
     put_own(spool, SPOOL_RECORD_##type, time, sizeof(struct structure), 0, NULL)
 
+void make_launch_name(struct make_spool *spool, uint32_t correlation, const char *text)
+{
+    struct spool_launch_name *name =
+        make_own(spool, SPOOL_RECORD_LAUNCH_NAME, 900, sizeof(*name), sizeof(name->text), text, strlen(text));
+    name->correlation = correlation;
+    name->length = (uint32_t)strlen(text);
+}
+
 void make_pointer_name(struct make_spool *spool, uint64_t pointer, const char *name)
 {
     struct spool_pointer_name *record = PUT_TEXT(spool, POINTER_NAME, spool_pointer_name, 0, name);

@@ -125,6 +125,71 @@ static void test_random_slices_never_break_the_rule(void **state)
     }
 }
 
+/* Calls of one thread that make up to three calls each, down to DEPTH, in the order in which they end. */
+static uint64_t make_calls(struct span *spans, size_t *count, uint64_t time, unsigned depth)
+{
+    uint64_t start = time;
+    for (long inner = depth > 1 ? random() % 4 : 0; inner > 0; inner--)
+        time = make_calls(spans, count, time + (uint64_t)random() % 3, depth - 1);
+    time += 1 + (uint64_t)random() % 9;
+    spans[(*count)++] = (struct span){.start = start, .end = time};
+    return time;
+}
+
+/* Sees the slices in up to so many pieces, each by itself, and puts together what was seen. */
+static bool pieces_collect(enum lanes_rule rule, const struct span *spans, size_t count, size_t pieces)
+{
+    struct lanes lanes, piece;
+    size_t first = 0;
+    lanes_init(&lanes, rule);
+    for (size_t i = 1; i <= pieces; i++) {
+        size_t end = i == pieces ? count : first + (size_t)random() % (count - first + 1);
+        lanes_init(&piece, rule);
+        for (; first < end; first++)
+            lanes_see(&piece, spans[first].start, spans[first].end);
+        lanes_append(&lanes, &piece);
+    }
+    return lanes.collecting;
+}
+
+/* Whether more than one lane is needed. */
+static bool overlap(enum lanes_rule rule, const struct span *spans, size_t count)
+{
+    struct lanes lanes;
+    lanes_init(&lanes, rule);
+    lanes_must_collect(&lanes);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(lanes_collect(&lanes, spans[i].start, spans[i].end), 0);
+    assert_int_equal(lanes_assign(&lanes), 0);
+    bool several = lanes.count > 1;
+    lanes_release(&lanes);
+    return several;
+}
+
+static void test_pieces_show_what_the_whole_shows(void **state)
+{
+    (void)state;
+    struct span spans[400];
+    unsigned spread = 0;
+    srandom(7);
+    for (unsigned round = 0; round < 4000; round++) {
+        enum lanes_rule rule = round % 3 ? LANES_NEST : LANES_FOLLOW;
+        unsigned depth = rule == LANES_NEST ? 1 + round % 4 : 1;
+        size_t count = 0;
+        for (uint64_t time = 10; count < 40;)
+            time = make_calls(spans, &count, time, depth);
+        if (depth <= 2)
+            assert_false(pieces_collect(rule, spans, count, 1 + round % 7));
+        struct span *moved = &spans[(size_t)random() % count];
+        moved->start -= (uint64_t)random() % (moved->start < 30 ? moved->start : 30);
+        if (overlap(rule, spans, count)) {
+            assert_true(pieces_collect(rule, spans, count, 1 + round % 7));
+            spread++;
+        }
+    }
+    assert_true(spread > 400);
+}
+
 struct owned {
     uint64_t start, end;
     uint32_t owner, lane;
@@ -162,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_equal_work_gets_a_lane_each_and_equal_calls_share_one),
         cmocka_unit_test(test_disorder_alone_makes_no_lanes),
         cmocka_unit_test(test_random_slices_never_break_the_rule),
+        cmocka_unit_test(test_pieces_show_what_the_whole_shows),
         cmocka_unit_test(test_within_slices_lie_only_those_of_their_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

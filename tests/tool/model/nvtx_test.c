@@ -25,21 +25,22 @@ static void test_a_slice_fits_within_ranges_and_between_them(void **state)
 {
     (void)state;
     struct nvtx nvtx = {0};
+    struct nvtx_places places = {0};
     tell(&nvtx, 100, ONE, 0, SPOOL_NVTX_PUSH);
     range(&nvtx, 200, 300, ONE, 0);
     range(&nvtx, 400, 500, ONE, 0);
     tell(&nvtx, 600, ONE, 0, SPOOL_NVTX_POP);
     tell(&nvtx, 700, ONE, 0, SPOOL_NVTX_PUSH); /* open at the end */
-    assert_true(nvtx_fits(&nvtx, ONE, 200, 300));
-    assert_true(nvtx_fits(&nvtx, ONE, 310, 390));
-    assert_true(nvtx_fits(&nvtx, ONE, 10, 100));
-    assert_true(nvtx_fits(&nvtx, ONE, 600, 700));
-    assert_true(nvtx_fits(&nvtx, ONE, 800, 8000));
-    assert_true(nvtx_fits(&nvtx, TWO, 0, 8000));
-    assert_false(nvtx_fits(&nvtx, ONE, 250, 310));
-    assert_false(nvtx_fits(&nvtx, ONE, 150, 250));
-    assert_false(nvtx_fits(&nvtx, ONE, 550, 650));
-    assert_false(nvtx_fits(&nvtx, ONE, 90, 650)); /* it encloses them: lanes find that out */
+    assert_true(nvtx_fits(&nvtx, &places, ONE, 200, 300));
+    assert_true(nvtx_fits(&nvtx, &places, ONE, 310, 390));
+    assert_true(nvtx_fits(&nvtx, &places, ONE, 10, 100));
+    assert_true(nvtx_fits(&nvtx, &places, ONE, 600, 700));
+    assert_true(nvtx_fits(&nvtx, &places, ONE, 800, 8000));
+    assert_true(nvtx_fits(&nvtx, &places, TWO, 0, 8000));
+    assert_false(nvtx_fits(&nvtx, &places, ONE, 250, 310));
+    assert_false(nvtx_fits(&nvtx, &places, ONE, 150, 250));
+    assert_false(nvtx_fits(&nvtx, &places, ONE, 550, 650));
+    assert_false(nvtx_fits(&nvtx, &places, ONE, 90, 650)); /* it encloses them: lanes find that out */
     nvtx_release(&nvtx);
 }
 
@@ -47,11 +48,12 @@ static void test_a_slice_must_fit_the_ranges_of_every_domain(void **state)
 {
     (void)state;
     struct nvtx nvtx = {0};
+    struct nvtx_places places = {0};
     range(&nvtx, 100, 200, ONE, 1);
     range(&nvtx, 150, 250, ONE, 2);
-    assert_true(nvtx_fits(&nvtx, ONE, 160, 190));
-    assert_false(nvtx_fits(&nvtx, ONE, 160, 210));
-    assert_false(nvtx_fits(&nvtx, ONE, 110, 190));
+    assert_true(nvtx_fits(&nvtx, &places, ONE, 160, 190));
+    assert_false(nvtx_fits(&nvtx, &places, ONE, 160, 210));
+    assert_false(nvtx_fits(&nvtx, &places, ONE, 110, 190));
     nvtx_release(&nvtx);
 }
 
@@ -64,11 +66,12 @@ static void test_the_innermost_range_is_found_from_anywhere(void **state)
     for (uint64_t i = 0; i < COUNT; i++)
         range(&nvtx, 100 * i + 10, 100 * i + 60, ONE, 0);
     assert_int_equal(nvtx_close(&nvtx, &whole_run, 100 * COUNT), 0);
-    struct nvtx_track *track = nvtx_first_track(&nvtx, ONE);
+    const struct nvtx_track *track = nvtx_first_track(&nvtx, ONE);
+    size_t place = COUNT * 2; /* anywhere */
     for (uint64_t i = 0; i < 5000; i++) {
         uint64_t k = i * 7919 % COUNT;
-        assert_int_equal(nvtx_innermost(&nvtx, track, 100 * k + 30), k + 1);
-        assert_int_equal(nvtx_innermost(&nvtx, track, 100 * k + 5), 0);
+        assert_int_equal(nvtx_innermost(&nvtx, track, &place, 100 * k + 30), k + 1);
+        assert_int_equal(nvtx_innermost(&nvtx, track, &place, 100 * k + 5), 0);
     }
     nvtx_release(&nvtx);
 }
