@@ -36,9 +36,10 @@ static int take_text(struct event_feed *feed, const char *text, size_t size)
 
 static int take_event(struct event_feed *feed, const char *data, size_t size)
 {
-    struct trace_event own, *event = reader_place(feed->sink, &own);
-    memcpy(event, data, size);
-    memcpy((char *)event + size, (const char *)&event_nothing + size, sizeof(*event) - size);
+    struct trace_event own, *event;
+    own.extent = sizeof(own);
+    event = reader_place(feed->sink, &own);
+    event_put(event, data, size);
     batch_translate(feed->numbers.items, event);
     return feed->sink->event(feed->sink->context, event);
 }

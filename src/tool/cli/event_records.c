@@ -86,7 +86,7 @@ static struct trace_event begin_event(struct writer *writer, char phase, const s
     return event;
 }
 
-static void put_event(struct writer *writer, const struct trace_event *event)
+static void put_event(struct writer *writer, struct trace_event *event)
 {
     event_records_put_event(writer->sink, event);
 }
@@ -148,11 +148,9 @@ static void write_async(struct writer *writer, const struct async_slice *slice)
     }
     struct trace_event begin = begin_event(writer, 'b', &slice->name, slice->begin, slice->start);
     begin.category = category_of(slice->category, slice->other_category);
-    begin.has_id = true;
     begin.id = event_id_number((int64_t)slice->id);
     struct trace_event end = begin_event(writer, 'e', &slice->name, slice->end_row, slice->end);
     end.category = begin.category;
-    end.has_id = true;
     end.id = begin.id;
     event_args_take(writer, slice->args, &begin);
     put_event(writer, &begin);

@@ -17,10 +17,10 @@
 struct reader_sink;
 
 enum event_record_kind {
-    EVENT_RECORD_PIECE, /* texts are numbered from 0 again */
-    EVENT_RECORD_TEXT,  /* bytes */
-    EVENT_RECORD_EVENT, /* struct trace_event with numbers of these texts, up to its last field that tells something */
-    EVENT_RECORD_JSON,  /* events of JSON, with ',' between them, and QUICK_PADDING: what has no other form */
+    EVENT_RECORD_PIECE,    /* texts are numbered from 0 again */
+    EVENT_RECORD_TEXT,     /* bytes */
+    EVENT_RECORD_EVENT,    /* struct trace_event with numbers of these texts, up to its extent */
+    EVENT_RECORD_JSON,     /* events of JSON, with ',' between them, and QUICK_PADDING: what has no other form */
     EVENT_RECORD_METADATA, /* a key, NUL, a JSON value */
 };
 
@@ -35,7 +35,7 @@ extern const struct writer_format event_records;
  */
 void event_records_put_piece(struct sink *sink);
 void event_records_put_text(struct sink *sink, const char *text, size_t length);
-void event_records_put_event(struct sink *sink, const struct trace_event *event);
+void event_records_put_event(struct sink *sink, struct trace_event *event);
 void event_records_put_json(struct sink *sink, struct sink *text);
 void event_records_put_metadata(struct sink *sink, const char *key, const char *value, size_t size);
 

@@ -37,16 +37,10 @@ void event_records_put_text(struct sink *sink, const char *text, size_t length)
     sink_release(&clean);
 }
 
-/* Most events tell no more than the first half of the fields. */
-void event_records_put_event(struct sink *sink, const struct trace_event *event)
+void event_records_put_event(struct sink *sink, struct trace_event *event)
 {
-    const char *bytes = (const char *)event, *nothing = (const char *)&event_nothing;
-    size_t size = sizeof(*event);
-    _Static_assert(sizeof(*event) % sizeof(uint64_t) == 0, "it is of whole words");
-    while (size > 0 &&
-           memcmp(bytes + size - sizeof(uint64_t), nothing + size - sizeof(uint64_t), sizeof(uint64_t)) == 0)
-        size -= sizeof(uint64_t);
-    put_record(sink, EVENT_RECORD_EVENT, event, size);
+    event_find_extent(event);
+    put_record(sink, EVENT_RECORD_EVENT, event, event->extent);
 }
 
 void event_records_put_json(struct sink *sink, struct sink *text)

@@ -164,9 +164,9 @@ static bool begin_event(struct pftrace_records *records, const struct pftrace_ev
         return false;
     *event = pattern ? pattern->event : event_nothing;
     event->phase = phase;
-    event->category = from->category_number == PFTRACE_UNKNOWN
-                          ? EVENT_OTHER
-                          : pftrace_texts_meaning(&records->texts, from->category_number)->category;
+    event->category = EVENT_OTHER;
+    if (from->category_number != PFTRACE_UNKNOWN)
+        event->category = pftrace_texts_meaning(&records->texts, from->category_number)->category;
     event->name = pftrace_texts_number(&records->texts, from->name_number);
     event->process = event_id_number(from->pid);
     event->thread = event_id_number(from->tid);
@@ -197,7 +197,6 @@ static void put_async(struct pftrace_records *records, const struct pftrace_even
         put_as_json(records, from);
         return;
     }
-    event.has_id = end.has_id = true;
     event.id = end.id = event_id_number((int64_t)from->id);
     end.phase = 'e';
     end.category = event.category;

@@ -1,5 +1,6 @@
 #include "tool/report/batch.h"
 
+#include "tool/report/event_fields.h"
 #include "tool/report/quick.h"
 #include "tool/report/scan.h"
 
@@ -46,8 +47,10 @@ static bool read_unusual(struct batch *batch, struct parser *parser, const char 
         return true;
     }
     enum parse_result result = parser_event(parser, text + at, &scan, event);
-    if (result == PARSE_DONE)
+    if (result == PARSE_DONE) {
+        event_find_extent(event);
         return true;
+    }
     if (result == PARSE_NOT_AN_EVENT) {
         leave_out(batch, at, parser->expected);
         batch->events.count--;
@@ -62,7 +65,7 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
         return false;
     size_t kept = batch->events.count - 1;
     switch (quick_event(text + at, parser->strings, &batch->events.items[kept], size)) {
-    case QUICK_EVENT: return true;
+    case QUICK_EVENT: event_find_extent(&batch->events.items[kept]); return true;
     case QUICK_ARROW: batch->events.count = kept; return true;
     case QUICK_NOT: break;
     }
@@ -105,21 +108,15 @@ static void translate_id(const uint32_t *numbers, event_id *id)
         *id = event_id_text(numbers[event_id_value(*id)]);
 }
 
-/* Of most events these texts are none. */
-static bool has_rare_texts(const struct trace_event *event)
-{
-    return (event->mangled_name & event->domain & event->memory_kind & event->fault & event->held_by_kind &
-            event->function & event->ending & event->label) != EVENT_NO_TEXT;
-}
-
 void batch_translate(const uint32_t *numbers, struct trace_event *event)
 {
     translate(numbers, &event->name);
     translate_id(numbers, &event->process);
     translate_id(numbers, &event->thread);
-    translate_id(numbers, &event->id);
-    if (!has_rare_texts(event))
+    if (event->extent <= offsetof(struct trace_event, id))
         return;
+    if (event->id != EVENT_NO_ID)
+        translate_id(numbers, &event->id);
     translate(numbers, &event->mangled_name);
     translate(numbers, &event->domain);
     translate(numbers, &event->memory_kind);

@@ -76,20 +76,23 @@ static inline int64_t event_id_value(event_id id)
     return (int64_t)id >> 1;
 }
 
+#define EVENT_NO_ID UINT64_MAX
+
+/* What most events tell comes first: they are copied only up to their last field that tells something. */
 struct trace_event {
-    char phase;                   /* "ph": 'X', 'i', 'b', 'e', 'C', 'M', 's', 'f' …; 0: none */
-    enum event_category category; /* "cat" */
-    uint32_t name;
+    char phase;               /* "ph": 'X', 'i', 'b', 'e', 'C', 'M', 's', 'f' …; 0: none */
+    uint8_t category;         /* "cat": enum event_category */
+    uint16_t extent;          /* bytes: from there on it is as event_nothing */
+    uint32_t name;            /* "name" */
     event_id process, thread; /* "pid", "tid"; a missing one is the number 0 */
-    event_id id;              /* "id" of asynchronous ranges and arrows */
-    bool has_id;
-    int64_t start;    /* "ts" */
-    int64_t duration; /* "dur"; never negative */
+    int64_t start;            /* "ts" */
+    int64_t duration;         /* "dur"; never negative */
     /* from "args" */
     int64_t correlation, device, context, stream;
+    int64_t grid[3], block[3];
     int64_t bytes;        /* of a copy, set, allocation; of a counter, its value */
     int64_t return_value; /* of an API call or memory operation: 0 is success */
-    int64_t grid[3], block[3];
+    event_id id;          /* "id" of asynchronous ranges and arrows; EVENT_NO_ID: none */
     int64_t wait_on_stream, wait_on_event;
     int64_t address, held, stack;                         /* of an allocation or release */
     int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */

@@ -57,7 +57,9 @@ static struct word_set field_words, category_words;
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 
 const struct trace_event event_nothing = {
+    .extent = sizeof(struct trace_event),
     .name = EVENT_NO_TEXT,
+    .id = EVENT_NO_ID,
     .correlation = EVENT_NONE,
     .device = EVENT_NONE,
     .context = EVENT_NONE,
@@ -85,6 +87,36 @@ const struct trace_event event_nothing = {
     .ending = EVENT_NO_TEXT,
     .label = EVENT_NO_TEXT,
 };
+
+_Static_assert(sizeof(struct trace_event) % sizeof(uint64_t) == 0, "it is of whole words");
+
+static bool tells_nothing(const char *word, const char *nothing)
+{
+    return memcmp(word, nothing, sizeof(uint64_t)) == 0;
+}
+
+void event_find_extent(struct trace_event *event)
+{
+    const char *bytes = (const char *)event, *nothing = (const char *)&event_nothing;
+    size_t extent = sizeof(*event), word = sizeof(uint64_t);
+    while (extent > word && tells_nothing(bytes + extent - word, nothing + extent - word))
+        extent -= word;
+    event->extent = (uint16_t)extent;
+}
+
+void event_put(struct trace_event *event, const char *bytes, size_t extent)
+{
+    size_t before = event->extent;
+    memcpy(event, bytes, extent);
+    event->extent = (uint16_t)extent;
+    if (before > extent)
+        memcpy((char *)event + extent, (const char *)&event_nothing + extent, before - extent);
+}
+
+void event_copy(struct trace_event *event, const struct trace_event *from)
+{
+    event_put(event, (const char *)from, from->extent);
+}
 
 static void make_sets(void)
 {

@@ -27,7 +27,14 @@ const struct event_field *event_field_find(const char *key, size_t length);
 
 enum event_category event_category_find(const char *word, size_t length);
 
-/* An event of which nothing is told. */
+/* An event of which nothing is told. Its extent is that of the struct, so that fields may be set in any order. */
 extern const struct trace_event event_nothing;
+
+/* Sets the extent to what the fields ask for. */
+void event_find_extent(struct trace_event *event);
+/* Makes EVENT one whose first EXTENT bytes are these, or a copy. It holds another event, or just has the whole struct's
+ * extent: what that other one did not tell is not written again. */
+void event_put(struct trace_event *event, const char *bytes, size_t extent);
+void event_copy(struct trace_event *event, const struct trace_event *from);
 
 #endif

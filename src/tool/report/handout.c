@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/pieces.h"
 #include "base/threads.h"
+#include "tool/report/event_fields.h"
 
 struct handout_pack {
     size_t count;
@@ -15,7 +16,7 @@ struct handout_pack {
 
 void handout_init(struct handout *handout, unsigned workers)
 {
-    *handout = (struct handout){0};
+    *handout = (struct handout){.single = event_nothing};
     workers = pieces_workers(workers, HANDOUT_THREADS + HANDOUT_OTHERS);
     if (workers > HANDOUT_OTHERS)
         handout->thread_count = workers - HANDOUT_OTHERS < HANDOUT_THREADS ? workers - HANDOUT_OTHERS : HANDOUT_THREADS;
@@ -54,6 +55,8 @@ static void begin_pack(struct handout *handout)
 static void make_packs(struct handout *handout)
 {
     handout->packs = malloc(HANDOUT_PACKS * sizeof(*handout->packs));
+    for (size_t i = 0; handout->packs && i < HANDOUT_PACKS * HANDOUT_EVENTS; i++)
+        handout->packs[i / HANDOUT_EVENTS].events[i % HANDOUT_EVENTS] = event_nothing;
     begin_pack(handout);
 }
 
@@ -191,7 +194,7 @@ int handout_event(struct handout *handout, const struct trace_event *event)
     if (!pack)
         return give_at_once(handout, event);
     if (event != &pack->events[pack->count])
-        pack->events[pack->count] = *event;
+        event_copy(&pack->events[pack->count], event);
     pack->categories |= EVENT_BIT(event->category);
     return ++pack->count == HANDOUT_EVENTS ? end_pack(handout, HANDOUT_PACKS - 1) : 0;
 }

@@ -24,7 +24,7 @@
 #define HANDOUT_THREADS 3   /* at most: more would wait for the one taker that is slowest */
 #define HANDOUT_OTHERS 2    /* who reads, and who parses for it: with fewer processors threads gain nothing */
 #define HANDOUT_PACKS 8     /* that are being filled and taken */
-#define HANDOUT_EVENTS 1024 /* of a pack: what stays in a core's cache until all have had it */
+#define HANDOUT_EVENTS 4096 /* of a pack: with fewer, threads are woken too often */
 
 struct handout_taker {
     unsigned categories; /* EVENT_BIT() of those it takes; others may be among them */

@@ -179,7 +179,6 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
         return not_an_event(parser, "a text in \"name\"");
     if (cJSON_IsString(members.name) && !intern_text(parser, members.name->valuestring, &event->name))
         return PARSE_NO_MEMORY;
-    event->has_id = members.id != NULL;
     if (!take_id(parser, members.process, &event->process) || !take_id(parser, members.thread, &event->thread) ||
         !take_id(parser, members.id, &event->id) || !take_args(parser, members.args, event))
         return PARSE_NO_MEMORY;

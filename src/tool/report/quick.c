@@ -206,7 +206,6 @@ static bool complete(struct quick_cursor *c)
             event->start + event->duration > EVENT_TIME_LIMIT)
             return false;
     }
-    event->has_id = has(c, ID);
     if (event->category == EVENT_GPU_RANGE && c->is_device_range)
         event->category = EVENT_DEVICE_RANGE;
     return !has(c, NAME) || put_text(c, &c->name, &event->name);

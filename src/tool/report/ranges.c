@@ -56,9 +56,9 @@ int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t 
 {
     if (event->phase == 'X')
         return add(ranges, event, thread) ? 0 : -1;
-    if (event->phase == 'b' && event->has_id)
+    if (event->phase == 'b' && event->id != EVENT_NO_ID)
         return start(ranges, event, thread);
-    if (event->phase == 'e' && event->has_id)
+    if (event->phase == 'e' && event->id != EVENT_NO_ID)
         end(ranges, event, thread);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "tool/report/event_fields.h"
 #include "tool/report/quick.h"
 #include "tool/report/reader_text.h"
 #include "tool/report/scan.h"
@@ -75,11 +76,12 @@ static int number_texts(struct reader *reader, const struct interner *strings)
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
     struct trace_event own;
+    own.extent = sizeof(own);
     if (number_texts(reader, &batch->strings) < 0)
         return reader->status = -1;
     for (size_t i = 0; i < batch->events.count; i++) {
         struct trace_event *event = reader_place(reader->sink, &own);
-        *event = batch->events.items[i];
+        event_copy(event, &batch->events.items[i]);
         batch_translate(reader->numbers.items, event);
         if (reader->sink->event(reader->sink->context, event) < 0)
             return reader->status = -1;

@@ -90,7 +90,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     (void)trace;
     struct nvtx *nvtx = state;
     if (event->phase == 'e')
-        return event->has_id ? end_range(nvtx, event) : 0;
+        return event->id != EVENT_NO_ID ? end_range(nvtx, event) : 0;
     if (event->name == EVENT_NO_TEXT || (event->category == EVENT_OTHER && event->phase != 'b'))
         return 0;
     struct range_key key = {event->name, event->domain};
@@ -101,7 +101,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     case 'X':
         range->open += event->open_at_end == 1 && event->category == EVENT_RANGE;
         return series_add(event->category == EVENT_GPU_RANGE ? &range->gpu : &range->nested, event->duration);
-    case 'b': return event->has_id ? start_range(nvtx, event, (uint32_t)(range - nvtx->ranges.items)) : 0;
+    case 'b': return event->id != EVENT_NO_ID ? start_range(nvtx, event, (uint32_t)(range - nvtx->ranges.items)) : 0;
     case 'i':
     case 'I': range->marks++; return 0;
     default: return 0;

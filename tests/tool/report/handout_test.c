@@ -75,10 +75,10 @@ static enum event_category category_of(int64_t number)
 /* Hands out event NUMBER, from 1, with a text that is new. */
 static int hand_out(struct test *test, int64_t number)
 {
-    struct trace_event own = {0}, *event = number % 3 ? handout_place(&test->handout) : &own;
+    struct trace_event own, *event = number % 3 ? handout_place(&test->handout) : &own;
     char name[32];
     int length = snprintf(name, sizeof(name), "name %lld", (long long)number);
-    *event = (struct trace_event){.category = category_of(number), .start = number};
+    *event = (struct trace_event){.extent = sizeof(*event), .category = category_of(number), .start = number};
     event->name = intern(&test->strings, name, (size_t)length);
     return handout_event(&test->handout, event);
 }
