@@ -69,7 +69,7 @@ struct noting;
 
 /* Beside what the pointers of kernels' records mean. */
 struct kernel_names {
-    struct pointer_names told;      /* by pointers that nobody read: what launches and nodes told instead */
+    struct pointer_names told;      /* by pointers: what launches and nodes told and nobody read */
     struct pointer_names functions; /* by their handles */
     struct graph_nodes nodes;       /* what they launch; not of a process that ended in order */
     struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
@@ -156,8 +156,9 @@ int see_launch_name(struct conversion *conversion, struct process *process, cons
 int see_function_name(struct conversion *conversion, struct process *process, const struct event *event);
 int see_graph_node(struct process *process, const struct event *event);
 int see_kernel_name(struct process *process, const struct event *event);
-/* Whether somebody read the name: then a kernel need not be seen. Any number of threads may ask meanwhile. */
-bool kernel_name_was_read(const struct process *process, const struct event *event);
+/* Whether somebody read the name, and its launch told none: then a kernel need not be seen. Any number of threads may
+ * ask meanwhile. */
+bool kernel_name_is_settled(const struct process *process, const struct event *event);
 /* Once all but kernels were seen. Gives 0, or -1 after error(). */
 int order_kernel_names(struct process *process);
 /* Once all records were seen: counts those without a name. */

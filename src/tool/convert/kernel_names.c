@@ -2,6 +2,9 @@
  * What kernels are called. Their records hold a pointer into the process, whose text somebody read while it lived; or,
  * when it was killed before that, the launch had told the name by its correlation id, or the graph's node had told its
  * function.
+ *
+ * What a launch told counts more than what its record points to: CUPTI (13.0, when its threads get no processor) goes
+ * on with the name of a kernel whose code was unloaded for the next one that gets its handle.
  */
 #include "base/log.h"
 #include "tool/convert/conversion.h"
@@ -63,29 +66,15 @@ static uint32_t name_of_node(const struct process *process, const struct event *
     return function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
 }
 
-/* The name that the launch told of the one kernel that it launches. */
+/* The name that the launch told of the one kernel that it launches; none of what a graph launches. */
 static uint32_t name_of_launch(const struct process *process, const struct event *event)
 {
+    if (event->kernel.graph != 0)
+        return NAMES_NO_MEMORY;
     const uint64_t *known = map_get(&process->kernel_names.of_launch, event->correlation);
     if (!known || *known == KERNEL_NAMES_SEVERAL)
         return NAMES_NO_MEMORY;
     return (uint32_t)(*known - 1);
-}
-
-static uint32_t name_by(const struct pointer_names *names, const struct event *event)
-{
-    return event->kernel.name ? pointer_names_find(names, event->kernel.name, event->start) : NAMES_NO_MEMORY;
-}
-
-bool kernel_name_was_read(const struct process *process, const struct event *event)
-{
-    return name_by(&process->symbols, event) != NAMES_NO_MEMORY;
-}
-
-static uint32_t name_of_pointer(const struct process *process, const struct event *event)
-{
-    uint32_t name = name_by(&process->symbols, event);
-    return name != NAMES_NO_MEMORY ? name : name_by(&process->kernel_names.told, event);
 }
 
 static uint32_t name_told(const struct process *process, const struct event *event)
@@ -93,21 +82,48 @@ static uint32_t name_told(const struct process *process, const struct event *eve
     return event->kernel.graph != 0 ? name_of_node(process, event) : name_of_launch(process, event);
 }
 
-/* Launches of a kernel after the first do not tell its name: what the first one's record points to has it. */
-int see_kernel_name(struct process *process, const struct event *event)
+/* What was told of the pointer counts from the launch that told it, until its text is read anew. */
+static uint32_t name_of_pointer(const struct process *process, const struct event *event)
 {
-    if (name_of_pointer(process, event) != NAMES_NO_MEMORY)
-        return 0;
-    uint32_t name = name_told(process, event);
-    if (name != NAMES_NO_MEMORY)
-        return event->kernel.name
-                   ? pointer_names_put(&process->kernel_names.told, event->kernel.name, event->start, name)
-                   : 0;
+    uint64_t pointer = event->kernel.name;
+    if (!pointer)
+        return NAMES_NO_MEMORY;
+    const struct pointer_meaning *read = pointer_names_meaning(&process->symbols, pointer, event->start);
+    const struct pointer_meaning *told = pointer_names_meaning(&process->kernel_names.told, pointer, event->start);
+    if (read && told && (told->since > event->start || told->since < read->since))
+        told = NULL;
+    const struct pointer_meaning *meaning = told ? told : read;
+    return meaning ? meaning->name : NAMES_NO_MEMORY;
+}
+
+bool kernel_name_is_settled(const struct process *process, const struct event *event)
+{
+    uint64_t pointer = event->kernel.name;
+    return pointer && pointer_names_meaning(&process->symbols, pointer, event->start) &&
+           name_of_launch(process, event) == NAMES_NO_MEMORY;
+}
+
+static int count_unknown(struct process *process, const struct event *event)
+{
     uint64_t *count = map_put(&process->kernel_names.unknown, event->kernel.name, NULL);
     if (!count)
         return error_no_memory("names of kernels");
     ++*count;
     return 0;
+}
+
+/* Launches of a kernel after the first do not tell its name: what the first one's record points to has it. */
+int see_kernel_name(struct process *process, const struct event *event)
+{
+    uint32_t known = name_of_pointer(process, event);
+    bool is_known = known != NAMES_NO_MEMORY;
+    uint32_t told = is_known ? name_of_launch(process, event) : name_told(process, event);
+    if (told == NAMES_NO_MEMORY)
+        return is_known ? 0 : count_unknown(process, event);
+    bool has_no_time = is_known && event->in_flight;
+    if (told == known || has_no_time || !event->kernel.name)
+        return 0;
+    return pointer_names_put(&process->kernel_names.told, event->kernel.name, event->start, told);
 }
 
 /* What was read would have been found. */
@@ -136,6 +152,8 @@ void close_kernel_names(struct process *process)
 
 uint32_t kernel_name_number(const struct process *process, const struct event *event)
 {
-    uint32_t name = name_of_pointer(process, event);
+    uint32_t name = name_of_launch(process, event);
+    if (name == NAMES_NO_MEMORY)
+        name = name_of_pointer(process, event);
     return name != NAMES_NO_MEMORY ? name : name_told(process, event);
 }

@@ -43,7 +43,7 @@ static int look_at_api(struct process *process, struct found *found, const struc
 /* Whether the work's name, or its time among others, has to be seen. */
 static bool is_to_be_seen(const struct process *process, const struct event *event)
 {
-    return process->device_ranges.any || (event->type == EVENT_KERNEL && !kernel_name_was_read(process, event));
+    return process->device_ranges.any || (event->type == EVENT_KERNEL && !kernel_name_is_settled(process, event));
 }
 
 static int look_at_gpu_work(struct process *process, struct found *found, const struct event *event)

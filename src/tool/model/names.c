@@ -116,13 +116,20 @@ int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t
     return 0;
 }
 
-uint32_t pointer_names_find(const struct pointer_names *pointers, uint64_t pointer, uint64_t time)
+const struct pointer_meaning *pointer_names_meaning(const struct pointer_names *pointers, uint64_t pointer,
+                                                    uint64_t time)
 {
     const uint64_t *latest = map_get(&pointers->by_pointer, pointer);
     if (!latest || *latest == 0)
-        return NAMES_NO_MEMORY;
+        return NULL;
     const struct pointer_meaning *meaning = &pointers->meanings.items[*latest - 1];
     while (meaning->since > time && meaning->earlier != 0)
         meaning = &pointers->meanings.items[meaning->earlier - 1];
-    return meaning->name;
+    return meaning;
+}
+
+uint32_t pointer_names_find(const struct pointer_names *pointers, uint64_t pointer, uint64_t time)
+{
+    const struct pointer_meaning *meaning = pointer_names_meaning(pointers, pointer, time);
+    return meaning ? meaning->name : NAMES_NO_MEMORY;
 }

@@ -76,7 +76,11 @@ void pointer_names_release(struct pointer_names *pointers);
 /* Meanings of one pointer may come in any order of time. Gives 0, or -1 after error(). */
 int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t time, uint32_t name);
 
-/* The meaning at TIME: the last one known by then, or the first one known after it. NAMES_NO_MEMORY: none. */
+/* The meaning at TIME: the last one known by then, or the first one known after it. NULL: none. */
+const struct pointer_meaning *pointer_names_meaning(const struct pointer_names *pointers, uint64_t pointer,
+                                                    uint64_t time);
+
+/* Its name; NAMES_NO_MEMORY: none. */
 uint32_t pointer_names_find(const struct pointer_names *pointers, uint64_t pointer, uint64_t time);
 
 #endif

@@ -364,11 +364,16 @@ void make_launch_name(struct make_spool *spool, uint32_t correlation, const char
     name->length = (uint32_t)strlen(text);
 }
 
-void make_pointer_name(struct make_spool *spool, uint64_t pointer, const char *name)
+void make_pointer_name_since(struct make_spool *spool, uint64_t time, uint64_t pointer, const char *name)
 {
-    struct spool_pointer_name *record = PUT_TEXT(spool, POINTER_NAME, spool_pointer_name, 0, name);
+    struct spool_pointer_name *record = PUT_TEXT(spool, POINTER_NAME, spool_pointer_name, time, name);
     record->pointer = pointer;
     record->length = (uint32_t)strlen(name);
+}
+
+void make_pointer_name(struct make_spool *spool, uint64_t pointer, const char *name)
+{
+    make_pointer_name_since(spool, 0, pointer, name);
 }
 
 void make_thread_name(struct make_spool *spool, uint32_t thread, const char *name, int by_program)

@@ -117,6 +117,7 @@ void make_context(struct make_spool *spool, uint32_t context, uint32_t device);
 
 /* Our own records. */
 void make_pointer_name(struct make_spool *spool, uint64_t pointer, const char *name);
+void make_pointer_name_since(struct make_spool *spool, uint64_t time, uint64_t pointer, const char *name);
 /* The name of the kernel that the call of this id launches. */
 void make_launch_name(struct make_spool *spool, uint32_t correlation, const char *text);
 void make_thread_name(struct make_spool *spool, uint32_t thread, const char *name, int by_program);
