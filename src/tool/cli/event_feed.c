@@ -6,8 +6,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "tool/cli/event_records.h"
-#include "tool/report/batch.h"
-#include "tool/report/event_fields.h"
+#include "tool/report/event_run.h"
 #include "tool/report/quick.h"
 #include "tool/report/reader.h"
 #include "tool/report/scan.h"
@@ -34,14 +33,34 @@ static int take_text(struct event_feed *feed, const char *text, size_t size)
     return 0;
 }
 
-static int take_event(struct event_feed *feed, const char *data, size_t size)
+static int take_one_by_one(struct event_feed *feed, const struct event_run *run)
 {
-    struct trace_event own, *event;
+    const struct reader_sink *sink = feed->sink;
+    const char *at = run->bytes;
+    struct trace_event own;
     own.extent = sizeof(own);
-    event = reader_place(feed->sink, &own);
-    event_put(event, data, size);
-    batch_translate(feed->numbers.items, event);
-    return feed->sink->event(feed->sink->context, event);
+    int status = 0;
+    for (size_t i = 0; i < run->count && status == 0; i++) {
+        struct trace_event *event = reader_place(sink, &own);
+        at = event_run_take(at, run->numbers, event);
+        status = sink->event(sink->context, event);
+    }
+    return status;
+}
+
+static int take_run(struct event_feed *feed, const char *data, size_t size)
+{
+    struct event_record_run head;
+    memcpy(&head, data, sizeof(head));
+    const struct event_run run = {
+        .bytes = data + sizeof(head),
+        .size = size - sizeof(head),
+        .count = head.count,
+        .categories = head.categories,
+        .numbers = feed->numbers.items,
+        .number_count = feed->numbers.count,
+    };
+    return feed->sink->run ? feed->sink->run(feed->sink->context, &run) : take_one_by_one(feed, &run);
 }
 
 /* The event at TEXT; sets *SIZE to its own. What is no event, as the report sees it, is left out. */
@@ -96,7 +115,7 @@ static int take_record(struct event_feed *feed, const struct event_record *recor
     switch ((enum event_record_kind)record->kind) {
     case EVENT_RECORD_PIECE: feed->numbers.count = 0; return 0;
     case EVENT_RECORD_TEXT: return take_text(feed, data, record->size);
-    case EVENT_RECORD_EVENT: return take_event(feed, data, record->size);
+    case EVENT_RECORD_RUN: return take_run(feed, data, record->size);
     case EVENT_RECORD_JSON: return take_json(feed, data, record->size);
     case EVENT_RECORD_METADATA: return take_metadata(feed, data, record->size);
     }

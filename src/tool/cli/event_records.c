@@ -15,6 +15,7 @@
 
 struct state {
     struct interner texts; /* as they came */
+    struct event_record_end end;
 };
 
 /* The report's. */
@@ -88,7 +89,8 @@ static struct trace_event begin_event(struct writer *writer, char phase, const s
 
 static void put_event(struct writer *writer, struct trace_event *event)
 {
-    event_records_put_event(writer->sink, event);
+    struct state *state = writer->state;
+    event_records_put_event(writer->sink, &state->end, event);
 }
 
 static enum event_category category_of(enum category category, const char *other)

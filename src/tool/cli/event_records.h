@@ -19,7 +19,7 @@ struct reader_sink;
 enum event_record_kind {
     EVENT_RECORD_PIECE,    /* texts are numbered from 0 again */
     EVENT_RECORD_TEXT,     /* bytes */
-    EVENT_RECORD_EVENT,    /* struct trace_event with numbers of these texts, up to its extent */
+    EVENT_RECORD_RUN,      /* struct event_record_run, and its events with numbers of these texts */
     EVENT_RECORD_JSON,     /* events of JSON, with ',' between them, and QUICK_PADDING: what has no other form */
     EVENT_RECORD_METADATA, /* a key, NUL, a JSON value */
 };
@@ -29,13 +29,24 @@ struct event_record {
     uint32_t kind, size; /* bytes that follow */
 };
 
+/* Of the events that follow (report/event_run.h). */
+struct event_record_run {
+    uint32_t count, categories;
+};
+
 extern const struct writer_format event_records;
 
+/* Where the records of a sink end that were put so far, if the last one is a run. All zero: it is none. */
+struct event_record_end {
+    uint64_t drained; /* the sink's total then */
+    size_t run, end;  /* where the run's record begins, and all records end, in the sink; 0: there is no run */
+};
+
 /* event_records_put.c: records into SINK. The number of a text is how many there were before it since the piece began.
- */
+ * Events that come one after another go into one record, as long as nobody else looks at END. */
 void event_records_put_piece(struct sink *sink);
 void event_records_put_text(struct sink *sink, const char *text, size_t length);
-void event_records_put_event(struct sink *sink, struct trace_event *event);
+void event_records_put_event(struct sink *sink, struct event_record_end *end, struct trace_event *event);
 void event_records_put_json(struct sink *sink, struct sink *text);
 void event_records_put_metadata(struct sink *sink, const char *key, const char *value, size_t size);
 

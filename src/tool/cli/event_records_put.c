@@ -1,8 +1,10 @@
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "tool/cli/event_records.h"
 #include "tool/report/event_fields.h"
+#include "tool/report/event_run.h"
 #include "tool/report/quick.h"
 
 static void put_record(struct sink *sink, enum event_record_kind kind, const void *data, size_t size)
@@ -37,10 +39,44 @@ void event_records_put_text(struct sink *sink, const char *text, size_t length)
     sink_release(&clean);
 }
 
-void event_records_put_event(struct sink *sink, struct trace_event *event)
+/* The head of a run's record; nothing in a sink is aligned. */
+struct run_head {
+    struct event_record record;
+    struct event_record_run run;
+};
+
+/* Adds an event to the head of its run at AT, which has BEFORE until now. */
+static void count_event(char *at, struct run_head before, const struct trace_event *event)
 {
+    before.record.size += event->extent;
+    before.run.count++;
+    before.run.categories |= EVENT_BIT(event->category);
+    memcpy(at, &before, sizeof(before));
+}
+
+/* Whether the run can go on in SINK; *HEAD is what it has. */
+static bool goes_on(const struct sink *sink, const struct event_record_end *end, struct run_head *head)
+{
+    if (end->end == 0 || sink->total != end->drained || sink->length != end->end)
+        return false;
+    memcpy(head, sink->data + end->run, sizeof(*head));
+    return head->run.count < EVENT_RUN_MOST;
+}
+
+void event_records_put_event(struct sink *sink, struct event_record_end *end, struct trace_event *event)
+{
+    struct run_head head;
     event_find_extent(event);
-    put_record(sink, EVENT_RECORD_EVENT, event, event->extent);
+    if (!sink_reserve(sink, sizeof(head) + event->extent)) /* from here on what is in the sink stays there */
+        return;
+    if (!goes_on(sink, end, &head)) {
+        head = (struct run_head){.record = {EVENT_RECORD_RUN, sizeof(head.run)}};
+        *end = (struct event_record_end){.drained = sink->total, .run = sink->length};
+        sink_advance(sink, sizeof(head));
+    }
+    sink_bytes(sink, event, event->extent);
+    count_event(sink->data + end->run, head, event);
+    end->end = sink->length;
 }
 
 void event_records_put_json(struct sink *sink, struct sink *text)

@@ -30,9 +30,10 @@ struct pattern {
 struct pftrace_records {
     struct pftrace_texts texts;
     struct pftrace_reader *reader;
-    bool begun;    /* events have come: there is no more metadata */
-    bool failed;   /* no memory */
-    uint64_t late; /* metadata after events */
+    struct event_record_end end; /* of the piece at hand */
+    bool begun;                  /* events have come: there is no more metadata */
+    bool failed;                 /* no memory */
+    uint64_t late;               /* metadata after events */
     struct pattern patterns[PATTERNS];
 };
 
@@ -187,7 +188,7 @@ static void put_slice(struct pftrace_records *records, const struct pftrace_even
     }
     if (!instant)
         event.duration = (int64_t)(from->end - from->start);
-    event_records_put_event(records->texts.sink, &event);
+    event_records_put_event(records->texts.sink, &records->end, &event);
 }
 
 static void put_async(struct pftrace_records *records, const struct pftrace_event *from)
@@ -204,8 +205,8 @@ static void put_async(struct pftrace_records *records, const struct pftrace_even
     end.process = event_id_number(from->end_pid);
     end.thread = event_id_number(from->end_tid);
     end.start = (int64_t)from->end;
-    event_records_put_event(records->texts.sink, &event);
-    event_records_put_event(records->texts.sink, &end);
+    event_records_put_event(records->texts.sink, &records->end, &event);
+    event_records_put_event(records->texts.sink, &records->end, &end);
 }
 
 static void put_counter(struct pftrace_records *records, const struct pftrace_event *from)
@@ -217,7 +218,7 @@ static void put_counter(struct pftrace_records *records, const struct pftrace_ev
     }
     if (from->args[0].kind != PFTRACE_ARG_REAL)
         event.bytes = event_args_number(from->args[0].u64, EVENT_NONE);
-    event_records_put_event(records->texts.sink, &event);
+    event_records_put_event(records->texts.sink, &records->end, &event);
 }
 
 static void put_naming(struct pftrace_records *records, const struct pftrace_event *from, const char *what,
@@ -230,7 +231,7 @@ static void put_naming(struct pftrace_records *records, const struct pftrace_eve
     event.thread = event_id_number(from->what == PFTRACE_PROCESS ? from->pid : from->tid);
     event.start = 0;
     event.label = label;
-    event_records_put_event(records->texts.sink, &event);
+    event_records_put_event(records->texts.sink, &records->end, &event);
 }
 
 static void put_row(struct pftrace_records *records, const struct pftrace_event *from)
@@ -278,6 +279,7 @@ int pftrace_records_take(struct pftrace_records *records, const struct packets_r
     uint64_t before = pftrace_left_out(records->reader) + records->late;
     int more;
     records->texts.sink = sink;
+    records->end = (struct event_record_end){0};
     if (run->begins) {
         begin_piece(records, sink);
         records->begun = !run->first;

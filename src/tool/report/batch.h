@@ -32,7 +32,4 @@ void batch_release(struct batch *batch);
  * beyond its arena. */
 void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length);
 
-/* Makes EVENT's texts numbers of STRINGS by NUMBERS, which holds one for each of the batch. */
-void batch_translate(const uint32_t *numbers, struct trace_event *event);
-
 #endif

@@ -118,6 +118,37 @@ void event_copy(struct trace_event *event, const struct trace_event *from)
     event_put(event, (const char *)from, from->extent);
 }
 
+static void translate(const uint32_t *numbers, uint32_t *text)
+{
+    if (*text != EVENT_NO_TEXT)
+        *text = numbers[*text];
+}
+
+static void translate_id(const uint32_t *numbers, event_id *id)
+{
+    if (event_id_is_text(*id))
+        *id = event_id_text(numbers[event_id_value(*id)]);
+}
+
+void event_translate(struct trace_event *event, const uint32_t *numbers)
+{
+    translate(numbers, &event->name);
+    translate_id(numbers, &event->process);
+    translate_id(numbers, &event->thread);
+    if (event->extent <= offsetof(struct trace_event, id))
+        return;
+    if (event->id != EVENT_NO_ID)
+        translate_id(numbers, &event->id);
+    translate(numbers, &event->mangled_name);
+    translate(numbers, &event->domain);
+    translate(numbers, &event->memory_kind);
+    translate(numbers, &event->fault);
+    translate(numbers, &event->held_by_kind);
+    translate(numbers, &event->function);
+    translate(numbers, &event->ending);
+    translate(numbers, &event->label);
+}
+
 static void make_sets(void)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++)

@@ -37,4 +37,7 @@ void event_find_extent(struct trace_event *event);
 void event_put(struct trace_event *event, const char *bytes, size_t extent);
 void event_copy(struct trace_event *event, const struct trace_event *from);
 
+/* Gives each of the event's texts, number N, NUMBERS[N]. */
+void event_translate(struct trace_event *event, const uint32_t *numbers);
+
 #endif

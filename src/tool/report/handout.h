@@ -5,6 +5,8 @@
  * The reader's thread puts events into packs. Whoever is free, a thread of ours or the reader who has no room for the
  * next pack, gives a taker the next pack that it has not had: the one of them that is furthest behind. A taker is never
  * given two packs at once, so it needs no locks for what is its own. There are few packs, so that memory does not grow.
+ * A run of events is put into a pack as it came, and whoever is free next makes events of it.
+ *
  * Threads are started with the first full pack, for a trace that is smaller needs none. Where there are no more
  * processors than reading needs, or so few takers that packs cost the reader more than giving, every event is given at
  * once.
@@ -18,13 +20,15 @@
 #include <stdint.h>
 
 #include "tool/report/event.h"
+#include "tool/report/event_run.h"
 
-#define HANDOUT_TAKERS 24   /* at most */
-#define HANDOUT_FEW 3       /* takers with which packs are worth while: with two they gain nothing, as was measured */
-#define HANDOUT_THREADS 3   /* at most: more would wait for the one taker that is slowest */
-#define HANDOUT_OTHERS 2    /* who reads, and who parses for it: with fewer processors threads gain nothing */
-#define HANDOUT_PACKS 8     /* that are being filled and taken */
-#define HANDOUT_EVENTS 4096 /* of a pack: with fewer, threads are woken too often */
+#define HANDOUT_TAKERS 24             /* at most */
+#define HANDOUT_FEW 4                 /* takers: fewer gain nothing by packs, as was measured */
+#define HANDOUT_THREADS 3             /* at most: more would wait for the one taker that is slowest */
+#define HANDOUT_OTHERS 2              /* who reads, and who parses for it: with fewer processors threads gain nothing */
+#define HANDOUT_PACKS 8               /* that are being filled and taken */
+#define HANDOUT_EVENTS EVENT_RUN_MOST /* of a pack: with fewer, threads are woken too often */
+#define HANDOUT_RUNS 64               /* of a pack */
 
 struct handout_taker {
     unsigned categories; /* EVENT_BIT() of those it takes; others may be among them */
@@ -52,6 +56,7 @@ struct handout {
     pthread_mutex_t lock;         /* of what follows, and of the takers' progress */
     pthread_cond_t more, room;    /* a pack was filled; all have had one */
     uint64_t filled, done;        /* packs */
+    uint64_t unpacking;           /* the first pack that nobody has begun to make events of */
     const char *failed;           /* what there was no memory for */
     bool stopping;
 };
@@ -71,6 +76,9 @@ struct trace_event *handout_place(struct handout *handout);
 /* Gives EVENT to its takers, now or later. Gives 0, or -1 after error(): a taker, now or before, had no memory, and no
  * other event is to be given. */
 int handout_event(struct handout *handout, const struct trace_event *event);
+
+/* The same of all events of a run, EVENT_RUN_MOST at most. */
+int handout_run(struct handout *handout, const struct event_run *run);
 
 /* Waits until all takers have had all events. Gives 0, or -1 after error(). */
 int handout_wait(struct handout *handout);

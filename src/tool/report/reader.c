@@ -82,7 +82,7 @@ static int take_batch(struct reader *reader, const struct batch *batch)
     for (size_t i = 0; i < batch->events.count; i++) {
         struct trace_event *event = reader_place(reader->sink, &own);
         event_copy(event, &batch->events.items[i]);
-        batch_translate(reader->numbers.items, event);
+        event_translate(event, reader->numbers.items);
         if (reader->sink->event(reader->sink->context, event) < 0)
             return reader->status = -1;
     }

@@ -12,6 +12,7 @@
 #define GPUTRACE_TOOL_REPORT_READER_H
 
 struct cJSON;
+struct event_run;
 struct interner;
 struct trace_event;
 
@@ -22,6 +23,8 @@ struct reader_sink {
     struct trace_event *(*place)(void *context);
     /* Each event in the file's order; it may be changed, and is valid during the call. Gives 0, or -1 to stop. */
     int (*event)(void *context, struct trace_event *event);
+    /* As event() for all of RUN, which is valid during the call. NULL: they are to come one by one. */
+    int (*run)(void *context, const struct event_run *run);
     /* Each other key of the object, and its value, which is valid during the call. Gives 0, or -1 to stop. */
     int (*metadata)(void *context, const char *key, const struct cJSON *value);
 };

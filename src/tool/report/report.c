@@ -65,6 +65,12 @@ static int take_event(void *context, struct trace_event *event)
     return sections_event(&report->sections, event);
 }
 
+static int take_run(void *context, const struct event_run *run)
+{
+    struct report *report = context;
+    return sections_run(&report->sections, run);
+}
+
 static int take_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct report *report = context;
@@ -138,6 +144,7 @@ static int report_file(const struct report_options *options, const char *path, s
                                .workers = options->workers,
                                .place = place_event,
                                .event = take_event,
+                               .run = trace_renames(&report.trace) ? NULL : take_run,
                                .metadata = take_metadata};
     if (status == 0)
         status = report_read(options, path, &report.trace.strings, &sink);

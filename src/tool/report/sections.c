@@ -44,7 +44,7 @@ static const struct section *const known[REPORT_SECTION_COUNT] = {
     [REPORT_PLUGINS] = &section_plugins,
 };
 
-_Static_assert(REPORT_SECTION_COUNT + 1 <= HANDOUT_TAKERS, "all sections and the trace may take events");
+_Static_assert(REPORT_SECTION_COUNT + 2 <= HANDOUT_TAKERS, "all sections and the trace may take events");
 
 bool sections_wanted(const struct report_options *options, unsigned number)
 {
@@ -72,6 +72,14 @@ static int take_for_trace(void *context, const struct trace_event *events, size_
 {
     for (size_t i = 0; i < count; i++)
         if (trace_event(context, &events[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int take_works(void *context, const struct trace_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (trace_work(context, &events[i]) < 0)
             return -1;
     return 0;
 }
@@ -118,6 +126,10 @@ int sections_init(struct sections *sections, struct trace *trace)
     handout_add(&sections->handout,
                 &(struct handout_taker){
                     .categories = ~0u, .take = take_for_trace, .context = trace, .what = "the trace's rows"});
+    handout_add(&sections->handout, &(struct handout_taker){.categories = EVENT_GPU_WORK,
+                                                            .take = take_works,
+                                                            .context = trace,
+                                                            .what = "the trace's GPU work"});
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (sections_wanted(trace->options, i) && add_section(sections, i) < 0)
             return -1;
@@ -145,6 +157,11 @@ int sections_event(struct sections *sections, struct trace_event *event)
     if (event->category == EVENT_KERNEL && trace_rename(sections->trace, event) < 0)
         return error_no_memory("names");
     return handout_event(&sections->handout, event);
+}
+
+int sections_run(struct sections *sections, const struct event_run *run)
+{
+    return handout_run(&sections->handout, run);
 }
 
 int sections_wait(struct sections *sections)

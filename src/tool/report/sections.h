@@ -37,6 +37,8 @@ struct trace_event *sections_place(struct sections *sections);
 /* Takes an event, which may be changed; it is given to the trace and the sections now or later. Gives 0, or -1 after
  * error(). */
 int sections_event(struct sections *sections, struct trace_event *event);
+/* The same of all events of a run, where the trace renames none. */
+int sections_run(struct sections *sections, const struct event_run *run);
 /* All that was taken is given: the trace can be changed. Gives 0, or -1 after error(). */
 int sections_wait(struct sections *sections);
 

@@ -11,7 +11,7 @@
 
 static int see_time(void *context, struct trace_event *event)
 {
-    return trace_event(context, event) < 0 ? error_no_memory("the trace's rows") : 0;
+    return trace_event(context, event) < 0 || trace_work(context, event) < 0 ? error_no_memory("the trace's rows") : 0;
 }
 
 static int pass_metadata(void *context, const char *key, const struct cJSON *value)
@@ -34,6 +34,7 @@ int snapshot_find(int64_t *moment, const struct report_options *options, const c
     log_set_level(LOG_QUIET); /* warnings come with the second time */
     int status = report_read(options, path, &trace.strings, &sink);
     log_set_level(level);
+    trace_sum_times(&trace);
     if (__builtin_add_overflow(trace.start, options->snapshot, moment))
         *moment = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
     trace_release(&trace);

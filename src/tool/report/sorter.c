@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/large.h"
 #include "base/log.h"
 
 /* What the cursors of all runs in the file hold together, and each of them at least, and at most. */
@@ -143,7 +144,7 @@ int sorter_make_room(struct sorter *sorter)
         return -1;
     sorter->most = sorter->room->run / sorter->record_bytes * sorter->record_bytes;
     if (!sorter->filling)
-        sorter->filling = malloc(sorter->most);
+        sorter->filling = large_alloc(sorter->most);
     sorter->most = sorter->filling ? sorter->most : 0;
     return sorter->filling ? 0 : -1;
 }

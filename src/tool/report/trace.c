@@ -70,6 +70,13 @@ int64_t trace_event_device(const struct trace_event *event)
     return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
 }
 
+static void widen(struct trace_times *times, int64_t start, int64_t end)
+{
+    times->first = !times->any || start < times->first ? start : times->first;
+    times->last = !times->any || end > times->last ? end : times->last;
+    times->any = true;
+}
+
 static struct trace_process *put_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
@@ -175,6 +182,20 @@ static int gpu_work(struct trace *trace, const struct trace_event *event)
     return trace->works.wanted ? works_add(&trace->works, event, number) : 0;
 }
 
+static bool is_work(const struct trace_event *event)
+{
+    return event->phase == 'X' && event_category_in(event->category, EVENT_GPU_WORK);
+}
+
+int trace_work(struct trace *trace, const struct trace_event *event)
+{
+    if (!is_work(event))
+        return 0;
+    trace->counts[event->category]++;
+    widen(&trace->works_times, event->start, event->start + event->duration);
+    return gpu_work(trace, event);
+}
+
 static int name_row(struct trace *trace, const struct trace_event *event)
 {
     if (event->name == EVENT_NO_TEXT || event->label == EVENT_NO_TEXT)
@@ -194,13 +215,6 @@ static int name_row(struct trace *trace, const struct trace_event *event)
     return 0;
 }
 
-static void widen(struct trace *trace, int64_t start, int64_t end)
-{
-    trace->start = !trace->any || start < trace->start ? start : trace->start;
-    trace->end = !trace->any || end > trace->end ? end : trace->end;
-    trace->any = true;
-}
-
 /* A range that nests, or one end of another. */
 static int range(struct trace *trace, const struct trace_event *event)
 {
@@ -217,11 +231,9 @@ static int slice(struct trace *trace, const struct trace_event *event)
     trace->counts[event->category]++;
     if (event->category == EVENT_SPAN || event->category == EVENT_PLUGIN) /* not of the program */
         return 0;
-    widen(trace, event->start, event->start + event->duration);
+    widen(&trace->times, event->start, event->start + event->duration);
     if (event->category == EVENT_COMPILATION)
         return busy_add(&trace->compiling, event->start, event->start + event->duration);
-    if (event_category_in(event->category, EVENT_GPU_WORK))
-        return gpu_work(trace, event);
     if (!event_category_in(event->category, HOST_CATEGORIES))
         return 0;
     if (event->category == EVENT_RANGE)
@@ -233,15 +245,19 @@ static int slice(struct trace *trace, const struct trace_event *event)
 
 int trace_event(struct trace *trace, const struct trace_event *event)
 {
+    if (is_work(event))
+        return 0;
     switch (event->phase) {
     case 'X': return slice(trace, event);
     case 'M': return name_row(trace, event);
     case 'b':
         trace->async_ranges++;
-        widen(trace, event->start, event->start);
+        widen(&trace->times, event->start, event->start);
         return event->category == EVENT_RANGE ? range(trace, event) : 0;
-    case 'e': widen(trace, event->start, event->start); return event->category == EVENT_RANGE ? range(trace, event) : 0;
-    case 'C': widen(trace, event->start, event->start); return 0;
+    case 'e':
+        widen(&trace->times, event->start, event->start);
+        return event->category == EVENT_RANGE ? range(trace, event) : 0;
+    case 'C': widen(&trace->times, event->start, event->start); return 0;
     case 'i':
     case 'I':
         if (!event_category_in(event->category, INSTANT_CATEGORIES))
@@ -250,7 +266,7 @@ int trace_event(struct trace *trace, const struct trace_event *event)
         if (event->category == EVENT_RANGE && host_event(trace, event) < 0)
             return -1;
         trace->counts[EVENT_IN_FLIGHT] += event->category == EVENT_IN_FLIGHT;
-        widen(trace, event->start, event->start);
+        widen(&trace->times, event->start, event->start);
         return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
     }

@@ -24,12 +24,18 @@ struct cJSON;
 /* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
 
+struct trace_times {
+    int64_t first, last;
+    bool any;
+};
+
 struct trace {
     const struct report_options *options;
     struct interner strings;
 
-    int64_t start, end;                    /* of all events that take or mark time */
+    int64_t start, end;                    /* of all events that take or mark time; after trace_sum_times() */
     bool any;                              /* there was one */
+    struct trace_times works_times, times; /* of GPU work, and of all else, while events come */
     uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices of each category; of IN_FLIGHT, instants */
     uint64_t marks, async_ranges;
 
@@ -164,13 +170,17 @@ struct trace_stack {
 void trace_init(struct trace *trace, const struct report_options *options);
 void trace_release(struct trace *trace);
 
-/* These give 0, or -1: no memory. */
+/* These give 0, or -1: no memory. The first two look at all events, one thread each: trace_work() at slices of GPU
+ * work, trace_event() at what is none. */
 int trace_event(struct trace *trace, const struct trace_event *event);
+int trace_work(struct trace *trace, const struct trace_event *event);
 /* What of it is about how long streams and devices were busy. */
 void trace_busy_init(struct trace *trace);
 int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
 int trace_busy_finish(struct trace *trace);
-/* trace_names.c: gives a kernel the name that the user wants to see. */
+/* trace_names.c: whether the user wants to see other names of kernels than they have; and gives a kernel the name that
+ * the user wants to see. */
+bool trace_renames(const struct trace *trace);
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* The part of it about plugins. */
@@ -181,7 +191,9 @@ int trace_death(struct trace *trace, const struct cJSON *process);
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
 /* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
 int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
-/* After the last event, by so many threads: calls, works and ranges are ready to be looked at. Gives 0, or -1: no
+/* After the last event: sets its start and end. */
+void trace_sum_times(struct trace *trace);
+/* The same, and, by so many threads: calls, works and ranges are ready to be looked at. Gives 0, or -1: no
  * memory. */
 int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_JOBS 2

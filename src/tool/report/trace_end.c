@@ -18,9 +18,25 @@ static int finish_ranges(void *context)
     return trace->ranges.wanted ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
+static void widen(struct trace *trace, const struct trace_times *times)
+{
+    if (!times->any)
+        return;
+    trace->start = !trace->any || times->first < trace->start ? times->first : trace->start;
+    trace->end = !trace->any || times->last > trace->end ? times->last : trace->end;
+    trace->any = true;
+}
+
+void trace_sum_times(struct trace *trace)
+{
+    widen(trace, &trace->times);
+    widen(trace, &trace->works_times);
+}
+
 int trace_finish(struct trace *trace, unsigned workers)
 {
     const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_works, trace}};
+    trace_sum_times(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
     trace->compiling_total = busy_total(&trace->compiling);

@@ -19,6 +19,11 @@ static uint32_t shorten(struct trace *trace, uint32_t name)
     return number;
 }
 
+bool trace_renames(const struct trace *trace)
+{
+    return trace->options->names != REPORT_NAMES_FULL;
+}
+
 int trace_rename(struct trace *trace, struct trace_event *event)
 {
     enum report_names names = trace->options->names;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 
 #include "base/map.h"
+#include "base/sink.h"
+#include "tool/report/event_fields.h"
 #include "tool/report/handout.h"
 
 /* Looks at what it is given: that it comes in order, from one thread at a time, with its texts. */
@@ -12,7 +14,8 @@ struct seen {
     int64_t last;
     size_t count;
     size_t most; /* after so many there is no memory */
-    bool wrong;  /* something was not as it should be: threads do not assert */
+    bool of_runs;
+    bool wrong; /* something was not as it should be: threads do not assert */
     atomic_flag taking;
     const struct interner *strings;
 };
@@ -27,6 +30,8 @@ static int see(void *context, const struct trace_event *events, size_t count)
             continue;
         snprintf(name, sizeof(name), "name %lld", (long long)events[i].start);
         seen->wrong |= events[i].start <= seen->last || strcmp(interned(seen->strings, events[i].name), name) != 0;
+        if (seen->of_runs)
+            seen->wrong |= events[i].address != (events[i].start % 5 ? EVENT_NONE : events[i].start);
         seen->last = events[i].start;
         if (++seen->count > seen->most)
             return -1;
@@ -72,15 +77,48 @@ static enum event_category category_of(int64_t number)
     return number % 20000 ? often[number % 3] : EVENT_SYNC;
 }
 
+static uint32_t new_name(struct test *test, int64_t number)
+{
+    char name[32];
+    int length = snprintf(name, sizeof(name), "name %lld", (long long)number);
+    return intern(&test->strings, name, (size_t)length);
+}
+
 /* Hands out event NUMBER, from 1, with a text that is new. */
 static int hand_out(struct test *test, int64_t number)
 {
     struct trace_event own, *event = number % 3 ? handout_place(&test->handout) : &own;
-    char name[32];
-    int length = snprintf(name, sizeof(name), "name %lld", (long long)number);
     *event = (struct trace_event){.extent = sizeof(*event), .category = category_of(number), .start = number};
-    event->name = intern(&test->strings, name, (size_t)length);
+    event->name = new_name(test, number);
     return handout_event(&test->handout, event);
+}
+
+/* Hands out events from FIRST on in a run, whose texts are numbered from its last event to its first. Some tell more
+ * than others. */
+static int hand_out_run(struct test *test, int64_t first, size_t count)
+{
+    struct sink bytes;
+    uint32_t *numbers = test_calloc(count, sizeof(*numbers));
+    struct event_run run = {.count = count, .numbers = numbers, .number_count = count};
+    sink_init_memory(&bytes);
+    for (size_t i = 0; i < count; i++) {
+        struct trace_event event = event_nothing;
+        int64_t number = first + (int64_t)i;
+        event.start = number;
+        event.category = category_of(number);
+        event.name = (uint32_t)(count - 1 - i);
+        event.address = number % 5 ? EVENT_NONE : number;
+        event_find_extent(&event);
+        sink_bytes(&bytes, &event, event.extent);
+        run.categories |= EVENT_BIT(event.category);
+        numbers[event.name] = new_name(test, number);
+    }
+    run.bytes = bytes.data;
+    run.size = bytes.length;
+    int status = handout_run(&test->handout, &run);
+    sink_release(&bytes);
+    test_free(numbers);
+    return status;
 }
 
 static void each_taker_has_all_of_its_events_in_order(void **state)
@@ -99,6 +137,44 @@ static void each_taker_has_all_of_its_events_in_order(void **state)
         assert_int_equal(handout_wait(&test.handout), 0);
         for (int taker = 0; taker < TAKERS; taker++)
             assert_int_equal(test.seen[taker].count, expected[taker]);
+        end(&test);
+    }
+}
+
+/* A run of each size up to some, then of many, with events of their own between them. */
+static void runs_are_taken_as_their_events_would_be(void **state)
+{
+    static const unsigned workers[] = {1, 2, 3, 4, 16};
+    (void)state;
+    for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
+        struct test test;
+        int64_t number = 1;
+        begin(&test, workers[i]);
+        for (size_t count = 1; number < EVENTS; count = count < 200 ? count + 1 : EVENT_RUN_MOST) {
+            assert_int_equal(hand_out_run(&test, number, count), 0);
+            number += (int64_t)count;
+            for (int alone = 0; alone < (int)(count % 4); alone++)
+                assert_int_equal(hand_out(&test, number++), 0);
+        }
+        assert_int_equal(handout_wait(&test.handout), 0);
+        assert_int_equal(test.seen[0].count, number - 1);
+        assert_true(test.seen[1].count > 0 && test.seen[1].count < EVENTS / 2);
+        end(&test);
+    }
+}
+
+static void fields_that_a_run_does_not_tell_are_as_if_never_told(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 16; workers += 5) {
+        struct test test;
+        begin(&test, workers);
+        for (int i = 0; i < TAKERS; i++)
+            test.seen[i].of_runs = true;
+        for (int64_t number = 1; number < EVENTS; number += 997)
+            assert_int_equal(hand_out_run(&test, number, 997), 0);
+        assert_int_equal(handout_wait(&test.handout), 0);
+        assert_true(test.seen[0].count >= EVENTS);
         end(&test);
     }
 }
@@ -150,7 +226,8 @@ static void a_taker_without_memory_ends_it(void **state)
         while (number < EVENTS && hand_out(&test, number + 1) == 0)
             number++;
         assert_string_equal(unit_stderr_end(), "gputrace: no memory for so much\n");
-        assert_true(number > 30000 && number < 60000);
+        /* of which two thirds were its own, and then what the packs hold */
+        assert_in_range(number, 45000, 45001 + HANDOUT_PACKS * HANDOUT_EVENTS);
         assert_int_equal(test.seen[3].count, 30001);
         end(&test);
     }
@@ -172,6 +249,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_taker_has_all_of_its_events_in_order),
+        cmocka_unit_test(runs_are_taken_as_their_events_would_be),
+        cmocka_unit_test(fields_that_a_run_does_not_tell_are_as_if_never_told),
         cmocka_unit_test(what_was_handed_out_is_taken_after_a_wait),
         cmocka_unit_test(few_takers_are_given_events_at_once),
         cmocka_unit_test(a_taker_without_memory_ends_it),
