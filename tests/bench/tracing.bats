@@ -18,8 +18,8 @@ need() {
     assert_line --partial SIMULATED
     jq -e '.simulated and (.loops | length == 11)' out.json
     jq -e '.variants | keys - ["untraced"]
-           == ["floor", "floor_calls", "gputrace", "gputrace_all", "gputrace_kineto"]' out.json
-    jq -e '[.loops[][] | .ns.median | select(. > 0)] | length == 66' out.json
+           == ["floor", "floor_calls", "floor_gputrace", "gputrace", "gputrace_all", "gputrace_kineto"]' out.json
+    jq -e '[.loops[][] | .ns.median | select(. > 0)] | length == 77' out.json
     jq -e '[.loops[] | .gputrace | .added.count == 1 and .switched.count == 3 and .idle.count == 1] | all' out.json
     jq -e '[.processes[] | .main_ms.median > 0 and .first_call_ms.median > 0 and .rss_mib.median > 0] | all' out.json
 }

@@ -4,32 +4,27 @@
  *
  *     TRACING_FLOOR=kernel    records of kernels alone (the default)
  *     TRACING_FLOOR=calls     records of kernels, copies, sets and calls of the runtime
+ *     TRACING_FLOOR=gputrace  all records that gputrace asks for by default, by the code by which it asks
  *
  * Buffers are ordinary memory, 1 MiB of malloc() each as gputrace's chunks are, freed when they come back. CUPTI is
- * searched for as gputrace does, so that both have the same.
+ * loaded as gputrace does it, so that both have the same.
  */
-#include <cupti.h>
-#include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/cupti_path.h"
+#include "injected/collect/activity_kinds.h"
+#include "injected/collect/cupti_library.h"
+#include "wire/settings.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 
-#define FUNCTIONS(X)                  \
-    X(cuptiActivityRegisterCallbacks) \
-    X(cuptiActivityEnable)            \
-    X(cuptiActivityDisable)           \
-    X(cuptiActivityFlushAll)
-
 static struct {
-#define FUNCTION(name) __typeof__(&(name)) name;
-    FUNCTIONS(FUNCTION)
-#undef FUNCTION
-    unsigned kinds;
+    const struct cupti *cupti; /* NULL: nothing is recorded */
+    bool as_gputrace;
+    unsigned kinds;          /* else so many of those below */
     uint64_t recorded, held; /* bytes: of records that came, of buffers that CUPTI has; atomically */
 } tool;
 
@@ -48,22 +43,6 @@ __attribute__((visibility("default"))) void tracing_floor_switch(int on);
 __attribute__((visibility("default"))) uint64_t tracing_floor_held(void);
 /* Bytes of records made till now: proof that there were any. All buffers are taken back for it. */
 __attribute__((visibility("default"))) uint64_t tracing_floor_bytes(void);
-
-static int load(void *unused, const char *path)
-{
-    (void)unused;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    int missing = !library;
-#define FUNCTION(name)                                         \
-    {                                                          \
-        void *symbol = library ? dlsym(library, #name) : NULL; \
-        missing |= !symbol;                                    \
-        memcpy(&tool.name, &symbol, sizeof(symbol));           \
-    }
-    FUNCTIONS(FUNCTION)
-#undef FUNCTION
-    return !missing;
-}
 
 static void requested(uint8_t **buffer, size_t *size, size_t *records_max)
 {
@@ -88,8 +67,10 @@ static void complain(const char *what)
 
 void tracing_floor_switch(int on)
 {
+    if (tool.as_gputrace)
+        activity_kinds_switch(TRACE_DEFAULT, true, on);
     for (unsigned i = 0; i < tool.kinds; i++)
-        if ((on ? tool.cuptiActivityEnable : tool.cuptiActivityDisable)(kinds[i]) != CUPTI_SUCCESS)
+        if ((on ? tool.cupti->cuptiActivityEnable : tool.cupti->cuptiActivityDisable)(kinds[i]) != CUPTI_SUCCESS)
             complain("CUPTI does not switch a kind of records");
 }
 
@@ -100,20 +81,32 @@ uint64_t tracing_floor_held(void)
 
 uint64_t tracing_floor_bytes(void)
 {
-    if (tool.kinds)
-        tool.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    if (tool.cupti)
+        tool.cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     return __atomic_load_n(&tool.recorded, __ATOMIC_RELAXED);
+}
+
+static void choose(const char *which)
+{
+    tool.as_gputrace = strcmp(which, "gputrace") == 0;
+    if (tool.as_gputrace)
+        activity_kinds_init(tool.cupti, TRACE_DEFAULT);
+    else
+        tool.kinds = strcmp(which, "calls") == 0 ? sizeof(kinds) / sizeof(kinds[0]) : 1;
 }
 
 int InitializeInjection(void)
 {
     const char *which = getenv("TRACING_FLOOR");
-    if (!cupti_path_each(NULL, load, NULL)) {
-        complain("there is no CUPTI");
-    } else if (tool.cuptiActivityRegisterCallbacks(requested, completed) != CUPTI_SUCCESS) {
+    char why[512];
+    tool.cupti = cupti_load(NULL, why, sizeof(why));
+    if (!tool.cupti) {
+        complain(why);
+    } else if (tool.cupti->cuptiActivityRegisterCallbacks(requested, completed) != CUPTI_SUCCESS) {
         complain("CUPTI takes no buffers");
+        tool.cupti = NULL;
     } else {
-        tool.kinds = which && strcmp(which, "calls") == 0 ? sizeof(kinds) / sizeof(kinds[0]) : 1;
+        choose(which ? which : "");
         tracing_floor_switch(1);
     }
     return 1;
