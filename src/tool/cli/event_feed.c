@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "tool/cli/event_records.h"
+#include "tool/report/event_fields.h"
 #include "tool/report/event_run.h"
 #include "tool/report/quick.h"
 #include "tool/report/reader.h"
@@ -37,8 +38,7 @@ static int take_one_by_one(struct event_feed *feed, const struct event_run *run)
 {
     const struct reader_sink *sink = feed->sink;
     const char *at = run->bytes;
-    struct trace_event own;
-    own.extent = sizeof(own);
+    struct trace_event own = event_nothing;
     int status = 0;
     for (size_t i = 0; i < run->count && status == 0; i++) {
         struct trace_event *event = reader_place(sink, &own);

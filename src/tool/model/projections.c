@@ -77,6 +77,12 @@ static uint32_t *first_of(struct projections *projections, uint32_t range)
     return &projections->of_range.items[range];
 }
 
+static void stretch(struct projection *projection, uint64_t start, uint64_t end)
+{
+    projection->start = start < projection->start ? start : projection->start;
+    projection->end = end > projection->end ? end : projection->end;
+}
+
 static int widen(struct projections *projections, uint32_t range, uint32_t track, uint64_t start, uint64_t end)
 {
     uint32_t *first = first_of(projections, range);
@@ -86,8 +92,7 @@ static int widen(struct projections *projections, uint32_t range, uint32_t track
         struct projection *known = &projections->items.items[index - 1];
         if (known->track != track)
             continue;
-        known->start = start < known->start ? start : known->start;
-        known->end = end > known->end ? end : known->end;
+        stretch(known, start, end);
         return 0;
     }
     struct projection *projection = big_array_push(&projections->items);
@@ -107,8 +112,7 @@ static int find(struct projections_found *found, uint32_t range, uint32_t track,
         struct projection *known = &found->items.items[i - 1];
         if (known->range != range || known->track != track)
             continue;
-        known->start = start < known->start ? start : known->start;
-        known->end = end > known->end ? end : known->end;
+        stretch(known, start, end);
         return 0;
     }
     struct projection *projection = array_push(&found->items);

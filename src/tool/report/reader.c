@@ -75,8 +75,7 @@ static int number_texts(struct reader *reader, const struct interner *strings)
 /* Takes the events that were read ahead, where the window starts with an element. */
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
-    struct trace_event own;
-    own.extent = sizeof(own);
+    struct trace_event own = event_nothing;
     if (number_texts(reader, &batch->strings) < 0)
         return reader->status = -1;
     for (size_t i = 0; i < batch->events.count; i++) {
