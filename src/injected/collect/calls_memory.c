@@ -97,7 +97,7 @@ static void tell_deallocation(const struct request *request, enum gputrace_memor
     };
     deallocation.call.device = request->device;
     registry_memory_deallocation_publish_by(request->returned->reader, &deallocation);
-    memory_pools_freed();
+    memory_pools_returned();
 }
 
 /* Memory of cuMemCreate lies where its properties say, not on the thread's device. */

@@ -1,6 +1,7 @@
 /* Who waits for whom: the thread for a stream or a context, a stream for an event. */
 #include "injected/collect/captures.h"
 #include "injected/collect/driver_calls.h"
+#include "injected/collect/memory_pools.h"
 
 static void tell_event_wait(const struct driver_return *returned)
 {
@@ -42,6 +43,7 @@ static void tell_stream_synchronization(const struct driver_return *returned)
 {
     const cuStreamSynchronize_params *p = returned->params;
     CUstream stream = driver_call_stream(returned, p->hStream);
+    memory_pools_returned();
     registry_stream_synchronization_publish_by(
         returned->reader,
         &(struct gputrace_stream_synchronization){
@@ -58,6 +60,7 @@ static void tell_stream_query(const struct driver_return *returned)
 
 static void tell_context_synchronization(const struct driver_return *returned)
 {
+    memory_pools_returned();
     registry_device_synchronization_publish_by(returned->reader,
                                                &(struct gputrace_device_synchronization){.call = returned->call});
 }
@@ -69,6 +72,7 @@ static void tell_named_context_synchronization(const struct driver_return *retur
     struct gputrace_device_synchronization waited = {.call = returned->call};
     if (p->ctx && p->ctx != waited.call.context)
         cupti_ids_of_context(p->ctx, &waited.call);
+    memory_pools_returned();
     registry_device_synchronization_publish_by(returned->reader, &waited);
 }
 

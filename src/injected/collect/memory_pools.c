@@ -32,7 +32,7 @@ static struct {
     bool stopped;
     pthread_mutex_t adding; /* of places taken and left; never held while CUDA is called */
     pthread_mutex_t asking; /* the driver, and of what was told; a pool is forgotten under it */
-    bool settling;          /* something had changed: the device may give back memory yet */
+    unsigned settling;      /* questions to come though nothing was used: what is freed goes when the GPU gets there */
     bool found;             /* `driver` is */
     struct pool_functions driver;
 } pools = {.adding = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
@@ -138,7 +138,7 @@ void memory_pools_forget_device(uint32_t device)
     pthread_mutex_unlock(&pools.asking);
 }
 
-void memory_pools_freed(void)
+void memory_pools_returned(void)
 {
     if (first())
         mark_used();
@@ -208,12 +208,11 @@ static void ask_all(void)
 
 static void tell_changed(void)
 {
-    pools.settling = false;
     for (struct pool *pool = first(); pool; pool = pool->next) {
         if (!is_known(pool) || !pool->changed)
             continue;
         pool->changed = false;
-        pools.settling = true;
+        pools.settling = MEMORY_POOLS_SETTLING;
         registry_pool_level_publish(&pool->told);
     }
 }
@@ -231,9 +230,11 @@ void memory_pools_ask(bool all_the_same)
     struct aside aside;
     if (!memory_pools_any() || is_stopped())
         return;
-    bool used = __atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL);
-    if ((!used && !pools.settling && !all_the_same) || !find_driver())
+    if (__atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL))
+        pools.settling = 1 + MEMORY_POOLS_SETTLING;
+    if ((pools.settling == 0 && !all_the_same) || !find_driver())
         return;
+    pools.settling -= pools.settling > 0;
     pthread_mutex_lock(&pools.asking);
     if (aside_begin(&aside)) {
         ask_all();
@@ -258,7 +259,8 @@ void memory_pools_leave(void)
 {
     pthread_mutex_init(&pools.adding, NULL);
     pthread_mutex_init(&pools.asking, NULL);
-    pools.used = pools.stopped = pools.settling = false;
+    pools.used = pools.stopped = false;
+    pools.settling = 0;
     for (struct pool *pool = first(); pool; pool = pool->next)
         pool->known = false;
 }

@@ -11,11 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MEMORY_POOLS_SETTLING 10 /* questions in which nothing has changed, after the last use or change */
+
 /* POOL (0: the default one of DEVICE) is in use. From any thread; takes no lock for a pool that is known. */
 void memory_pools_note(uint64_t pool, uint32_t device);
 
-/* Memory was freed; a release does not tell whether it was a pool's. */
-void memory_pools_freed(void);
+/* Memory may have gone back: some was freed, and a release does not tell whether it was a pool's; or the program has
+ * waited for the GPU, before which nothing goes back. */
+void memory_pools_returned(void);
 
 /* The pool, or the device with all of its pools, is about to go. */
 void memory_pools_forget(uint64_t pool);

@@ -136,6 +136,13 @@ static void what_has_changed_is_told_aside(void **state)
     assert_int_equal(heard(REGISTRY_pool_level), 0); /* it is as it was */
 }
 
+static void assert_settles(void)
+{
+    for (int i = 0; i < MEMORY_POOLS_SETTLING; i++)
+        assert_int_equal(ask(false), 4);
+    assert_int_equal(ask(false), 0);
+}
+
 static void it_is_asked_while_it_is_used_or_settles_and_at_the_end(void **state)
 {
     (void)state;
@@ -145,12 +152,33 @@ static void it_is_asked_while_it_is_used_or_settles_and_at_the_end(void **state)
     fake_pools[1].reserved = 16;
     assert_int_equal(ask(false), 4); /* the device may have been waited for since */
     assert_int_equal(heard(REGISTRY_pool_level), 1);
-    assert_int_equal(ask(false), 4);
-    assert_int_equal(ask(false), 0);
+    assert_settles();
     free_some();
     assert_int_equal(ask(false), 4);
-    assert_int_equal(ask(false), 0);
+    assert_settles();
     assert_int_equal(ask(true), 4);
+    assert_int_equal(ask(false), 0);
+}
+
+/* Memory that was freed is back when the GPU has got there: long after the call, or when the program has waited. */
+static void what_is_freed_late_is_told(void **state)
+{
+    (void)state;
+    cuStreamSynchronize_params wait = {NULL};
+    allocate(1);
+    fake_pools[1] = (struct fake_pool){32, 4, 32, 4, false};
+    ask(false);
+    free_some();
+    for (int i = 0; i < MEMORY_POOLS_SETTLING; i++)
+        assert_int_equal(ask(false), 4);
+    fake_pools[1].used = 2;
+    assert_int_equal(ask(false), 4);
+    assert_int_equal(heard(REGISTRY_pool_level), 1);
+    assert_settles();
+    fake_pools[1].used = 0;
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &wait, 0);
+    assert_int_equal(ask(false), 4);
+    assert_int_equal(heard(REGISTRY_pool_level), 1);
 }
 
 static void pools_that_are_set_for_a_device_lend_unnamed(void **state)
@@ -266,6 +294,7 @@ int main(void)
         cmocka_unit_test_setup(nobody_is_asked_before_there_is_a_pool, begin),
         cmocka_unit_test_setup(what_has_changed_is_told_aside, begin),
         cmocka_unit_test_setup(it_is_asked_while_it_is_used_or_settles_and_at_the_end, begin),
+        cmocka_unit_test_setup(what_is_freed_late_is_told, begin),
         cmocka_unit_test_setup(pools_that_are_set_for_a_device_lend_unnamed, begin),
         cmocka_unit_test_setup(a_pool_that_goes_is_not_asked_and_holds_nothing, begin),
         cmocka_unit_test_setup(a_device_that_is_reset_takes_its_pools_along, begin),
