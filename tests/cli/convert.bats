@@ -173,6 +173,17 @@ END
     diff <(gzip -dc "$data/kineto/kineto-train-h200.json.gz" | jq -S "$slices") <(jq -S "$slices" back.json)
 }
 
+@test "a counter keeps its values, however many they are" {
+    jq -nc '{traceEvents: [{ph: "C", name: "many", pid: 1, tid: 0, ts: 5,
+        args: ([range(200) | {key: "v\(.)", value: .}] | from_entries)}]}' >many.json
+    "$gputrace" convert -q many.json many.pftrace
+    "$gputrace" convert -q many.pftrace back.json
+    for trace in many back; do
+        jq -cS '[.traceEvents[] | select(.ph == "C")] | map(.name, .args)' $trace.json >$trace
+    done
+    assert_equal "$(<back)" "$(<many)"
+}
+
 @test "an NVTX range that begins when a call ends ends its own slice" {
     cat >trace.json <<'END'
 {"baseTimeNanoseconds": 1000, "traceEvents": [

@@ -233,6 +233,12 @@ struct counter_value {
     };
 };
 
+/* Some, put together with array_push(). */
+struct counter_values {
+    struct counter_value *items;
+    size_t count, capacity;
+};
+
 struct counter {
     struct name name; /* unique within its process */
     uint32_t pid;

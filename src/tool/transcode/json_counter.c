@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/log.h"
+
 static bool is_real(struct json_text value)
 {
     for (size_t i = 0; i < value.length; i++)
@@ -11,15 +14,17 @@ static bool is_real(struct json_text value)
     return false;
 }
 
-static size_t read_values(const struct json_event *event, struct counter_value values[JSON_COUNTER_VALUES])
+static int read_values(const struct json_event *event, struct counter_values *values)
 {
+    values->count = 0;
     if (event->args.length == 0)
         return 0;
     const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
     struct json_text key, value;
-    size_t count = 0;
-    while (count < JSON_COUNTER_VALUES && json_member(&at, end, &key, &value)) {
-        struct counter_value *read = &values[count++];
+    while (json_member(&at, end, &key, &value)) {
+        struct counter_value *read = array_push(values);
+        if (!read)
+            return error_no_memory("a counter's values");
         *read = (struct counter_value){.name = key.at, .length = key.length, .kind = COUNTER_SIGNED};
         if (is_real(value)) {
             read->kind = COUNTER_REAL;
@@ -28,22 +33,30 @@ static size_t read_values(const struct json_event *event, struct counter_value v
             read->i64 = strtoll(value.at, NULL, 10);
         }
     }
-    return count;
+    return 0;
 }
 
-void json_counter_read(struct counter *counter, const struct json_event *event,
-                       struct counter_value values[JSON_COUNTER_VALUES])
+static bool is_called(const struct counter_value *value, const char *name)
 {
-    counter->values = values;
-    counter->value_count = read_values(event, values);
-    bool bytes = counter->value_count == 1 && values[0].length == 5 && memcmp(values[0].name, "bytes", 5) == 0;
-    bool value = counter->value_count == 1 && values[0].length == 5 && memcmp(values[0].name, "value", 5) == 0;
-    if (bytes && values[0].kind == COUNTER_SIGNED) {
-        counter->bytes = values[0].u64;
+    return value->length == strlen(name) && memcmp(value->name, name, value->length) == 0;
+}
+
+int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values)
+{
+    if (read_values(event, values) < 0)
+        return -1;
+    counter->values = values->items;
+    counter->value_count = values->count;
+    if (values->count != 1)
+        return 0;
+    const struct counter_value *only = &values->items[0];
+    if (is_called(only, "bytes") && only->kind == COUNTER_SIGNED) {
+        counter->bytes = only->u64;
         counter->value_count = 0;
-    } else if (value) {
+    } else if (is_called(only, "value")) {
         counter->real = true;
-        counter->value = values[0].kind == COUNTER_REAL ? values[0].real : (double)values[0].i64;
+        counter->value = only->kind == COUNTER_REAL ? only->real : (double)only->i64;
         counter->value_count = 0;
     }
+    return 0;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tool/model/slice.h"
 #include "tool/transcode/json_counter.h"
 #include "tool/write/writer.h"
 
@@ -176,11 +175,11 @@ static int end_range(struct json_replay *replay, const struct json_event *end)
 
 static int replay_counter(struct json_replay *replay, const struct json_event *event)
 {
-    struct counter_value values[JSON_COUNTER_VALUES];
     struct counter counter = {.name = name_of(replay, event),
                               .pid = json_row_number(&replay->rows, event->pid),
                               .time = replay->base + event->time};
-    json_counter_read(&counter, event, values);
+    if (json_counter_read(&counter, event, &replay->values) < 0)
+        return -1;
     replay->writer->format->counter(replay->writer, &counter);
     return 0;
 }
@@ -264,5 +263,6 @@ void json_replay_release(struct json_replay *replay)
     json_rows_release(&replay->rows);
     flow_ids_release(&replay->flows);
     interner_release(&replay->categories);
+    array_release(&replay->values);
     free(replay->unescaped);
 }

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "tool/model/slice.h"
 #include "tool/model/tracks.h"
 #include "tool/transcode/flow_ids.h"
 #include "tool/transcode/json_event.h"
@@ -40,7 +41,8 @@ struct json_replay {
     bool after_slice;
     struct row last;
     uint32_t last_correlation;
-    char *unescaped; /* of the event at hand */
+    char *unescaped;              /* of the event at hand, … */
+    struct counter_values values; /* … and of a counter's */
 };
 
 void json_replay_init(struct json_replay *replay, struct writer *writer);

@@ -1,15 +1,14 @@
 #include "tool/transcode/pftrace_replay.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_out.h"
-#include "tool/model/slice.h"
 #include "tool/pftrace/interned.h"
 #include "tool/write/writer.h"
-
-#define VALUES_MAX 64 /* of one counter */
 
 void pftrace_replay_init(struct pftrace_replay *replay, struct writer *writer)
 {
@@ -22,6 +21,7 @@ void pftrace_replay_release(struct pftrace_replay *replay)
 {
     sink_release(&replay->members);
     sink_release(&replay->category);
+    array_release(&replay->values);
 }
 
 static const char *const keys[ARG_KEY_COUNT] = {
@@ -171,27 +171,32 @@ static void replay_async(struct pftrace_replay *replay, const struct pftrace_eve
 
 static void replay_counter(struct pftrace_replay *replay, const struct pftrace_event *event)
 {
-    struct counter_value values[VALUES_MAX];
+    struct counter_values *values = &replay->values;
+    values->count = 0;
+    for (size_t i = 0; i < event->arg_count; i++) {
+        const struct pftrace_arg *arg = &event->args[i];
+        struct counter_value *value = array_push(values);
+        if (!value) {
+            replay->members.failure = ENOMEM;
+            return;
+        }
+        *value = (struct counter_value){.name = arg->name,
+                                        .length = arg->name_length,
+                                        .kind = arg->kind == PFTRACE_ARG_REAL ? COUNTER_REAL : COUNTER_SIGNED,
+                                        .u64 = arg->u64};
+    }
     struct counter counter = {.name = name_passing(event->name, strlen(event->name)),
                               .pid = event->pid,
                               .time = replay->base + event->start,
-                              .values = values};
-    for (size_t i = 0; i < event->arg_count && i < VALUES_MAX; i++) {
-        const struct pftrace_arg *arg = &event->args[i];
-        bool real = arg->kind == PFTRACE_ARG_REAL;
-        values[i] = (struct counter_value){.name = arg->name,
-                                           .length = arg->name_length,
-                                           .kind = real ? COUNTER_REAL : COUNTER_SIGNED,
-                                           .u64 = arg->u64};
-        counter.value_count = i + 1;
-    }
-    if (event->one_value && event->arg_count > 0) {
+                              .values = values->items,
+                              .value_count = values->count};
+    if (event->one_value && values->count > 0) {
         counter.value_count = 0;
-        counter.real = values[0].kind == COUNTER_REAL;
+        counter.real = values->items[0].kind == COUNTER_REAL;
         if (counter.real)
-            counter.value = values[0].real;
+            counter.value = values->items[0].real;
         else
-            counter.bytes = values[0].u64;
+            counter.bytes = values->items[0].u64;
     }
     replay->writer->format->counter(replay->writer, &counter);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/sink.h"
+#include "tool/model/slice.h"
 #include "tool/pftrace/reader.h"
 
 struct writer;
@@ -16,6 +17,7 @@ struct pftrace_replay {
     uint64_t base; /* ns of CLOCK_REALTIME: what the events' times count from */
     /* texts that must be put together; a failure of one is a failure of all */
     struct sink members, category;
+    struct counter_values values; /* of the counter at hand */
 };
 
 void pftrace_replay_init(struct pftrace_replay *replay, struct writer *writer);
