@@ -70,16 +70,32 @@ static unsigned *slot_of(const struct run *run, size_t piece)
     return &run->slots[piece % run->slot_count].of_piece;
 }
 
+static bool is_over(const struct run *run)
+{
+    return run->stopped || run->begun == run->pieces->count;
+}
+
+/* One worker where there is room for a piece: it wakes the next one. All of them at once would but wait for the lock,
+ * and the taker with them. With the lock held. */
+static void wake(struct run *run)
+{
+    if (is_over(run))
+        pthread_cond_broadcast(&run->room);
+    else if (is_room(run))
+        pthread_cond_signal(&run->room);
+}
+
 /* False: there is none any more. With the lock held. */
 static bool begin_piece(struct run *run, size_t *piece)
 {
-    while (!run->stopped && run->begun < run->pieces->count && !is_room(run))
+    while (!is_over(run) && !is_room(run))
         pthread_cond_wait(&run->room, &run->lock);
-    if (run->stopped || run->begun == run->pieces->count)
+    if (is_over(run))
         return false;
     *piece = run->begun++;
     *slot_of(run, *piece) = run->slots[--run->free_count].free;
     run->held += size_of(run, *piece);
+    wake(run);
     return true;
 }
 
@@ -119,7 +135,7 @@ static int take_piece(struct run *run, size_t piece)
     run->held -= size_of(run, piece);
     run->taken++;
     run->stopped = result != 0;
-    pthread_cond_broadcast(&run->room);
+    wake(run);
     pthread_mutex_unlock(&run->lock);
     return result;
 }

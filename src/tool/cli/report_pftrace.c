@@ -25,6 +25,7 @@ struct slot {
     struct sink records;
     uint64_t left_out;
     struct pftrace_records *maker; /* of the piece that will be here; NULL: not yet, or its worker's own does */
+    pthread_cond_t changed;        /* it is the piece's turn, or its maker is there, or all was stopped */
 };
 
 struct reading {
@@ -35,8 +36,7 @@ struct reading {
     struct pftrace_records *makers[WORKERS_MOST]; /* of workers; NULL: it has none at hand */
     uint64_t left_out;
     pthread_mutex_t lock; /* of the three below, of packets, and of the slots' makers */
-    pthread_cond_t changed;
-    size_t turn; /* the piece that reads next */
+    size_t turn;          /* the piece that reads next */
     bool stopped;
 };
 
@@ -50,7 +50,8 @@ static int stop(struct reading *reading)
 {
     pthread_mutex_lock(&reading->lock);
     reading->stopped = true;
-    pthread_cond_broadcast(&reading->changed);
+    for (unsigned i = 0; i < reading->slot_count; i++)
+        pthread_cond_signal(&reading->slots[i].changed);
     pthread_mutex_unlock(&reading->lock);
     return -1;
 }
@@ -62,8 +63,7 @@ static bool is_large(const struct packets_run *run)
 
 static void pass_turn(struct reading *reading)
 {
-    reading->turn++;
-    pthread_cond_broadcast(&reading->changed);
+    pthread_cond_signal(&slot_of(reading, ++reading->turn)->changed);
 }
 
 /* 1: the slot has the piece's run; 0: there is none; -1 after error(), or when all was stopped. */
@@ -72,7 +72,7 @@ static int read_run(struct reading *reading, size_t piece, struct slot *slot)
     int more = -1;
     pthread_mutex_lock(&reading->lock);
     while (!reading->stopped && reading->turn != piece)
-        pthread_cond_wait(&reading->changed, &reading->lock);
+        pthread_cond_wait(&slot->changed, &reading->lock);
     if (!reading->stopped)
         more = packets_next_run(&reading->packets, &slot->run);
     if (more <= 0 || !is_large(&slot->run))
@@ -92,7 +92,7 @@ static struct pftrace_records *take_maker(struct reading *reading, struct slot *
     }
     pthread_mutex_lock(&reading->lock);
     while (!reading->stopped && !slot->maker)
-        pthread_cond_wait(&reading->changed, &reading->lock);
+        pthread_cond_wait(&slot->changed, &reading->lock);
     maker = slot->maker;
     slot->maker = NULL;
     pthread_mutex_unlock(&reading->lock);
@@ -104,8 +104,9 @@ static void give_maker(struct reading *reading, struct pftrace_records *maker, s
 {
     if (goes_on) {
         pthread_mutex_lock(&reading->lock);
-        slot_of(reading, piece + 1)->maker = maker;
-        pthread_cond_broadcast(&reading->changed);
+        struct slot *next = slot_of(reading, piece + 1);
+        next->maker = maker;
+        pthread_cond_signal(&next->changed);
         pthread_mutex_unlock(&reading->lock);
     } else {
         pftrace_records_free(reading->makers[worker]);
@@ -163,8 +164,10 @@ static int read_all(struct reading *reading, unsigned workers)
     reading->slots = calloc(reading->slot_count, sizeof(*reading->slots));
     if (!reading->slots)
         return error_no_memory("reading");
-    for (unsigned i = 0; i < reading->slot_count; i++)
+    for (unsigned i = 0; i < reading->slot_count; i++) {
         sink_init_memory(&reading->slots[i].records);
+        pthread_cond_init(&reading->slots[i].changed, NULL);
+    }
     int result = pieces_run(&pieces);
     if (result == 0 && reading->left_out > 0)
         warning("'%s': %" PRIu64 " packets are left out, as gputrace would not have written them",
@@ -180,11 +183,11 @@ static void release(struct reading *reading)
         packets_run_release(&reading->slots[i].run);
         sink_release(&reading->slots[i].records);
         pftrace_records_free(reading->slots[i].maker);
+        pthread_cond_destroy(&reading->slots[i].changed);
     }
     free(reading->slots);
     event_feed_release(&reading->feed);
     packets_close(&reading->packets);
-    pthread_cond_destroy(&reading->changed);
     pthread_mutex_destroy(&reading->lock);
 }
 
@@ -194,7 +197,6 @@ int report_pftrace(const char *path, struct interner *strings, const struct read
     if (packets_open(&reading.packets, path, sink->workers) != 0)
         return -1;
     pthread_mutex_init(&reading.lock, NULL);
-    pthread_cond_init(&reading.changed, NULL);
     event_feed_init(&reading.feed, strings, sink);
     mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the room of a large run */
     int result = read_all(&reading, pieces_workers(sink->workers, WORKERS_MOST));
