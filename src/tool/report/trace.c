@@ -191,7 +191,6 @@ int trace_work(struct trace *trace, const struct trace_event *event)
 {
     if (!is_work(event))
         return 0;
-    trace->counts[event->category]++;
     widen(&trace->works_times, event->start, event->start + event->duration);
     return gpu_work(trace, event);
 }

@@ -24,6 +24,8 @@ struct cJSON;
 /* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
 
+#define TRACE_APART 64 /* bytes that processors share: a line of their caches */
+
 struct trace_times {
     int64_t first, last;
     bool any;
@@ -33,27 +35,35 @@ struct trace {
     const struct report_options *options;
     struct interner strings;
 
-    int64_t start, end;                    /* of all events that take or mark time; after trace_sum_times() */
-    bool any;                              /* there was one */
-    struct trace_times works_times, times; /* of GPU work, and of all else, while events come */
-    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices of each category; of IN_FLIGHT, instants */
-    uint64_t marks, async_ranges;
+    int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
+    bool any;           /* there was one */
 
-    struct groups process_ids; /* event_id -> processes */
-    ARRAY(struct trace_process) processes;
-    struct groups thread_ids; /* struct trace_thread_id -> threads */
-    ARRAY(struct trace_thread) threads;
+    /* What trace_work() changes. Two threads write to nothing that is near. */
+    _Alignas(TRACE_APART) struct trace_times works_times;
     struct groups stream_ids; /* struct trace_stream_id -> streams */
     ARRAY(struct trace_stream) streams;
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
-    struct sorter_room *room; /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
-    struct sorter_room own_room;
-    struct calls calls;
     struct works works;
     struct sorter pieces; /* of times in which streams were busy: trace_busy.c */
+
+    /* What trace_event() does */
+    _Alignas(TRACE_APART) struct trace_times times;
+    uint64_t
+        counts[EVENT_CATEGORY_COUNT]; /* slices of each category; of IN_FLIGHT, instants; after the end, of works */
+    uint64_t marks, async_ranges;
+    event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
+    uint32_t recent_index;
+    struct groups process_ids; /* event_id -> processes */
+    ARRAY(struct trace_process) processes;
+    struct groups thread_ids; /* struct trace_thread_id -> threads */
+    ARRAY(struct trace_thread) threads;
+    struct calls calls;
     struct ranges ranges;
-    struct busy compiling;       /* phases of compilation, of all threads and processes */
+    struct busy compiling; /* phases of compilation, of all threads and processes */
+
+    _Alignas(TRACE_APART) struct sorter_room own_room;
+    struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
     int64_t compiling_total;     /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
@@ -78,9 +88,6 @@ struct trace {
     ARRAY(struct trace_gpu_row) gpu_rows;
     ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
     size_t host_processes;          /* with slices on threads; after trace_finish() */
-
-    event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
-    uint32_t recent_index;
 };
 
 struct trace_process {

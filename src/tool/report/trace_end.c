@@ -33,10 +33,18 @@ void trace_sum_times(struct trace *trace)
     widen(trace, &trace->works_times);
 }
 
+static void count_works(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->streams.count; i++)
+        for (unsigned category = 0; category <= EVENT_GRAPH; category++)
+            trace->counts[category] += trace->streams.items[i].works[category];
+}
+
 int trace_finish(struct trace *trace, unsigned workers)
 {
     const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_works, trace}};
     trace_sum_times(trace);
+    count_works(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
     trace->compiling_total = busy_total(&trace->compiling);
