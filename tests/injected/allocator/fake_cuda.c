@@ -165,13 +165,11 @@ void fake_cuda_enter(CUcontext context)
 
 CUcontext fake_cuda_primary(int device)
 {
-    primaries[device].device = device;
     return &primaries[device];
 }
 
 CUcontext fake_other_context(int device)
 {
-    others[device].device = device;
     return &others[device];
 }
 
@@ -489,6 +487,8 @@ int fake_cuda_start(void)
     fake_cuda_enter(NULL);
     fake_cuda_says = (struct fake_cuda_says){0};
     pthread_mutex_lock(&fake.lock);
+    for (int i = 0; i < FAKE_DEVICES; i++)
+        primaries[i].device = others[i].device = i;
     memset(fake.status, 0, sizeof(fake.status));
     memset(fake.used, 0, sizeof(fake.used));
     memset(fake.room, 0, sizeof(fake.room));
