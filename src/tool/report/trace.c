@@ -70,13 +70,6 @@ int64_t trace_event_device(const struct trace_event *event)
     return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
 }
 
-static void widen(struct trace_times *times, int64_t start, int64_t end)
-{
-    times->first = !times->any || start < times->first ? start : times->first;
-    times->last = !times->any || end > times->last ? end : times->last;
-    times->any = true;
-}
-
 static struct trace_process *put_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
@@ -191,7 +184,7 @@ int trace_work(struct trace *trace, const struct trace_event *event)
 {
     if (!is_work(event))
         return 0;
-    widen(&trace->works_times, event->start, event->start + event->duration);
+    trace_times_widen(&trace->works_times, event->start, event->start + event->duration);
     return gpu_work(trace, event);
 }
 
@@ -230,7 +223,7 @@ static int slice(struct trace *trace, const struct trace_event *event)
     trace->counts[event->category]++;
     if (event->category == EVENT_SPAN || event->category == EVENT_PLUGIN) /* not of the program */
         return 0;
-    widen(&trace->times, event->start, event->start + event->duration);
+    trace_times_widen(&trace->times, event->start, event->start + event->duration);
     if (event->category == EVENT_COMPILATION)
         return busy_add(&trace->compiling, event->start, event->start + event->duration);
     if (!event_category_in(event->category, HOST_CATEGORIES))
@@ -251,12 +244,12 @@ int trace_event(struct trace *trace, const struct trace_event *event)
     case 'M': return name_row(trace, event);
     case 'b':
         trace->async_ranges++;
-        widen(&trace->times, event->start, event->start);
+        trace_times_widen(&trace->times, event->start, event->start);
         return event->category == EVENT_RANGE ? range(trace, event) : 0;
     case 'e':
-        widen(&trace->times, event->start, event->start);
+        trace_times_widen(&trace->times, event->start, event->start);
         return event->category == EVENT_RANGE ? range(trace, event) : 0;
-    case 'C': widen(&trace->times, event->start, event->start); return 0;
+    case 'C': trace_times_widen(&trace->times, event->start, event->start); return 0;
     case 'i':
     case 'I':
         if (!event_category_in(event->category, INSTANT_CATEGORIES))
@@ -265,7 +258,7 @@ int trace_event(struct trace *trace, const struct trace_event *event)
         if (event->category == EVENT_RANGE && host_event(trace, event) < 0)
             return -1;
         trace->counts[EVENT_IN_FLIGHT] += event->category == EVENT_IN_FLIGHT;
-        widen(&trace->times, event->start, event->start);
+        trace_times_widen(&trace->times, event->start, event->start);
         return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
     }

@@ -31,6 +31,13 @@ struct trace_times {
     bool any;
 };
 
+static inline void trace_times_widen(struct trace_times *times, int64_t first, int64_t last)
+{
+    times->first = !times->any || first < times->first ? first : times->first;
+    times->last = !times->any || last > times->last ? last : times->last;
+    times->any = true;
+}
+
 struct trace {
     const struct report_options *options;
     struct interner strings;
@@ -49,8 +56,7 @@ struct trace {
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
-    uint64_t
-        counts[EVENT_CATEGORY_COUNT]; /* slices of each category; of IN_FLIGHT, instants; after the end, of works */
+    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU work after trace_finish() */
     uint64_t marks, async_ranges;
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;

@@ -18,19 +18,14 @@ static int finish_ranges(void *context)
     return trace->ranges.wanted ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
-static void widen(struct trace *trace, const struct trace_times *times)
-{
-    if (!times->any)
-        return;
-    trace->start = !trace->any || times->first < trace->start ? times->first : trace->start;
-    trace->end = !trace->any || times->last > trace->end ? times->last : trace->end;
-    trace->any = true;
-}
-
 void trace_sum_times(struct trace *trace)
 {
-    widen(trace, &trace->times);
-    widen(trace, &trace->works_times);
+    struct trace_times all = trace->times;
+    if (trace->works_times.any)
+        trace_times_widen(&all, trace->works_times.first, trace->works_times.last);
+    trace->start = all.first;
+    trace->end = all.last;
+    trace->any = all.any;
 }
 
 static void count_works(struct trace *trace)

@@ -121,14 +121,15 @@ static int hand_out_run(struct test *test, int64_t first, size_t count)
     return status;
 }
 
+static const unsigned worker_counts[] = {1, 2, 3, 4, 16};
+
 static void each_taker_has_all_of_its_events_in_order(void **state)
 {
-    static const unsigned workers[] = {1, 2, 3, 4, 16};
     (void)state;
-    for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
+    for (size_t i = 0; i < sizeof(worker_counts) / sizeof(*worker_counts); i++) {
         struct test test;
         size_t expected[TAKERS] = {0};
-        begin(&test, workers[i]);
+        begin(&test, worker_counts[i]);
         for (int64_t number = 1; number <= EVENTS; number++) {
             assert_int_equal(hand_out(&test, number), 0);
             for (int taker = 0; taker < TAKERS; taker++)
@@ -144,12 +145,11 @@ static void each_taker_has_all_of_its_events_in_order(void **state)
 /* A run of each size up to some, then of many, with events of their own between them. */
 static void runs_are_taken_as_their_events_would_be(void **state)
 {
-    static const unsigned workers[] = {1, 2, 3, 4, 16};
     (void)state;
-    for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
+    for (size_t i = 0; i < sizeof(worker_counts) / sizeof(*worker_counts); i++) {
         struct test test;
         int64_t number = 1;
-        begin(&test, workers[i]);
+        begin(&test, worker_counts[i]);
         for (size_t count = 1; number < EVENTS; count = count < 200 ? count + 1 : EVENT_RUN_MOST) {
             assert_int_equal(hand_out_run(&test, number, count), 0);
             number += (int64_t)count;
