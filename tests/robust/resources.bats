@@ -39,10 +39,10 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
 
 @test "something is left on the disk for the program" {
     need_plain
-    small_disk 40M
-    script app "'$programs/flood' 200000 10" "head -c 1500000 /dev/zero >'$PWD/small/mine' || exit 9" 'exit 21'
+    small_disk 10M
+    script app "'$programs/flood' 200000 10" "head -c 400000 /dev/zero >'$PWD/small/mine' || exit 9" 'exit 21'
     timeout "$limit" "$gputrace" run -o traced.json --spool-dir=small ./app 2>said || [ $? -eq 21 ]
-    assert_equal "$(stat -c %s small/mine)" 1500000
+    assert_equal "$(stat -c %s small/mine)" 400000
     lost spool_dropped
 }
 

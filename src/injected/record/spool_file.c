@@ -9,18 +9,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/disk_room.h"
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
 #include "injected/record/segments.h"
-
-/* What is left on the disk for the program, which may write there too: a twentieth of it, but no more than this. */
-#define LEFT_FREE_MAX ((uint64_t)128 << 20)
-#define LEFT_FREE_PART 20u
 
 static struct spool_file {
     struct descriptor descriptor;
@@ -57,12 +53,7 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)
         return EFBIG;
-    struct statvfs disk;
-    if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0)
-        return 0;
-    uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / LEFT_FREE_PART;
-    left = left < LEFT_FREE_MAX ? left : LEFT_FREE_MAX;
-    return (uint64_t)disk.f_bavail * disk.f_frsize < left + bytes ? ENOSPC : 0;
+    return disk_room(fd, bytes) ? 0 : ENOSPC;
 }
 
 /* Room on the disk; where a sandbox knows nothing of that, by writing it. Gives 0, or errno. */

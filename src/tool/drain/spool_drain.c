@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disk_room.h"
 #include "tool/decode/cupti.h"
 #include "tool/spool/packed_file.h"
 
@@ -80,7 +81,7 @@ static int open_packed(struct round *round)
 static int append(struct round *round, const uint8_t *entry, size_t size)
 {
     struct spool_drain *drain = round->drain;
-    if (open_packed(round) != 0)
+    if (open_packed(round) != 0 || !disk_room(round->packed, size))
         return -1;
     if (write_at(round->packed, entry, size, drain->packed_size) != 0) {
         int cut = ftruncate(round->packed, (off_t)drain->packed_size);
