@@ -20,9 +20,10 @@ struct section {
     unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
     size_t state_size;   /* bytes of its state, which starts as zeros */
     bool ranges;         /* it looks at trace.ranges */
+    bool called_works;   /* and at trace.called_works; where there are no ranges, at trace.works and trace.calls */
     bool calls;          /* it looks at trace.calls; who has work() is given them */
-    /* Takes a work of the GPU and the call that started it, NULL: not known; after trace_finish(), by the works' start
-     * where it looks at ranges and there are some. Gives 0, or -1: no memory. NULL: it does not look at them. */
+    /* Takes a work of the GPU and the call that started it, NULL: not known; after trace_finish(). Gives 0, or -1: no
+     * memory. NULL: it does not look at them. */
     int (*work)(void *state, const struct trace *trace, const struct work *work, const struct call *call);
     /* What takes long after trace_finish(), at the same time as others do the like. Only one of this and work(). Gives
      * 0, or -1: no memory, or after error(). NULL: nothing does. */

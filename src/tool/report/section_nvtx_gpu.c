@@ -3,6 +3,7 @@
  * them the stream was busy with work of the range, and how many works and kernels these were. Inner ranges count in
  * their outer ones too. A trace without ranges of the host has its own rows of spans on the GPU, and these count.
  */
+#include "tool/report/range_walk.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -33,26 +34,27 @@ struct gpu_group {
     int64_t busy, works, kernels;
 };
 
-/* One range on one stream. */
-struct span {
-    int64_t start, end;
-    int64_t busy;
-    int64_t busy_until; /* works come by their start */
-    int64_t works, kernels;
+/* What the ranges of a row have in common. */
+struct kind {
+    uint64_t name, domain, started;
+};
+
+/* A work as part of a range, which has its number. */
+struct part {
+    int64_t start, duration;
+    uint32_t range, kind;
+    uint32_t stream; /* index in trace.streams */
+    bool kernel;
 };
 
 struct gpu {
-    struct groups span_ids; /* struct span_id */
-    ARRAY(struct span) spans;
+    struct groups kinds;
+    struct sorter parts; /* by range, then stream, then start */
     struct groups groups;
     ARRAY(struct gpu_group) rows;
     /* Of the trace's own rows */
     struct groups own_groups;
     ARRAY(struct gpu_group) own_rows;
-};
-
-struct span_id {
-    uint64_t range, stream;
 };
 
 /* A row of the GPU in a trace that has no more than it. */
@@ -72,43 +74,75 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     return group ? series_add(&group->spans, event->duration) : -1;
 }
 
-struct joining {
-    struct gpu *gpu;
-    const struct work *work;
-};
+/* --- the parts of ranges --- */
 
-static int join(void *context, uint32_t range)
+static int by_range_and_stream(const void *left, const void *right)
 {
-    const struct joining *joining = context;
-    const struct work *work = joining->work;
-    struct span_id id = {range, work->stream};
-    int64_t end = work->start + work->duration;
-    size_t before = joining->gpu->spans.count;
-    struct span *span = groups_item(&joining->gpu->span_ids, &id, &joining->gpu->spans);
-    if (!span)
-        return -1;
-    if (joining->gpu->spans.count > before)
-        *span = (struct span){.start = work->start, .end = end, .busy_until = work->start};
-    int64_t from = work->start > span->busy_until ? work->start : span->busy_until;
-    if (end > from) {
-        span->busy += end - from;
-        span->busy_until = end;
-    }
-    span->end = end > span->end ? end : span->end;
-    span->works++;
-    span->kernels += work->kernel;
+    const struct part *a = left, *b = right;
+    if (a->range != b->range)
+        return a->range < b->range ? -1 : 1;
+    if (a->stream != b->stream)
+        return a->stream < b->stream ? -1 : 1;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+static int add_part(struct gpu *gpu, const struct range *range, const struct called_work *work)
+{
+    struct kind kind = {range->name, range->domain, range->started};
+    struct part part = {.start = work->start,
+                        .duration = work->duration,
+                        .range = range->number,
+                        .kind = groups_number(&gpu->kinds, &kind, sizeof(kind)),
+                        .stream = work->stream,
+                        .kernel = work->kernel};
+    return part.kind == GROUPS_NO_MEMORY ? -1 : sorter_add(&gpu->parts, &part);
+}
+
+static int add_parts(struct gpu *gpu, struct range_walk *ranges, const struct called_work *work)
+{
+    uint32_t thread = work->thread;
+    int64_t called = work->called;
+    while (range_walk_open(ranges, thread, called))
+        ;
+    size_t place = ranges->open.count;
+    for (; (place = range_walk_around(ranges, thread, called, place)) > 0; place--)
+        if (add_part(gpu, &ranges->open.items[place - 1].range, work) < 0)
+            return -1;
     return 0;
 }
 
-static int add_span(struct gpu *gpu, const struct trace *trace, size_t index)
+static int part_all(struct gpu *gpu, const struct trace *trace)
 {
-    const struct span_id *id = groups_key(&gpu->span_ids, index);
-    const struct range *range = &trace->ranges.items.items[id->range];
-    const struct trace_stream_id *stream = trace_stream_id(trace, id->stream);
-    const struct span *span = &gpu->spans.items[index];
-    struct gpu_key key = {.name = range->name,
-                          .domain = range->domain,
-                          .started = range->started,
+    struct range_walk ranges;
+    struct sorter_walk works;
+    const struct called_work *work;
+    int status = 0;
+    range_walk_begin(&ranges, &trace->ranges, false);
+    sorter_walk_begin(&works, &trace->called_works.sorter);
+    while (status == 0 && (work = sorter_next(&works)) && work->thread != CALLED_NO_THREAD)
+        status = add_parts(gpu, &ranges, work);
+    int walked = sorter_walk_end(&works), walked_ranges = range_walk_end(&ranges);
+    return status ? status : walked ? walked : walked_ranges;
+}
+
+/* --- spans: what of one range is on one stream --- */
+
+struct span {
+    uint32_t range, kind, stream;
+    int64_t start, end;
+    int64_t busy;
+    int64_t works, kernels; /* 0: there is no span yet */
+};
+
+static int end_span(struct gpu *gpu, const struct trace *trace, const struct span *span)
+{
+    if (span->works == 0)
+        return 0;
+    const struct kind *kind = groups_key(&gpu->kinds, span->kind);
+    const struct trace_stream_id *stream = trace_stream_id(trace, span->stream);
+    struct gpu_key key = {.name = kind->name,
+                          .domain = kind->domain,
+                          .started = kind->started,
                           .device = stream->device,
                           .context = stream->context,
                           .stream = stream->stream};
@@ -121,11 +155,53 @@ static int add_span(struct gpu *gpu, const struct trace *trace, size_t index)
     return series_add(&group->spans, span->end - span->start);
 }
 
-static int work(void *state, const struct trace *trace, const struct work *work, const struct call *call)
+static void widen(struct span *span, const struct part *part)
 {
-    struct joining joining = {state, work};
-    return call ? ranges_around(&trace->ranges, call, join, &joining) : 0;
+    int64_t end = part->start + part->duration, from = part->start > span->end ? part->start : span->end;
+    if (end > from) {
+        span->busy += end - from;
+        span->end = end;
+    }
+    span->works++;
+    span->kernels += part->kernel;
 }
+
+static int join_parts(struct gpu *gpu, const struct trace *trace)
+{
+    struct span span = {0};
+    struct sorter_walk walk;
+    const struct part *part;
+    int status = 0;
+    sorter_walk_begin(&walk, &gpu->parts);
+    while (status == 0 && (part = sorter_next(&walk))) {
+        if (span.works == 0 || part->range != span.range || part->stream != span.stream) {
+            status = end_span(gpu, trace, &span);
+            span = (struct span){.range = part->range,
+                                 .kind = part->kind,
+                                 .stream = part->stream,
+                                 .start = part->start,
+                                 .end = part->start};
+        }
+        widen(&span, part);
+    }
+    if (status == 0)
+        status = end_span(gpu, trace, &span);
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    struct gpu *gpu = state;
+    if (trace->ranges.count == 0)
+        return 0;
+    sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
+    if (part_all(gpu, trace) < 0 || sorter_ready(&gpu->parts) < 0)
+        return -1;
+    return join_parts(gpu, trace);
+}
+
+/* --- rows --- */
 
 static int put_row(const struct trace *trace, struct table *table, const struct gpu_key *key, struct gpu_group *group)
 {
@@ -153,13 +229,10 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct gpu *gpu = state;
-    for (size_t i = 0; i < gpu->spans.count; i++)
-        if (add_span(gpu, trace, i) < 0)
-            return -1;
     for (size_t i = 0; i < gpu->rows.count; i++)
         if (put_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i]) < 0)
             return -1;
-    for (size_t i = 0; i < gpu->own_rows.count && trace->ranges.items.count == 0; i++)
+    for (size_t i = 0; i < gpu->own_rows.count && trace->ranges.count == 0; i++)
         if (put_row(trace, table, groups_key(&gpu->own_groups, i), &gpu->own_rows.items[i]) < 0)
             return -1;
     return 0;
@@ -174,10 +247,10 @@ static void release(void *state)
         series_release(&gpu->own_rows.items[i].spans);
     array_release(&gpu->rows);
     array_release(&gpu->own_rows);
-    array_release(&gpu->spans);
     groups_release(&gpu->groups);
     groups_release(&gpu->own_groups);
-    groups_release(&gpu->span_ids);
+    groups_release(&gpu->kinds);
+    sorter_release(&gpu->parts);
 }
 
 const struct section section_nvtx_gpu = {
@@ -187,8 +260,9 @@ const struct section section_nvtx_gpu = {
     .categories = EVENT_BIT(EVENT_GPU_RANGE),
     .state_size = sizeof(struct gpu),
     .ranges = true,
+    .called_works = true,
     .event = event,
-    .work = work,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };

@@ -2,6 +2,7 @@
  * Kernels by the range that they were started in: the way to the innermost one of their call's thread. Launches of
  * whole graphs, where their nodes were not recorded, are listed with them.
  */
+#include "tool/report/range_forest.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -21,17 +22,54 @@ struct kernel_key {
     uint64_t name;
 };
 
-static int work(void *state, const struct trace *trace, const struct work *work, const struct call *call)
+struct kernels {
+    struct range_forest forest;
+    struct series_by durations;
+};
+
+static int add(struct kernels *kernels, uint32_t node, uint32_t name, int64_t duration)
 {
-    if (!work->kernel)
-        return 0;
-    struct kernel_key key = {call ? ranges_node_of(&trace->ranges, call) : 0, work->name};
-    return series_by_add(state, &key, sizeof(key), work->duration);
+    struct kernel_key key = {node, name};
+    return series_by_add(&kernels->durations, &key, sizeof(key), duration);
+}
+
+static int add_alone(void *state, const struct work *work, const struct call *call)
+{
+    (void)call;
+    return work->kernel ? add(state, 0, work->name, work->duration) : 0;
+}
+
+static int add_work(struct kernels *kernels, struct range_walk *ranges, const struct called_work *work)
+{
+    int64_t taken;
+    while (range_walk_open(ranges, work->thread, work->called))
+        if (range_forest_place(&kernels->forest, ranges, &taken) < 0)
+            return -1;
+    size_t place = range_walk_around(ranges, work->thread, work->called, ranges->open.count);
+    uint32_t node = place ? ranges->open.items[place - 1].node + 1 : 0;
+    return work->kernel ? add(kernels, node, work->name, work->duration) : 0;
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    struct range_walk ranges;
+    struct sorter_walk works;
+    const struct called_work *work;
+    int status = 0;
+    if (trace->ranges.count == 0)
+        return works_each(&trace->works, &trace->calls, add_alone, state);
+    range_walk_begin(&ranges, &trace->ranges, true);
+    sorter_walk_begin(&works, &trace->called_works.sorter);
+    while (status == 0 && (work = sorter_next(&works)))
+        status = add_work(state, &ranges, work);
+    int walked = sorter_walk_end(&works), walked_ranges = range_walk_end(&ranges);
+    return status ? status : walked ? walked : walked_ranges;
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
-    struct series_by *durations = state;
+    struct kernels *kernels = state;
+    struct series_by *durations = &kernels->durations;
     int64_t all = series_by_total(durations);
     for (size_t i = 0; i < durations->items.count; i++) {
         const struct kernel_key *key = groups_key(&durations->groups, i);
@@ -44,7 +82,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_CALLS] = cell_integer(summary.count);
         table_put_summary(&row[COLUMN_AVG], &summary);
         if (key->node)
-            row[COLUMN_RANGE] = ranges_path_cell(trace, table, (uint32_t)key->node);
+            row[COLUMN_RANGE] = range_forest_path_cell(&kernels->forest, trace, table, (uint32_t)key->node);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->name);
     }
     return 0;
@@ -52,16 +90,19 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 
 static void release(void *state)
 {
-    series_by_release(state);
+    struct kernels *kernels = state;
+    series_by_release(&kernels->durations);
+    range_forest_release(&kernels->forest);
 }
 
 const struct section section_nvtx_kernels = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sort = "total",
-    .state_size = sizeof(struct series_by),
+    .state_size = sizeof(struct kernels),
     .ranges = true,
-    .work = work,
+    .called_works = true,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "tool/report/range_forest.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -30,25 +31,38 @@ struct branch {
 };
 
 struct tree {
+    struct range_forest forest;
     ARRAY(struct branch) branches; /* of each node */
     uint32_t first;                /* index + 1 */
 };
 
-static int gather(struct tree *tree, const struct ranges *ranges)
+/* The node of the range that was opened last is the newest, or one that is known. */
+static int add(struct tree *tree, struct range_walk *walk)
 {
-    while (tree->branches.count < ranges->nodes.count)
-        if (!array_push(&tree->branches))
-            return -1;
-    for (size_t i = 0; i < ranges->items.count; i++) {
-        const struct range *range = &ranges->items.items[i];
-        if (range->started)
-            continue;
-        struct branch *branch = &tree->branches.items[range->node];
-        branch->self += range->self;
-        if (series_add(&branch->durations, range->end - range->start) < 0)
-            return -1;
-    }
-    return 0;
+    const struct range_open *open = &walk->open.items[walk->open.count - 1];
+    int64_t taken, duration = open->range.end - open->range.start;
+    if (range_forest_place(&tree->forest, walk, &taken) < 0)
+        return -1;
+    if (open->node == tree->branches.count && !array_push(&tree->branches))
+        return -1;
+    struct branch *branch = &tree->branches.items[open->node];
+    uint32_t parent = tree->forest.nodes.items[open->node].parent;
+    branch->self += duration;
+    if (parent)
+        tree->branches.items[parent - 1].self -= taken;
+    return series_add(&branch->durations, duration);
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    struct tree *tree = state;
+    struct range_walk walk;
+    int status = 0;
+    range_walk_begin(&walk, &trace->ranges, true);
+    while (status == 0 && range_walk_open(&walk, UINT32_MAX, INT64_MAX))
+        status = add(tree, &walk);
+    int walked = range_walk_end(&walk);
+    return status ? status : walked;
 }
 
 struct rank {
@@ -65,7 +79,7 @@ static int shortest_first(const void *a, const void *b)
 }
 
 /* Each is put before those that are there already: the longest, last of all, becomes the first. */
-static int order(struct tree *tree, const struct ranges *ranges)
+static int order(struct tree *tree)
 {
     size_t count = tree->branches.count;
     struct rank *ranks = count ? malloc(count * sizeof(*ranks)) : NULL;
@@ -76,7 +90,7 @@ static int order(struct tree *tree, const struct ranges *ranges)
     if (count > 1)
         qsort(ranks, count, sizeof(*ranks), shortest_first);
     for (size_t i = 0; i < count; i++) {
-        uint32_t node = ranks[i].node, parent = ranges->nodes.items[node].parent;
+        uint32_t node = ranks[i].node, parent = tree->forest.nodes.items[node].parent;
         uint32_t *first = parent ? &tree->branches.items[parent - 1].inner : &tree->first;
         tree->branches.items[node].next = *first;
         *first = node + 1;
@@ -87,11 +101,11 @@ static int order(struct tree *tree, const struct ranges *ranges)
 
 /* In tables that are read the name stands below those that are around it; Markdown takes no blanks, so it has the whole
  * way. */
-static struct cell name_cell(const struct trace *trace, struct table *table, uint32_t index)
+static struct cell name_cell(const struct tree *tree, const struct trace *trace, struct table *table, uint32_t index)
 {
-    const struct range_node *node = &trace->ranges.nodes.items[index];
+    const struct range_node *node = &tree->forest.nodes.items[index];
     if (trace->options->format == REPORT_MARKDOWN)
-        return ranges_path_cell(trace, table, index + 1);
+        return range_forest_path_cell(&tree->forest, trace, table, index + 1);
     size_t blanks = trace->options->format == REPORT_TABLE ? 2 * (size_t)node->depth : 0;
     size_t most = sizeof(indentation) - 1;
     const char *name = node->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, node->name);
@@ -100,7 +114,7 @@ static struct cell name_cell(const struct trace *trace, struct table *table, uin
 
 static int put_row(const struct trace *trace, struct table *table, struct tree *tree, uint32_t index)
 {
-    const struct range_node *node = &trace->ranges.nodes.items[index];
+    const struct range_node *node = &tree->forest.nodes.items[index];
     struct branch *branch = &tree->branches.items[index];
     struct summary summary = series_summary(&branch->durations);
     struct cell *row = table_row(table);
@@ -112,22 +126,22 @@ static int put_row(const struct trace *trace, struct table *table, struct tree *
     table_put_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_DOMAIN] = trace_text_cell(trace, table, node->domain);
     row[COLUMN_DEPTH] = cell_integer(node->depth);
-    row[COLUMN_PATH] = ranges_path_cell(trace, table, index + 1);
-    row[COLUMN_NAME] = name_cell(trace, table, index);
+    row[COLUMN_PATH] = range_forest_path_cell(&tree->forest, trace, table, index + 1);
+    row[COLUMN_NAME] = name_cell(tree, trace, table, index);
     return 0;
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct tree *tree = state;
-    if (gather(tree, &trace->ranges) < 0 || order(tree, &trace->ranges) < 0)
+    if (order(tree) < 0)
         return -1;
     uint32_t at = tree->first;
     while (at) {
         if (put_row(trace, table, tree, at - 1) < 0)
             return -1;
         uint32_t next = tree->branches.items[at - 1].inner;
-        for (; !next && at; at = trace->ranges.nodes.items[at - 1].parent)
+        for (; !next && at; at = tree->forest.nodes.items[at - 1].parent)
             next = tree->branches.items[at - 1].next;
         at = next;
     }
@@ -140,6 +154,7 @@ static void release(void *state)
     for (size_t i = 0; i < tree->branches.count; i++)
         series_release(&tree->branches.items[i].durations);
     array_release(&tree->branches);
+    range_forest_release(&tree->forest);
 }
 
 const struct section section_nvtx_tree = {
@@ -147,6 +162,7 @@ const struct section section_nvtx_tree = {
     .column_count = COLUMNS_END,
     .state_size = sizeof(struct tree),
     .ranges = true,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };

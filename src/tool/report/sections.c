@@ -106,8 +106,9 @@ static int add_section(struct sections *sections, unsigned number)
     struct sections_one *one = &sections->all[number];
     const struct section *section = sections_of(trace->options, number);
     trace->ranges.wanted |= section->ranges;
-    trace->works.wanted |= section->work != NULL;
-    trace->calls.wanted |= section->calls || section->work;
+    trace->called_works.wanted |= section->called_works;
+    trace->works.wanted |= section->work || section->called_works;
+    trace->calls.wanted |= section->calls || section->work || section->called_works;
     *one = (struct sections_one){.section = section, .trace = trace};
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
@@ -209,11 +210,10 @@ int sections_finish(struct sections *sections)
     struct trace *trace = sections->trace;
     if (handout_wait(&sections->handout) < 0)
         return -1;
-    bool small = trace->works.sorter.count + trace->calls.sorter.count + trace->pieces.count < SMALL;
+    bool small =
+        trace->works.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : pieces_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
-    if (status == 0 && trace->works.wanted && trace->ranges.wanted && trace->ranges.items.count > 0)
-        status = works_order_by_start(&trace->works, &trace->calls);
     if (status == 0)
         status = gather_all(sections, workers);
     return status < 0 ? error_no_memory("a report") : 0;

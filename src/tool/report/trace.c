@@ -27,6 +27,8 @@ void trace_init(struct trace *trace, const struct report_options *options)
     };
     calls_init(&trace->calls, trace->room);
     works_init(&trace->works, trace->room);
+    ranges_init(&trace->ranges, trace->room);
+    called_works_init(&trace->called_works, trace->room);
     trace_busy_init(trace);
 }
 
@@ -57,6 +59,7 @@ void trace_release(struct trace *trace)
     works_release(&trace->works);
     sorter_release(&trace->pieces);
     ranges_release(&trace->ranges);
+    called_works_release(&trace->called_works);
     interner_release(&trace->strings);
 }
 

@@ -14,6 +14,7 @@
 #include "tool/report/event.h"
 #include "tool/report/groups.h"
 #include "tool/report/jobs.h"
+#include "tool/report/called_works.h"
 #include "tool/report/ranges.h"
 #include "tool/report/report.h"
 #include "tool/report/sorter.h"
@@ -66,7 +67,8 @@ struct trace {
     ARRAY(struct trace_thread) threads;
     struct calls calls;
     struct ranges ranges;
-    struct busy compiling; /* phases of compilation, of all threads and processes */
+    struct called_works called_works; /* after trace_finish(), where there are ranges */
+    struct busy compiling;            /* phases of compilation, of all threads and processes */
 
     _Alignas(TRACE_APART) struct sorter_room own_room;
     struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */

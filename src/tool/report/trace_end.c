@@ -43,7 +43,10 @@ int trace_finish(struct trace *trace, unsigned workers)
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
     trace->compiling_total = busy_total(&trace->compiling);
-    return jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
+    int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
+    if (status == 0 && trace->called_works.wanted && trace->ranges.count > 0)
+        status = called_works_gather(&trace->called_works, &trace->works, &trace->calls);
+    return status;
 }
 
 static int finish_busy(void *context)

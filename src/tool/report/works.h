@@ -24,12 +24,8 @@ struct work {
 };
 
 struct works {
-    bool wanted;  /* a section looks at them */
-    bool in_time; /* so far they came by correlation and by start at once, as those of one stream do */
-    struct work last;
+    bool wanted; /* a section looks at them */
     struct sorter sorter;
-    bool by_start;        /* not from `sorter`, which is empty, but … */
-    struct sorter joined; /* … from here, with their calls */
 };
 
 void works_init(struct works *works, struct sorter_room *room);
@@ -41,13 +37,9 @@ int works_add(struct works *works, const struct trace_event *event, uint32_t str
 /* After the last works_add(): 0, or -1: no memory. */
 int works_ready(struct works *works);
 
-/* After that and calls_ready(): from here on works are walked by their start, in whatever order they came. Gives 0, or
- * -1: no memory, or after error(). */
-int works_order_by_start(struct works *works, const struct calls *calls);
-
-/* Calls EACH for all works with the call that started it (NULL: none is known), by correlation id unless they were put
- * in the order of their start, until it gives non-zero. Gives that, or 0, or -1: no memory, or after error(). Several
- * may go on at a time, in one thread or several. */
+/* After that and calls_ready(): calls EACH for all works with the call that started it (NULL: none is known), by
+ * correlation id, until it gives non-zero. Gives that, or 0, or -1: no memory, or after error(). Several may go on at a
+ * time, in one thread or several. */
 int works_each(const struct works *works, const struct calls *calls,
                int (*each)(void *context, const struct work *work, const struct call *call), void *context);
 

@@ -1,0 +1,66 @@
+#include "tool/report/range_walk.h"
+
+#define CROWDED 16
+
+static void step(struct range_walk *walk)
+{
+    do
+        walk->next = sorter_next(&walk->walk);
+    while (walk->next && walk->nesting && walk->next->started);
+}
+
+void range_walk_begin(struct range_walk *walk, const struct ranges *ranges, bool nesting)
+{
+    *walk = (struct range_walk){.nesting = nesting, .crowded = CROWDED};
+    sorter_walk_begin(&walk->walk, &ranges->sorter);
+    step(walk);
+}
+
+/* Once for as many as are left, so that it costs each range the same however many stay open. */
+static void take_out_ended(struct range_walk *walk, int64_t time)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < walk->open.count; i++)
+        if (walk->open.items[i].range.end >= time)
+            walk->open.items[kept++] = walk->open.items[i];
+    walk->open.count = kept;
+    walk->crowded = kept < CROWDED / 2 ? CROWDED : 2 * kept;
+}
+
+static bool is_of(const struct range_walk *walk, uint32_t thread)
+{
+    return walk->open.count > 0 && walk->open.items[0].range.thread == thread;
+}
+
+struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int64_t time)
+{
+    const struct range *next = walk->next;
+    if (walk->no_memory || !next || next->thread > thread || (next->thread == thread && next->start > time))
+        return NULL;
+    if (!is_of(walk, next->thread))
+        walk->open.count = 0;
+    else if (walk->open.count >= walk->crowded)
+        take_out_ended(walk, next->start);
+    struct range_open *open = array_push(&walk->open);
+    walk->no_memory = !open;
+    if (open)
+        *open = (struct range_open){.range = *next, .covered = next->start};
+    step(walk);
+    return open;
+}
+
+size_t range_walk_around(const struct range_walk *walk, uint32_t thread, int64_t time, size_t place)
+{
+    if (!is_of(walk, thread))
+        return 0;
+    while (place > 0 && walk->open.items[place - 1].range.end < time)
+        place--;
+    return place;
+}
+
+int range_walk_end(struct range_walk *walk)
+{
+    int status = sorter_walk_end(&walk->walk);
+    array_release(&walk->open);
+    return walk->no_memory ? -1 : status;
+}

@@ -1,0 +1,45 @@
+/*
+ * A walk over ranges, one thread after another, each by time, and which of them are around a moment. What it holds are
+ * those that are open there, however many others there are.
+ *
+ *     range_walk_begin(&walk, &trace->ranges, false);
+ *     for each moment, by thread and time:
+ *         while (range_walk_open(&walk, thread, time)) …;
+ *         for (i = walk.open.count; (i = range_walk_around(&walk, thread, time, i)) > 0;) … walk.open.items[i - 1] …
+ *     status = range_walk_end(&walk);
+ */
+#ifndef GPUTRACE_TOOL_REPORT_RANGE_WALK_H
+#define GPUTRACE_TOOL_REPORT_RANGE_WALK_H
+
+#include "tool/report/ranges.h"
+
+struct range_open {
+    struct range range;
+    /* Of range_forest.h */
+    uint32_t node;
+    int64_t covered; /* the time until which inner ranges took its own */
+};
+
+struct range_walk {
+    struct sorter_walk walk;
+    const struct range *next;      /* NULL: there is none */
+    bool nesting;                  /* those that were started and ended are left out */
+    ARRAY(struct range_open) open; /* by start, longer ones first; some have ended since */
+    size_t crowded;                /* when there are so many, those that have ended are taken out */
+    bool no_memory;
+};
+
+void range_walk_begin(struct range_walk *walk, const struct ranges *ranges, bool nesting);
+
+/* Opens the next range, if it is of an earlier thread than THREAD, or starts on it by TIME. NULL: there is no such, or
+ * no memory. Valid until the next call; it is the last of `open`. */
+struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int64_t time);
+
+/* After that: the place (index + 1 in `open`) of the innermost range around TIME on THREAD that is before PLACE, which
+ * is open.count at first. 0: there is none. */
+size_t range_walk_around(const struct range_walk *walk, uint32_t thread, int64_t time, size_t place);
+
+/* Gives 0, or -1: no memory, or after error(). */
+int range_walk_end(struct range_walk *walk);
+
+#endif
