@@ -20,7 +20,7 @@
 #include "base/array.h"
 
 /* Bytes of records that are held by all sorters of a trace, beyond those that are being added. */
-#define SORTER_ROOM ((size_t)112 * 1024 * 1024)
+#define SORTER_ROOM ((size_t)80 * 1024 * 1024)
 /* Bytes of records that are sorted at a time. */
 #define SORTER_RUN ((size_t)4 * 1024 * 1024)
 
