@@ -1,0 +1,109 @@
+/* Parts of a spool that are gone end nothing, and are told. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "injected/entry/death.h"
+#include "injected/record/chunks.h"
+#include "injected/record/spool_file.h"
+#include "tests/injected/entry/dying.h"
+#include "tests/unit.h"
+#include "wire/settings.h"
+
+static void shorten_spool(off_t size)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%d-0.spool", dying_directory(), getpid());
+    if (truncate(path, size) != 0)
+        _exit(10);
+}
+
+/* So that nobody makes the file longer again. */
+static void let_nothing_grow(void)
+{
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
+    usleep(50000); /* what is growing now */
+}
+
+static void write_beyond_the_end_of_the_spool(void)
+{
+    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
+    volatile char *data = chunk_data(chunk);
+    uint64_t room = chunk_room(chunk);
+    shorten_spool(SPOOL_HEADER_BYTES);
+    for (uint64_t i = 0; i < room; i++)
+        data[i] = 2;
+    bool there = data[0] == 2 && data[room - 1] == 2;
+    _exit(there && spool_file_header()->losses.no_room >= 1 ? 6 : 7);
+}
+
+static void a_spool_that_was_made_shorter_ends_nothing_and_is_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(dies(let_nothing_grow, write_beyond_the_end_of_the_spool),
+                     6 << 8); /* the status of an exit with 6 */
+}
+
+static void write_into_the_header_that_is_gone(void)
+{
+    shorten_spool(0);
+    spool_file_header()->clock_count = 5;
+    _exit(spool_file_header()->clock_count == 5 ? 6 : 7);
+}
+
+static void nor_does_a_header_that_is_gone(void **state)
+{
+    (void)state;
+    assert_int_equal(dies(NULL, write_into_the_header_that_is_gone), 6 << 8); /* the status of an exit with 6 */
+}
+
+static void lose_the_header(void)
+{
+    shorten_spool(0);
+    spool_file_header()->clock_count = 5;
+}
+
+static void lose_the_header_and_that_of_a_forked_child(void)
+{
+    lose_the_header();
+    pid_t grandchild = fork();
+    if (grandchild == 0) {
+        death_leave();
+        chunks_leave();
+        if (chunks_open(dying_directory(), TRACE_DEFAULT) != 0)
+            _exit(9);
+        death_watch_spool();
+        lose_the_header();
+        lose_the_header();
+        _exit(6);
+    }
+    int status;
+    waitpid(grandchild, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 8);
+}
+
+static void each_process_says_once_that_a_part_of_its_spool_is_gone(void **state)
+{
+    (void)state;
+    static const char words[] = "a part of the spool cannot be written any more";
+    unit_stderr_begin();
+    int status = dies(NULL, lose_the_header_and_that_of_a_forked_child);
+    const char *first = strstr(unit_stderr_end(), words);
+    const char *second = first ? strstr(first + 1, words) : NULL;
+    assert_int_equal(status, 6 << 8); /* the status of an exit with 6 */
+    assert_non_null(second);
+    assert_null(strstr(second + 1, words));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DYING_TEST(a_spool_that_was_made_shorter_ends_nothing_and_is_counted),
+        DYING_TEST(nor_does_a_header_that_is_gone),
+        DYING_TEST(each_process_says_once_that_a_part_of_its_spool_is_gone),
+    };
+    return cmocka_run_group_tests_name("entry/death, spool", tests, NULL, NULL);
+}
