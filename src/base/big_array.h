@@ -25,6 +25,8 @@
 #define BIG_ARRAYS_PLAIN ((size_t)32 << 20) /* … which together have more than this */
 #define BIG_ARRAY_STEP ((size_t)32 << 20)   /* by which a file grows, at most */
 
+#define MAPPED_AROUND ((size_t)64 << 10) /* bytes of a mapped file that come into memory when one is touched */
+
 struct big_memory {
     const char *directory; /* the caller's */
     int file;              /* descriptor + 1; 0: it is ordinary memory */

@@ -2,6 +2,7 @@
  * The third walk, cut into pieces that several threads write at once. What has to be applied step by step is written by
  * the thread that puts the pieces into the file, when it comes to them.
  */
+#include "base/big_array.h"
 #include "base/log.h"
 #include "base/pieces.h"
 #include "tool/convert/emitter.h"
@@ -18,6 +19,7 @@
 #define MADE_BYTES ((size_t)160 << 20)
 #define TEXT_PER_BYTE 5
 #define MAPPED_PER_RANGE_BYTE 4
+_Static_assert(PIECE_BYTES > 2 * MAPPED_AROUND, "a piece has some ranges");
 
 /* More threads than this write faster than one can put it into the file, and need more memory. */
 #define WORKERS_MOST 32
@@ -73,23 +75,24 @@ static int plan_all(struct emission *emission, struct process *process,
     return plan(emission, &(struct job){.process = process, .emit_all = emit});
 }
 
-/* Of a range itself, and of the spool from one to the next. */
-static size_t range_bytes(const struct process *process)
+static size_t record_bytes(const struct process *process)
 {
-    size_t bytes = 0, ranges = nvtx_range_count(&process->nvtx) + process->device_ranges.items.count;
+    size_t bytes = 0;
     for (size_t i = 0; i < process->file.parts.count; i++)
         if (process->file.parts.items[i].type == SPOOL_RECORDS)
             bytes += process->file.parts.items[i].size;
-    return sizeof(struct nvtx_range) + (ranges > 0 ? bytes / ranges : 0);
+    return bytes;
 }
 
-/* COUNT things, some PIECE_RANGES of them a piece, fewer where they lie far apart. */
+/* COUNT things that records tell of, some PIECE_RANGES of them a piece, fewer where these lie far apart. */
 static int plan_ranges(struct emission *emission, struct process *process, size_t count,
                        int (*emit)(struct emitter *, struct process *, size_t, size_t))
 {
-    size_t each = range_bytes(process), most = PIECE_BYTES / each < PIECE_RANGES ? PIECE_BYTES / each : PIECE_RANGES;
+    /* A range itself, and of the spool what is between it and the next, as far as that comes into memory. */
+    size_t apart = count > 0 ? record_bytes(process) / count : 0;
+    size_t each = sizeof(struct nvtx_range) + (apart < MAPPED_AROUND ? apart : MAPPED_AROUND);
+    size_t most = (PIECE_BYTES / each < PIECE_RANGES ? PIECE_BYTES / each : PIECE_RANGES) * emission->scale;
     int result = 0;
-    most = most > 0 ? most * emission->scale : 1;
     for (size_t first = 0; first < count && result == 0; first += most) {
         size_t end = count - first < most ? count : first + most, bytes = (end - first) * each;
         result = plan(emission, &(struct job){.process = process,

@@ -7,7 +7,8 @@ static int no_memory(void)
     return error_no_memory("NVTX ranges on the GPU");
 }
 
-#define REST_ITEMS ((size_t)1 << 18) /* are walked over before they are given back */
+#define REST_ITEMS ((size_t)1 << 18)  /* are walked over before they are given back … */
+#define REST_BYTES ((size_t)16 << 20) /* … or so much of what they refer to */
 
 void projections_init(struct projections *projections, const char *directory)
 {
@@ -177,18 +178,29 @@ static int outer_first(const void *a, const void *b)
     return left->range < right->range ? -1 : left->range > right->range;
 }
 
+/* About what comes into memory when one range is looked at after another. */
+static size_t bytes_apart(uint32_t a, uint32_t b)
+{
+    size_t bytes = (size_t)(a > b ? a - b : b - a) * sizeof(struct nvtx_range);
+    return bytes < MAPPED_AROUND ? bytes : MAPPED_AROUND;
+}
+
 int projections_finish(struct projections *projections, const struct nvtx *nvtx)
 {
-    size_t direct = projections->items.count;
+    size_t direct = projections->items.count, passed = 0;
+    uint32_t last = 0;
     for (size_t i = 0; i < direct; i++) {
         struct projection inner = projections->items.items[i];
         uint32_t outer = nvtx_range(nvtx, inner.range)->parent; /* 0 of a started one */
         for (; outer != 0; outer = nvtx->ranges.items[outer - 1].parent)
             if (widen(projections, outer - 1, inner.track, inner.start, inner.end) != 0)
                 return -1;
-        if (i % REST_ITEMS == 0) {
+        passed += sizeof(inner) + bytes_apart(inner.range, last);
+        last = inner.range;
+        if (passed >= REST_BYTES) {
             projections_rest(projections);
             nvtx_rest(nvtx);
+            passed = 0;
         }
     }
     big_array_release(&projections->of_range);

@@ -198,7 +198,9 @@ static int gather(void *state, const struct trace *trace)
     sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
     if (part_all(gpu, trace) < 0 || sorter_ready(&gpu->parts) < 0)
         return -1;
-    return join_parts(gpu, trace);
+    int status = join_parts(gpu, trace);
+    sorter_release(&gpu->parts);
+    return status;
 }
 
 /* --- rows --- */
