@@ -64,3 +64,18 @@ int range_walk_end(struct range_walk *walk)
     array_release(&walk->open);
     return walk->no_memory ? -1 : status;
 }
+
+int range_walk_works(const struct ranges *ranges, bool nesting, const struct called_works *works,
+                     int (*each)(void *context, struct range_walk *walk, const struct called_work *work), void *context)
+{
+    struct range_walk walk;
+    struct sorter_walk walk_works;
+    const struct called_work *work;
+    int status = 0;
+    range_walk_begin(&walk, ranges, nesting);
+    sorter_walk_begin(&walk_works, &works->sorter);
+    while (status == 0 && (work = sorter_next(&walk_works)))
+        status = each(context, &walk, work);
+    int walked = sorter_walk_end(&walk_works), ended = range_walk_end(&walk);
+    return status ? status : walked ? walked : ended;
+}

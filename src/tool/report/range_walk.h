@@ -11,6 +11,7 @@
 #ifndef GPUTRACE_TOOL_REPORT_RANGE_WALK_H
 #define GPUTRACE_TOOL_REPORT_RANGE_WALK_H
 
+#include "tool/report/called_works.h"
 #include "tool/report/ranges.h"
 
 struct range_open {
@@ -41,5 +42,11 @@ size_t range_walk_around(const struct range_walk *walk, uint32_t thread, int64_t
 
 /* Gives 0, or -1: no memory, or after error(). */
 int range_walk_end(struct range_walk *walk);
+
+/* Calls EACH for all works, with a walk over RANGES that it may open up to the work's call, until it gives non-zero.
+ * Gives that, or 0, or -1: no memory, or after error(). Several may go on at a time. */
+int range_walk_works(const struct ranges *ranges, bool nesting, const struct called_works *works,
+                     int (*each)(void *context, struct range_walk *walk, const struct called_work *work),
+                     void *context);
 
 #endif

@@ -98,31 +98,16 @@ static int add_part(struct gpu *gpu, const struct range *range, const struct cal
     return part.kind == GROUPS_NO_MEMORY ? -1 : sorter_add(&gpu->parts, &part);
 }
 
-static int add_parts(struct gpu *gpu, struct range_walk *ranges, const struct called_work *work)
+static int add_parts(void *state, struct range_walk *ranges, const struct called_work *work)
 {
-    uint32_t thread = work->thread;
-    int64_t called = work->called;
-    while (range_walk_open(ranges, thread, called))
+    struct gpu *gpu = state;
+    while (range_walk_open(ranges, work->thread, work->called))
         ;
     size_t place = ranges->open.count;
-    for (; (place = range_walk_around(ranges, thread, called, place)) > 0; place--)
+    for (; (place = range_walk_around(ranges, work->thread, work->called, place)) > 0; place--)
         if (add_part(gpu, &ranges->open.items[place - 1].range, work) < 0)
             return -1;
     return 0;
-}
-
-static int part_all(struct gpu *gpu, const struct trace *trace)
-{
-    struct range_walk ranges;
-    struct sorter_walk works;
-    const struct called_work *work;
-    int status = 0;
-    range_walk_begin(&ranges, &trace->ranges, false);
-    sorter_walk_begin(&works, &trace->called_works.sorter);
-    while (status == 0 && (work = sorter_next(&works)) && work->thread != CALLED_NO_THREAD)
-        status = add_parts(gpu, &ranges, work);
-    int walked = sorter_walk_end(&works), walked_ranges = range_walk_end(&ranges);
-    return status ? status : walked ? walked : walked_ranges;
 }
 
 /* --- spans: what of one range is on one stream --- */
@@ -196,9 +181,11 @@ static int gather(void *state, const struct trace *trace)
     if (trace->ranges.count == 0)
         return 0;
     sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
-    if (part_all(gpu, trace) < 0 || sorter_ready(&gpu->parts) < 0)
-        return -1;
-    int status = join_parts(gpu, trace);
+    int status = range_walk_works(&trace->ranges, false, &trace->called_works, add_parts, gpu);
+    if (status == 0)
+        status = sorter_ready(&gpu->parts);
+    if (status == 0)
+        status = join_parts(gpu, trace);
     sorter_release(&gpu->parts);
     return status;
 }

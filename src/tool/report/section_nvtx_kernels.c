@@ -39,8 +39,9 @@ static int add_alone(void *state, const struct work *work, const struct call *ca
     return work->kernel ? add(state, 0, work->name, work->duration) : 0;
 }
 
-static int add_work(struct kernels *kernels, struct range_walk *ranges, const struct called_work *work)
+static int add_work(void *state, struct range_walk *ranges, const struct called_work *work)
 {
+    struct kernels *kernels = state;
     int64_t taken;
     while (range_walk_open(ranges, work->thread, work->called))
         if (range_forest_place(&kernels->forest, ranges, &taken) < 0)
@@ -52,18 +53,9 @@ static int add_work(struct kernels *kernels, struct range_walk *ranges, const st
 
 static int gather(void *state, const struct trace *trace)
 {
-    struct range_walk ranges;
-    struct sorter_walk works;
-    const struct called_work *work;
-    int status = 0;
     if (trace->ranges.count == 0)
         return works_each(&trace->works, &trace->calls, add_alone, state);
-    range_walk_begin(&ranges, &trace->ranges, true);
-    sorter_walk_begin(&works, &trace->called_works.sorter);
-    while (status == 0 && (work = sorter_next(&works)))
-        status = add_work(state, &ranges, work);
-    int walked = sorter_walk_end(&works), walked_ranges = range_walk_end(&ranges);
-    return status ? status : walked ? walked : walked_ranges;
+    return range_walk_works(&trace->ranges, true, &trace->called_works, add_work, state);
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
