@@ -20,6 +20,10 @@ need() {
     jq -e '.variants | keys - ["untraced"]
            == ["floor", "floor_calls", "floor_gputrace", "gputrace", "gputrace_all", "gputrace_kineto"]' out.json
     jq -e '[.loops[][] | .ns.median | select(. > 0)] | length == 77' out.json
+    # of two blocks the tenth percentile is a tenth of the way from one to the other
+    jq -e 'def least: [.[]["launch steady"][]] | sort | (.[1] - .[0]) / 10 + .[0];
+           .loops.launch.floor.undisturbed.median - ((.runs.floor | least) - (.runs.untraced | least))
+           | fabs < 0.001' out.json
     jq -e '[.loops[] | .gputrace | .added.count == 1 and .switched.count == 3 and .idle.count == 1] | all' out.json
     jq -e '[.processes[] | .main_ms.median > 0 and .first_call_ms.median > 0 and .rss_mib.median > 0] | all' out.json
 }
