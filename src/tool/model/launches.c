@@ -11,7 +11,8 @@
 
 static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
 
-static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* pages, to any launches */
+/* Of pages that are added to any launches, or given back. */
+static pthread_mutex_t pages = PTHREAD_MUTEX_INITIALIZER;
 
 void launches_init(struct launches *launches, const char *directory)
 {
@@ -31,7 +32,9 @@ void launches_release(struct launches *launches)
 
 void launches_rest(const struct launches *launches)
 {
+    pthread_mutex_lock(&pages);
     spill_rest(&launches->spill);
+    pthread_mutex_unlock(&pages);
     big_array_rest(&launches->shares);
 }
 
@@ -56,9 +59,9 @@ struct launch *launches_put(struct launches *launches, uint32_t correlation)
     struct launch *launch = launches_get(launches, correlation);
     if (launch)
         return launch;
-    pthread_mutex_lock(&adding);
+    pthread_mutex_lock(&pages);
     struct launch *page = put_page(launches, correlation);
-    pthread_mutex_unlock(&adding);
+    pthread_mutex_unlock(&pages);
     if (page)
         return &page[correlation % LAUNCHES_PAGE];
     error_no_memory("the table of launches");

@@ -72,7 +72,7 @@ struct launches {
 void launches_init(struct launches *launches, const char *directory);
 void launches_release(struct launches *launches);
 
-/* What was put need not stay in memory for now. */
+/* What was put need not stay in memory for now; others may put more meanwhile. */
 void launches_rest(const struct launches *launches);
 
 /* The entry of CORRELATION, which is not 0, made when there is none; NULL after error(). Stays where it is. */

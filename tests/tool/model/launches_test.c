@@ -1,5 +1,8 @@
 #include "tests/unit.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "tool/model/launches.h"
 
 static void call(struct launches *launches, uint32_t correlation, enum event_api_domain domain, uint64_t start)
@@ -138,6 +141,47 @@ static void test_work_is_a_plugins_when_no_shown_call_starts_such_work(void **st
     launches_release(&launches);
 }
 
+#define ADDERS 3
+#define PAGES 2000 /* of each; so many take room again and again */
+
+static struct adder {
+    struct launches *launches;
+    uint32_t first;
+    atomic_uint *done;
+    bool failed;
+} adders[ADDERS];
+
+static void *add_pages(void *context)
+{
+    struct adder *adder = context;
+    for (uint32_t i = 0; i < PAGES && !adder->failed; i++)
+        adder->failed = launches_work(adder->launches, (adder->first + i * ADDERS) * LAUNCHES_PAGE + 1) != 0;
+    atomic_fetch_add(adder->done, 1);
+    return NULL;
+}
+
+static void test_pages_are_given_back_while_others_are_added(void **state)
+{
+    (void)state;
+    struct launches launches;
+    pthread_t threads[ADDERS];
+    atomic_uint done = 0;
+    launches_init(&launches, "/tmp");
+    for (uint32_t i = 0; i < ADDERS; i++) {
+        adders[i] = (struct adder){.launches = &launches, .first = i, .done = &done};
+        assert_int_equal(pthread_create(&threads[i], NULL, add_pages, &adders[i]), 0);
+    }
+    while (atomic_load(&done) < ADDERS)
+        launches_rest(&launches);
+    for (uint32_t i = 0; i < ADDERS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_false(adders[i].failed);
+    }
+    for (uint32_t i = 0; i < ADDERS * PAGES; i++)
+        assert_int_equal(launches_get(&launches, i * LAUNCHES_PAGE + 1)->works, 1);
+    launches_release(&launches);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_works_in_several_parts_are_counted_through),
         cmocka_unit_test(test_ids_beyond_32_bits_are_not_given),
         cmocka_unit_test(test_work_is_a_plugins_when_no_shown_call_starts_such_work),
+        cmocka_unit_test(test_pages_are_given_back_while_others_are_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
