@@ -38,3 +38,11 @@ hold() { # WHAT THREADS OUTPUT WRITERS MIB MIB
     need
     hold -d1000000 8 /dev/null 2 128 96
 }
+
+@test "sixteen threads write what one writes" {
+    mkdir made one many
+    "$build/tests/bench/gen" -d20000 -t 16 made 200000 300 300000
+    (cd one && "$build/tests/bench/gen" -c ../made trace.json 1)
+    (cd many && "$build/tests/bench/gen" -c ../made trace.json 16)
+    cmp one/trace.json many/trace.json
+}
