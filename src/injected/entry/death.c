@@ -179,7 +179,7 @@ static bool is_mended(int number, siginfo_t *info)
     let_faults_through(SIG_BLOCK);
     if (!__atomic_exchange_n(&death.mended, true, __ATOMIC_RELAXED))
         warning("a part of the spool cannot be written any more (no room, or its file was made shorter): what comes "
-                "there is lost");
+                "there may be lost");
     return true;
 }
 

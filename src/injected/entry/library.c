@@ -55,8 +55,10 @@ static void finish(void)
     plugins_process_end();
     nvtx_clocks_finish();
     service_finish();
+    spool_file_save();
     header->finished = clock_now();
     __atomic_store_n(&header->state, SPOOL_FINISHED, __ATOMIC_RELEASE);
+    spool_file_save_header();
 }
 
 /* A forked child is a process of its own: it leaves the parent's spool, and gets one when it has something to record.

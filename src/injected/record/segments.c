@@ -14,9 +14,11 @@ static struct segments {
         uint64_t offset;  /* in the file */
         uint32_t holders; /* chunks of it that somebody uses or keeps ready; UNMAPPED: it goes, or is gone */
         uint16_t purpose; /* enum spool_chunk_type */
+        bool apart;       /* from the file */
     } slots[SEGMENTS_MAX];
-    unsigned used;   /* slots, that were ever */
-    unsigned mapped; /* segments */
+    void (*save)(const char *base, uint64_t offset); /* once one is apart */
+    unsigned used;                                   /* slots, that were ever */
+    unsigned mapped;                                 /* segments */
 } segments;
 
 static struct segment *segment_of(const struct spool_chunk *chunk)
@@ -80,10 +82,18 @@ void segment_hold(const struct spool_chunk *chunk)
     __atomic_add_fetch(&segment_of(chunk)->holders, 1, __ATOMIC_RELAXED);
 }
 
+/* Once: it is apart no more. */
+static void save_apart(struct segment *segment)
+{
+    if (__atomic_exchange_n(&segment->apart, false, __ATOMIC_ACQ_REL))
+        segments.save(segment->base, segment->offset);
+}
+
 /* Nobody else has anything to do with it any more. */
 static void unmap(struct segment *segment)
 {
     char *base = segment->base;
+    save_apart(segment);
     for (uint64_t at = 0, bytes = SPOOL_ALIGN; at < SPOOL_SEGMENT_BYTES && bytes >= SPOOL_ALIGN; at += bytes) {
         struct spool_chunk *chunk = (struct spool_chunk *)(void *)(base + at);
         bytes = chunk->bytes;
@@ -192,6 +202,27 @@ char *segments_find(const void *address)
             return base;
     }
     return NULL;
+}
+
+void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset))
+{
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    segments.save = save;
+    for (unsigned i = 0; i < used; i++)
+        if (__atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) == base)
+            __atomic_store_n(&segments.slots[i].apart, true, __ATOMIC_RELEASE);
+}
+
+void segments_save(void)
+{
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < used; i++) {
+        struct segment *segment = &segments.slots[i];
+        if (!__atomic_load_n(&segment->apart, __ATOMIC_RELAXED) || !try_hold(segment))
+            continue;
+        save_apart(segment);
+        drop(segment);
+    }
 }
 
 void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset))

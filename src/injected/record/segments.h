@@ -46,6 +46,11 @@ struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper);
 /* Where the segment begins in which ADDRESS is; NULL: in none. Async-signal-safe. */
 char *segments_find(const void *address);
 
+/* What is mapped at BASE, the begin of a segment, is no part of the file any more. SAVE is called with what is there
+ * before it goes: with it, or by segments_save(), which calls it for all. Async-signal-safe. */
+void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset));
+void segments_save(void);
+
 /* In a forked child: what is held becomes, by MAKE_PRIVATE, a copy of this process, and all is forgotten.
  * Async-signal-safe. */
 void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset));

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/disk_room.h"
+#include "injected/record/apart.h"
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
 #include "injected/record/segments.h"
@@ -24,6 +26,7 @@ static struct spool_file {
     bool open;
     uint64_t size;
     struct spool_header *header;
+    bool header_apart;            /* it is memory of ours, and no part of the file */
     struct spool_header fallback; /* stands in for the header while there is no file */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
@@ -98,13 +101,24 @@ static bool is_file(void)
     return descriptor_is_ours(has_own_descriptors ? &file.own : &file.descriptor);
 }
 
+/* Gives 0, or errno of the first page that has no room. */
+static int write_pages(int fd, uint64_t offset, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += 4096)
+        if (pwrite(fd, "", 1, (off_t)(offset + at)) < 0)
+            return errno;
+    return 0;
+}
+
 /* Pages that a write finds ready; it may need room for what the file system writes of it besides. Gives 0, or errno. */
 static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
 {
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
-    if (errno == EFAULT || errno == ENOMEM) /* a write would have brought SIGBUS; why, a system call tells */
-        return pwrite(fd, "", 1, (off_t)offset) < 0 ? errno : ENOSPC;
+    if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; why, system calls tell */
+        int failure = write_pages(fd, offset, bytes);
+        return failure || madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? failure : ENOSPC;
+    }
     for (uint64_t at = 0; at < bytes; at += 4096) /* Linux before 5.14, and sandboxes, do not know it */
         *(volatile char *)(base + at) = 0;
     return 0;
@@ -254,15 +268,52 @@ static void copy_at_once(char *copy, char *base, uint64_t bytes)
     memcpy(copy, base, bytes);
 }
 
+/* What came into a segment since it was rescued, for which one record was counted. */
+static void save_apart(const char *base, uint64_t offset)
+{
+    uint64_t *no_room = &file.header->losses.no_room;
+    if (((const struct spool_chunk *)(const void *)base)->magic != SPOOL_CHUNK_MAGIC)
+        return; /* the file was made shorter: what was there is gone */
+    int fd = use_file();
+    bool may = fd >= 0 && may_grow(fd, offset + SPOOL_SEGMENT_BYTES, 0) == 0;
+    if (!may || apart_write(fd, base, offset) != 0)
+        __atomic_add_fetch(no_room, apart_missing(fd, base, offset, file.header->record_bytes), __ATOMIC_RELAXED);
+    if (__atomic_load_n(no_room, __ATOMIC_RELAXED) > 0)
+        __atomic_sub_fetch(no_room, 1, __ATOMIC_RELAXED);
+}
+
 int spool_file_rescue(const void *address)
 {
     char *header = (char *)file.header;
     if (!file.open)
         return -1;
-    if ((uintptr_t)address - (uintptr_t)header < SPOOL_HEADER_BYTES)
+    if ((uintptr_t)address - (uintptr_t)header < SPOOL_HEADER_BYTES) {
+        file.header_apart = true;
         return copy_private(header, SPOOL_HEADER_BYTES, copy_pages);
+    }
     char *base = segments_find(address);
-    return base ? copy_private(base, SPOOL_SEGMENT_BYTES, copy_pages) : -1;
+    if (!base || copy_private(base, SPOOL_SEGMENT_BYTES, copy_pages) != 0)
+        return -1;
+    segment_set_apart(base, save_apart);
+    return 0;
+}
+
+void spool_file_save(void)
+{
+    if (file.open)
+        segments_save();
+}
+
+/* What the launcher writes there stays. */
+void spool_file_save_header(void)
+{
+    const struct spool_header *header = file.header;
+    size_t bytes = offsetof(struct spool_header, drained);
+    if (!file.open || !file.header_apart || memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) != 0)
+        return;
+    int fd = use_file();
+    ssize_t written = fd >= 0 && may_grow(fd, SPOOL_HEADER_BYTES, 0) == 0 ? pwrite(fd, header, bytes, 0) : -1;
+    (void)written; /* without room there it is as it was */
 }
 
 static void make_private(void *base, uint64_t bytes, uint64_t offset)
@@ -279,7 +330,7 @@ void spool_file_leave(void)
     segments_leave(make_private);
     make_private(file.header, SPOOL_HEADER_BYTES, 0);
     descriptor_close(&file.descriptor);
-    file.open = false;
+    file.open = file.header_apart = false;
     file.header = &file.fallback;
     pthread_mutex_init(&file.growing, NULL);
 }

@@ -39,11 +39,17 @@ bool spool_file_was_closed(void);
 
 /*
  * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary
- * memory with what can be read of it, and whoever was to write there goes on; what comes into it from now on is lost.
- * So it is where the file was made shorter, or where its file system finds no room for a page that it has given once
- * (those that never write in place, under a quota). 0, or -1: it is nowhere in the spool. Async-signal-safe.
+ * memory with what can be read of it, and whoever was to write there goes on; what comes into it from now on is lost,
+ * and counts as one record that had no room, until spool_file_save(). So it is where the file was made shorter, or
+ * where its file system finds no room for a page that it has given once (those that never write in place, under a
+ * quota). 0, or -1: it is nowhere in the spool. Async-signal-safe.
  */
 int spool_file_rescue(const void *address);
+
+/* At the end: what came into such segments is brought into the file, or each of its records is counted; and, when it is
+ * complete, the header. */
+void spool_file_save(void);
+void spool_file_save_header(void);
 
 /* In a forked child: what is mapped becomes a private copy of this process, so that nothing it does reaches the
  * parent's file, and the file is forgotten. Async-signal-safe. */

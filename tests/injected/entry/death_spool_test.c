@@ -8,8 +8,10 @@
 
 #include "injected/entry/death.h"
 #include "injected/record/chunks.h"
+#include "injected/record/recorder.h"
 #include "injected/record/spool_file.h"
 #include "tests/injected/entry/dying.h"
+#include "tests/injected/spool_reading.h"
 #include "tests/unit.h"
 #include "wire/settings.h"
 
@@ -45,6 +47,53 @@ static void a_spool_that_was_made_shorter_ends_nothing_and_is_counted(void **sta
     (void)state;
     assert_int_equal(dies(let_nothing_grow, write_beyond_the_end_of_the_spool),
                      6 << 8); /* the status of an exit with 6 */
+}
+
+#define RECORDS 500
+
+/* Half of them after the segment, and the header, became memory of this process, as where the file system has no room
+ * for what is written of a page again. */
+static void record_apart(void)
+{
+    for (unsigned i = 0; i < RECORDS; i++) {
+        if (i == RECORDS / 2 &&
+            (spool_file_rescue(chunk_take(SPOOL_RECORDS)) != 0 || spool_file_rescue(spool_file_header()) != 0))
+            _exit(8);
+        recorder_note(0, "%u", i);
+    }
+    spool_file_header()->losses.no_room = 1; /* as the handler of SIGBUS counts */
+    spool_file_save();
+    spool_file_header()->state = SPOOL_FINISHED;
+    spool_file_save_header();
+}
+
+static void exit_with_records(void)
+{
+    record_apart();
+    _exit(spool_file_header()->losses.no_room == 0 ? 6 : 7);
+}
+
+static void what_came_into_parts_that_had_no_room_is_in_the_file_at_the_end(void **state)
+{
+    (void)state;
+    assert_int_equal(dies(NULL, exit_with_records), 6 << 8); /* the status of an exit with 6 */
+    struct reading reading = read_spool(dying_directory(), dying_child());
+    assert_int_equal(count_records(&reading, SPOOL_RECORD_NOTE), RECORDS);
+    assert_int_equal(((const struct spool_header *)(const void *)reading.data)->state, SPOOL_FINISHED);
+}
+
+static void exit_without_room(void)
+{
+    record_apart();
+    _exit(spool_file_header()->losses.no_room == RECORDS / 2 ? 6 : 7);
+}
+
+static void where_there_is_still_none_each_is_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(dies(let_nothing_grow, exit_without_room), 6 << 8); /* the status of an exit with 6 */
+    struct reading reading = read_spool(dying_directory(), dying_child());
+    assert_int_equal(count_records(&reading, SPOOL_RECORD_NOTE), RECORDS / 2);
 }
 
 static void write_into_the_header_that_is_gone(void)
@@ -102,6 +151,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DYING_TEST(a_spool_that_was_made_shorter_ends_nothing_and_is_counted),
+        DYING_TEST(what_came_into_parts_that_had_no_room_is_in_the_file_at_the_end),
+        DYING_TEST(where_there_is_still_none_each_is_counted),
         DYING_TEST(nor_does_a_header_that_is_gone),
         DYING_TEST(each_process_says_once_that_a_part_of_its_spool_is_gone),
     };

@@ -1,0 +1,67 @@
+#include "injected/record/apart.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE ((uint64_t)4096)
+
+int apart_write(int fd, const char *base, uint64_t offset)
+{
+    for (uint64_t at = SPOOL_SEGMENT_BYTES; at > 0; at -= PAGE)
+        if (pwrite(fd, base + at - PAGE, PAGE, (off_t)(offset + at - PAGE)) != (ssize_t)PAGE)
+            return -1;
+    return 0;
+}
+
+/* The size of the record at DATA, of which ROOM bytes are left; 0: there is none. */
+static uint64_t record_size(const struct spool_chunk *chunk, const char *data, uint64_t room,
+                            const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+{
+    uint64_t size = 0;
+    if (chunk->type == SPOOL_RECORDS && room >= sizeof(struct spool_record)) {
+        size = ((const struct spool_record *)(const void *)data)->bytes;
+    } else if (chunk->type == SPOOL_CUPTI && room >= sizeof(uint32_t)) {
+        uint32_t kind = *(const uint32_t *)(const void *)data & ~SPOOL_IN_FLIGHT;
+        size = kind < SPOOL_CUPTI_KINDS ? record_bytes[kind] : 0;
+    }
+    return size <= room ? size : 0;
+}
+
+/* THERE is what the file has in place of CHUNK, from its header on. */
+static uint64_t missing_of(const struct spool_chunk *chunk, const char *there,
+                           const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+{
+    const char *here = (const char *)chunk;
+    bool open = chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE; /* its end is not told */
+    uint64_t missing = 0, end = open ? chunk->bytes : sizeof(*chunk) + chunk->used;
+    end = end < chunk->bytes ? end : chunk->bytes;
+    for (uint64_t at = sizeof(*chunk), size; at < end; at += size) {
+        size = record_size(chunk, here + at, end - at, record_bytes);
+        if (size == 0)
+            break;
+        missing += memcmp(here + at, there + at, size) != 0;
+    }
+    return missing;
+}
+
+uint64_t apart_missing(int fd, const char *base, uint64_t offset, const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+{
+    uint64_t missing = 0;
+    /* No malloc(): this may be within a call of the program's in a signal handler. */
+    char *there = mmap(NULL, SPOOL_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (there == MAP_FAILED)
+        return 1; /* of some */
+    ssize_t got = fd >= 0 ? pread(fd, there, SPOOL_SEGMENT_BYTES, (off_t)offset) : 0;
+    (void)got; /* what was not read is zeros */
+    for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES;) {
+        const struct spool_chunk *chunk = (const struct spool_chunk *)(const void *)(base + at);
+        if (chunk->bytes < sizeof(*chunk) || chunk->bytes > SPOOL_SEGMENT_BYTES - at)
+            break;
+        missing += missing_of(chunk, there + at, record_bytes);
+        at += chunk->bytes;
+    }
+    munmap(there, SPOOL_SEGMENT_BYTES);
+    return missing;
+}
