@@ -193,7 +193,7 @@ static void die(int number, siginfo_t *info, void *context)
         errno = saved;
         return;
     }
-    if (ours && death.may_escape && thread == __atomic_load_n(&death.thread, __ATOMIC_RELAXED)) {
+    if (ours && thread == __atomic_load_n(&death.thread, __ATOMIC_RELAXED) && death.may_escape) {
         death.may_escape = 0;
         siglongjmp(death.escape, 1);
     }

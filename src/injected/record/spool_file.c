@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/disk_room.h"
 #include "injected/record/apart.h"
 #include "injected/record/descriptor.h"
@@ -305,15 +306,25 @@ void spool_file_save(void)
 }
 
 /* What the launcher writes there stays. */
+static void write_header(int fd)
+{
+    ssize_t written = pwrite(fd, file.header, offsetof(struct spool_header, drained), 0);
+    (void)written; /* without room there it is as it was */
+}
+
 void spool_file_save_header(void)
 {
-    const struct spool_header *header = file.header;
-    size_t bytes = offsetof(struct spool_header, drained);
-    if (!file.open || !file.header_apart || memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) != 0)
+    if (!file.open || !file.header_apart || memcmp(file.header->magic, SPOOL_MAGIC, sizeof(file.header->magic)) != 0)
         return;
     int fd = use_file();
-    ssize_t written = fd >= 0 && may_grow(fd, SPOOL_HEADER_BYTES, 0) == 0 ? pwrite(fd, header, bytes, 0) : -1;
-    (void)written; /* without room there it is as it was */
+    struct timespec limit = {.tv_sec = (time_t)(clock_now() / NS_PER_S) + 1};
+    /* A signal's handler that ends the program may have come while this thread made the file grow. */
+    if (fd < 0 || may_grow(fd, SPOOL_HEADER_BYTES, 0) != 0 || pthread_mutex_timedlock(&file.growing, &limit) != 0)
+        return;
+    /* It may have grown while the header was copied. */
+    __atomic_store_n(&file.header->formatted, file.size, __ATOMIC_RELEASE);
+    write_header(fd);
+    pthread_mutex_unlock(&file.growing);
 }
 
 static void make_private(void *base, uint64_t bytes, uint64_t offset)
