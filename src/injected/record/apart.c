@@ -29,19 +29,26 @@ static uint64_t record_size(const struct spool_chunk *chunk, const char *data, u
     return size <= room ? size : 0;
 }
 
+/* Where what is told by its header ends. Of CUPTI's chunk that is in use only the records tell. */
+static uint64_t end_of(const struct spool_chunk *chunk)
+{
+    bool open = chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE;
+    uint64_t end = open ? chunk->bytes : sizeof(*chunk) + chunk->used;
+    return end < chunk->bytes ? end : chunk->bytes;
+}
+
 /* THERE is what the file has in place of CHUNK, from its header on. */
 static uint64_t missing_of(const struct spool_chunk *chunk, const char *there,
                            const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
+    const struct spool_chunk *told = (const struct spool_chunk *)(const void *)there;
     const char *here = (const char *)chunk;
-    bool open = chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE; /* its end is not told */
-    uint64_t missing = 0, end = open ? chunk->bytes : sizeof(*chunk) + chunk->used;
-    end = end < chunk->bytes ? end : chunk->bytes;
+    uint64_t missing = 0, end = end_of(chunk), end_there = told->sequence == chunk->sequence ? end_of(told) : 0;
     for (uint64_t at = sizeof(*chunk), size; at < end; at += size) {
         size = record_size(chunk, here + at, end - at, record_bytes);
         if (size == 0)
             break;
-        missing += memcmp(here + at, there + at, size) != 0;
+        missing += at + size > end_there || memcmp(here + at, there + at, size) != 0;
     }
     return missing;
 }
