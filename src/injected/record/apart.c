@@ -53,20 +53,20 @@ static uint64_t missing_of(const struct spool_chunk *chunk, const char *there,
     return missing;
 }
 
-uint64_t apart_missing(int fd, const char *base, uint64_t offset, const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+int64_t apart_missing(int fd, const char *base, uint64_t offset, const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
-    uint64_t missing = 0;
+    int64_t missing = 0;
     /* No malloc(): this may be within a call of the program's in a signal handler. */
     char *there = mmap(NULL, SPOOL_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (there == MAP_FAILED)
-        return 1; /* of some */
+        return -1;
     ssize_t got = fd >= 0 ? pread(fd, there, SPOOL_SEGMENT_BYTES, (off_t)offset) : 0;
     (void)got; /* what was not read is zeros */
     for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES;) {
         const struct spool_chunk *chunk = (const struct spool_chunk *)(const void *)(base + at);
         if (chunk->bytes < sizeof(*chunk) || chunk->bytes > SPOOL_SEGMENT_BYTES - at)
             break;
-        missing += missing_of(chunk, there + at, record_bytes);
+        missing += (int64_t)missing_of(chunk, there + at, record_bytes);
         at += chunk->bytes;
     }
     munmap(there, SPOOL_SEGMENT_BYTES);

@@ -15,7 +15,7 @@
 int apart_write(int fd, const char *base, uint64_t offset);
 
 /* How many records of the segment at BASE are not at OFFSET of the file; a descriptor of -1: none is. RECORD_BYTES are
- * the sizes of CUPTI's kinds. */
-uint64_t apart_missing(int fd, const char *base, uint64_t offset, const uint16_t record_bytes[SPOOL_CUPTI_KINDS]);
+ * the sizes of CUPTI's kinds. -1: no memory to look at it. */
+int64_t apart_missing(int fd, const char *base, uint64_t offset, const uint16_t record_bytes[SPOOL_CUPTI_KINDS]);
 
 #endif

@@ -277,9 +277,11 @@ static void save_apart(const char *base, uint64_t offset)
         return; /* the file was made shorter: what was there is gone */
     int fd = use_file();
     bool may = fd >= 0 && may_grow(fd, offset + SPOOL_SEGMENT_BYTES, 0) == 0;
-    if (!may || apart_write(fd, base, offset) != 0)
-        __atomic_add_fetch(no_room, apart_missing(fd, base, offset, file.header->record_bytes), __ATOMIC_RELAXED);
-    if (__atomic_load_n(no_room, __ATOMIC_RELAXED) > 0)
+    bool is_there = may && apart_write(fd, base, offset) == 0;
+    int64_t missing = is_there ? 0 : apart_missing(fd, base, offset, file.header->record_bytes);
+    if (missing < 0)
+        return; /* that one stands for them */
+    if (__atomic_add_fetch(no_room, (uint64_t)missing, __ATOMIC_RELAXED) > 0)
         __atomic_sub_fetch(no_room, 1, __ATOMIC_RELAXED);
 }
 

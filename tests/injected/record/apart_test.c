@@ -57,7 +57,7 @@ static int end(void **state)
     return close(file);
 }
 
-static uint64_t missing(void)
+static int64_t missing(void)
 {
     return apart_missing(file, segment, OFFSET, record_bytes);
 }
