@@ -37,7 +37,7 @@ TOOL_LIBS := -ldw -lelf -lcjson -lz -llz4 -lstdc++ -lm
 
 all: $(B)/gputrace $(B)/libgputrace.so plugins ## build/gputrace, build/libgputrace.so and plugins, which run from there
 
-include samples/samples.mk tests/simgpu/simgpu.mk src/tool/decode/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
+include samples/samples.mk tests/simgpu/simgpu.mk src/wire/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(BASE_OBJ)
 	$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)

@@ -47,7 +47,7 @@ static void device_work(device *d, int number)
 static void device_copy(device *devices, int from, int to)
 {
     int reach = 0;
-    CALL(cudaDeviceCanAccessPeer(&reach, from, to));
+    QUERY(cudaDeviceCanAccessPeer(&reach, from, to));
     if (!reach)
         return;
     CALL(cudaSetDevice(from));

@@ -48,8 +48,8 @@ static void gpu_init(struct gpu *gpu)
 {
     char name[128];
     CHECK(cuInit(0)); /* starts CUDA, and the tracer with it */
-    CALL(cuDeviceGet(&gpu->device, 0));
-    CALL(cuDeviceGetName(name, sizeof(name), gpu->device));
+    QUERY(cuDeviceGet(&gpu->device, 0));
+    QUERY(cuDeviceGetName(name, sizeof(name), gpu->device));
     printf("on %s\n", name);
     gpu->computes = strncmp(name, "Simulated", 9) != 0;
 #if CUDA_VERSION >= 13000
@@ -124,7 +124,7 @@ static void compute(struct gpu *gpu)
     did_wait("Event Sync");
     CALL(cuStreamSynchronize(gpu->stream));
     did_wait("Stream Sync");
-    CALL(cuEventElapsedTime(&ms, before, after));
+    QUERY(cuEventElapsedTime(&ms, before, after));
     check(gpu, host);
 
     CALL(cuMemsetD32Async(data, 0, ELEMENTS, gpu->stream));
@@ -150,7 +150,7 @@ static void virtual_memory(struct gpu *gpu)
     CUmemGenericAllocationHandle memory;
     CUdeviceptr address;
     size_t size;
-    CALL(cuMemGetAllocationGranularity(&size, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    QUERY(cuMemGetAllocationGranularity(&size, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     CALL(cuMemAddressReserve(&address, size, 0, 0, 0));
     CALL(cuMemCreate(&memory, size, &properties, 0));
     did_allocate("Virtual", size);

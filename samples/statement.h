@@ -4,6 +4,7 @@
  * holds. The language of these lines is in README.md; tests/tools/check_trace compares them with a trace.
  *
  *     CALL(cudaMalloc(&data, bytes));                          one call of cudaMalloc that must succeed
+ *     QUERY(cudaEventQuery(event));                            the same of a call that only asks
  *     LAUNCH(add<<<blocks, threads, 0, stream>>>(a, b, n));    one cudaLaunchKernel, one kernel named add
  *     CHECK(cudaSetDevice(0));                                 must succeed, is not part of the statement: so with the
  *                                                              first call of all, which starts CUDA and then the tracer
@@ -200,12 +201,13 @@ static inline void statement_check(int result, const char *text, const char *fil
     exit(1);
 }
 
-static inline void statement_call(int result, const char *text, const char *file, int line)
+/* KIND is "api" or "query". */
+static inline void statement_call(const char *kind, int result, const char *text, const char *file, int line)
 {
     char name[80], what[sizeof(statement.line->what)];
     statement_check(result, text, file, line);
     statement_name(name, sizeof(name), text);
-    snprintf(what, sizeof(what), "api %s", name);
+    snprintf(what, sizeof(what), "%s %s", kind, name);
     state_count(what, 1);
 }
 
@@ -235,7 +237,8 @@ static inline void statement_launch(int result, bool runs, const char *text, con
 }
 
 #define CHECK(call) statement_check((int)(call), #call, __FILE__, __LINE__)
-#define CALL(call) statement_call((int)(call), #call, __FILE__, __LINE__)
+#define CALL(call) statement_call("api", (int)(call), #call, __FILE__, __LINE__)
+#define QUERY(call) statement_call("query", (int)(call), #call, __FILE__, __LINE__)
 #define CALL_FAILS(wanted, call) statement_failure((int)(call), (int)(wanted), #call, __FILE__, __LINE__)
 /* A launch written with <<< >>>. CAPTURE_LAUNCH is one into a stream that is being captured: no kernel runs yet. */
 #define LAUNCH(...)                                                                        \

@@ -96,9 +96,9 @@ int main()
     CALL(cudaEventRecord(p.last, p.streams[0]));
     CALL(cudaDeviceSynchronize());
     did_wait("Context Sync");
-    CALL(cudaEventQuery(p.last));
+    QUERY(cudaEventQuery(p.last));
     float ms = 0;
-    CALL(cudaEventElapsedTime(&ms, p.first, p.last));
+    QUERY(cudaEventElapsedTime(&ms, p.first, p.last));
     printf("%d stages in %.3f ms\n", STREAMS * ROUNDS, ms);
     pipeline_release(&p);
 

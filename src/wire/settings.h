@@ -58,7 +58,8 @@ enum backtrace { BACKTRACE_NONE = 0, BACKTRACE_ALLOCATIONS = 1 };
     X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                        \
     X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs") \
     X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")                        \
-    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")
+    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")  \
+    X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)")
 
 enum trace_index {
 #define BIT(name, word, on, text) TRACE_INDEX_##name,

@@ -79,10 +79,16 @@ waits() { # TRACE
                $calls["\(.wait_on_cuda_event_record_corr_id)"]]] | sort[]' "$1"
 }
 
+@test "API calls that only ask are in the trace with --trace=api-all alone" {
+    traces --trace=api-all "$samples/streams_events"
+    traces --trace=api-all "$samples/driver"
+    jq -e '.gputrace.options.trace | index("api-all")' "$trace"
+}
+
 @test "streams_events: waits are the same whether CUPTI or the library recorded them" {
-    traces "$samples/streams_events"
+    traces --trace=api-all "$samples/streams_events"
     waits "$trace" >own
-    traces --trace=all,event-times "$samples/streams_events"
+    traces --trace=api-all,event-times "$samples/streams_events"
     waits "$trace" >of_cupti
     [ "$(wc -l <own)" -ge 127 ]
     grep -q '"cudaEventRecord"' own
@@ -495,7 +501,7 @@ event_moments() { # COUNT
     [ ${#recorded[@]} -gt 0 ] || skip "there are no structures in tests/data/structure"
     for file in "${recorded[@]}"; do
         name=$(basename "$file" .txt)
-        record --trace=all,event-times "$samples/$name"
+        record --trace=api-all,event-times "$samples/$name"
         "$BATS_TEST_DIRNAME/compare_structure" "$trace" | diff "$file" - || {
             echo "(of $name: < on the H200, > here)"
             return 1

@@ -8,6 +8,8 @@
 static int start(void **state)
 {
     (void)state;
+    cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1); /* once before the first context */
+    cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 0);
     return recording_start_warm(1 << 16);
 }
 

@@ -416,6 +416,15 @@ on_slices() { # FILTER
 
 # --- statements ---
 
+@test "a query is expected where all API calls were recorded, and nowhere else" {
+    states 0 "expect query cudaFree 3"
+    states 1 "expect query cudaLaunchKernel 1"
+    jq '.gputrace.options.trace += ["api-all"]' "$good" >"$bad"
+    good=$bad
+    states 0 "expect query cudaLaunchKernel 1"
+    states 1 "expect query cudaFree 3"
+}
+
 @test "a statement that is right" {
     states 0 "some other line" "expect kernel add 1" "expect kernels 1" "expect memcpy HtoD 1 bytes 4096" \
         "expect memcpys 1" "expect memset 0" "expect api cudaLaunchKernel 1" "expect api cudaFree 0" \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "injected/collect/cupti_library.h"
+#include "wire/api_classes.h"
 #include "wire/settings.h"
 
 /* Kinds by what the user asked for. GRAPH is not here: it chooses how kernels are recorded. SYNC is not: either kind of
@@ -18,19 +19,9 @@ static const struct {
     {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY},
     {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2},
     {TRACE_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET},
-    {TRACE_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME},
     {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, /* switched on late (13.0), neither of the two … */
     {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … tells all without the other */
     {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
-};
-
-/* Driver calls that CUDA's runtime makes of its own accord around the program's calls, at every launch or by the
- * hundred at start, and questions that libraries, our allocator among them, ask before whatever else they do: they are
- * not the program's, and would cost a record each. */
-static const CUpti_CallbackId runtimes_own[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,     CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
-    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing, CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz,
 };
 
 static const struct cupti *cupti_in_use; /* NULL: not there yet, or no longer */
@@ -83,17 +74,61 @@ void activity_kinds_want_jit(bool wanted)
     switch_jit(&jit.wanted, wanted);
 }
 
-/* --- from the start --- */
+/* --- API calls --- */
 
-/* Driver calls by cbid, so that calls nested in runtime calls are left out. CUPTI heeds this only before the first
- * context (13.0), so it is done once, and the reader leaves out what was called while recording was off. */
-static void enable_driver_calls(const struct cupti *cupti)
+/* Driver calls that the CUDA runtime makes by itself around the program's calls, at every launch or by the hundred at start.
+ * They are not the program's: --trace=api-all leaves them out too. */
+static const CUpti_CallbackId runtimes_own[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,     CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
+    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing, CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz,
+};
+
+static bool is_runtimes_own(CUpti_CallbackId cbid)
 {
-    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
-        cupti->cuptiActivityEnableDriverApi(cbid, 1);
     for (size_t i = 0; i < sizeof(runtimes_own) / sizeof(runtimes_own[0]); i++)
-        cupti->cuptiActivityEnableDriverApi(runtimes_own[i], 0);
+        if (runtimes_own[i] == cbid)
+            return true;
+    return false;
 }
+
+static void switch_runtime_calls(const struct cupti *cupti, bool queries, bool on)
+{
+    if (!cupti->cuptiActivityEnableRuntimeApi) { /* an older CUPTI: the reader leaves out the queries */
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_RUNTIME, on);
+        return;
+    }
+    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE; cbid++)
+        if (queries || !api_runtime_is_query(cbid))
+            cupti->cuptiActivityEnableRuntimeApi(cbid, on);
+}
+
+static void switch_driver_calls(const struct cupti *cupti, bool queries, bool on)
+{
+    if (!cupti->cuptiActivityEnableDriverApi) {
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_DRIVER, on);
+        return;
+    }
+    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
+        if ((queries || !api_driver_is_query(cbid)) && !is_runtimes_own(cbid))
+            cupti->cuptiActivityEnableDriverApi(cbid, on);
+}
+
+/*
+ * Functions are switched one by one, never as a whole kind. With the whole kind on, a call that is left out still costs 130 ns
+ * and more, and the driver's kind records every call that the runtime makes inside its own. CUPTI 13.0 heeds a function only
+ * if it was switched on once before the first context; from then on it can be switched at any time.
+ */
+static void switch_calls(const struct cupti *cupti, uint64_t trace_bits, bool on)
+{
+    bool queries = trace_bits & TRACE_API_ALL;
+    if (trace_bits & TRACE_RUNTIME)
+        switch_runtime_calls(cupti, queries, on);
+    if (trace_bits & TRACE_DRIVER)
+        switch_driver_calls(cupti, queries, on);
+}
+
+/* --- from the start --- */
 
 /* What is told once, at the start or when a context is made, and needed whenever recording begins. */
 static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
@@ -104,8 +139,8 @@ static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
     if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
         cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
-    if ((trace_bits & TRACE_DRIVER) && cupti->cuptiActivityEnableDriverApi)
-        enable_driver_calls(cupti);
+    switch_calls(cupti, trace_bits, true);
+    switch_calls(cupti, trace_bits, false); /* until recording begins */
 }
 
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits)
@@ -162,8 +197,7 @@ void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
         switch_jit(&jit.recorded, on);
     if ((trace_bits & TRACE_GRAPH) && !graph_nodes)
         switch_kind(cupti, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
-    if ((trace_bits & TRACE_DRIVER) && !cupti->cuptiActivityEnableDriverApi) /* an older CUPTI: all of them or none */
-        switch_kind(cupti, CUPTI_ACTIVITY_KIND_DRIVER, on);
+    switch_calls(cupti, trace_bits, on);
     switch_wanted_event_times(cupti, on);
 }
 

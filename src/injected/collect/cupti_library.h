@@ -28,7 +28,8 @@
 /* … and those that only newer ones have: NULL when missing. */
 #define CUPTI_NEWER_FUNCTIONS(X)    \
     X(cuptiGetCallbackState)        \
-    X(cuptiActivityEnableDriverApi) \
+    X(cuptiActivityEnableDriverApi)  \
+    X(cuptiActivityEnableRuntimeApi) \
     X(cuptiGetGraphNodeId)          \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 

@@ -16,6 +16,7 @@
 static struct {
     pthread_mutex_t lock; /* of all; `on` is read without it */
     bool on;              /* launches are heard of */
+    bool suspended;       /* nothing is recorded: launches are not heard of, whoever waits */
     struct map waiting;   /* names of what was got and not launched since, by their hashes -> the module */
     struct map launched;  /* names */
     unsigned patience;    /* launches of others that are still heard */
@@ -35,6 +36,7 @@ static uint64_t key_of(const void *module)
 /* Under the lock. */
 static void turn(bool on)
 {
+    on = on && !first.suspended;
     if (first.on == on)
         return;
     __atomic_store_n(&first.on, on, __ATOMIC_RELAXED);
@@ -162,6 +164,15 @@ void first_launches_renew(uint64_t now)
     pthread_mutex_unlock(&first.lock);
 }
 
+void first_launches_suspend(bool suspended)
+{
+    pthread_mutex_lock(&first.lock);
+    first.suspended = suspended;
+    first.patience = FIRST_LAUNCHES_PATIENCE;
+    turn(first.waiting.count > 0);
+    pthread_mutex_unlock(&first.lock);
+}
+
 void first_launches_forget(void)
 {
     pthread_mutex_lock(&first.lock);
@@ -176,5 +187,5 @@ void first_launches_leave(void)
     pthread_mutex_init(&first.lock, NULL);
     first.waiting = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
     first.launched = (struct map){0};
-    first.on = mine.launches = false;
+    first.on = first.suspended = mine.launches = false;
 }

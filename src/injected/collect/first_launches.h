@@ -44,6 +44,10 @@ bool first_launches_returned(void);
 /* At times; NOW is CLOCK_MONOTONIC, ns. */
 void first_launches_renew(uint64_t now);
 
+/* While SUSPENDED, when nothing is recorded, no launch is heard: it costs what it costs an untraced program. What the
+ * program gets meanwhile waits, and is named when it is launched while recording is on. */
+void first_launches_suspend(bool suspended);
+
 /* Nobody wants the names any more. */
 void first_launches_forget(void);
 

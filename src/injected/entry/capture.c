@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "injected/collect/activity_kinds.h"
+#include "injected/collect/first_launches.h"
 #include "injected/record/recorder.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
@@ -27,14 +28,20 @@ static struct capture {
     uint64_t off_since;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Under the lock. */
+static void switch_cupti(bool on)
+{
+    activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, on);
+    first_launches_suspend(!on);
+    capture.cupti_on = on;
+}
+
 /* Brings recording to what it should be, as of TIME. Under the lock. */
 static void apply(uint64_t time, const char *reason)
 {
     bool wanted = capture.in_window && capture.open > 0;
-    if (wanted && capture.cupti_ready && !capture.cupti_on) {
-        activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, true);
-        capture.cupti_on = true;
-    }
+    if (wanted && capture.cupti_ready && !capture.cupti_on)
+        switch_cupti(true);
     if (wanted == capture.on && capture.told)
         return;
     capture.told = true;
@@ -252,6 +259,7 @@ void capture_cupti_ready(void)
 {
     pthread_mutex_lock(&capture.lock);
     capture.cupti_ready = true;
+    first_launches_suspend(true);
     apply(clock_now(), "start");
     pthread_mutex_unlock(&capture.lock);
 }
@@ -260,9 +268,7 @@ void capture_settle(unsigned untimed)
 {
     pthread_mutex_lock(&capture.lock);
     bool settled = untimed == 0 || clock_monotonic() - capture.off_since > SETTLE_NS;
-    if (!capture.on && capture.cupti_on && settled) {
-        capture.cupti_on = false;
-        activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, false);
-    }
+    if (!capture.on && capture.cupti_on && settled)
+        switch_cupti(false);
     pthread_mutex_unlock(&capture.lock);
 }

@@ -53,7 +53,10 @@ static int apply(const char *item, size_t length, int64_t *bits)
     const struct word *word = find(name, name_length);
     if (!word)
         return error_unknown(name, name_length);
-    *bits = takes_away ? *bits & ~word->bits : *bits | word->bits;
+    if (takes_away)
+        *bits &= ~word->bits;
+    else
+        *bits |= word->bits == TRACE_API_ALL ? TRACE_DEFAULT | TRACE_API_ALL : word->bits;
     return 0;
 }
 

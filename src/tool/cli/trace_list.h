@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /*
- * Reads TEXT into BITS (enum trace_bits). Names add what they name, "all" adds what is on by default, "none" takes all
+ * Reads TEXT into BITS (enum trace_bits). Names add what they name, "all" adds what is on by default, "api-all" that and
+ * the API calls that are left out by default, "none" takes all
  * away, -NAME takes one away; a list that begins by taking away begins with what is on by default.
  * Gives 0, or -1 after error().
  */

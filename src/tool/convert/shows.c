@@ -9,6 +9,7 @@
 #include "tool/convert/conversion.h"
 #include "tool/convert/sift.h"
 
+#include "wire/api_classes.h"
 #include "wire/settings.h"
 
 static bool call_is_plugins(const struct process *process, const struct event *api)
@@ -55,8 +56,19 @@ static bool has_calls_aside(const struct process *process)
     return plugin_windows_any(&process->plugin_windows) || process->device_ranges.any;
 }
 
+/* Queries that nobody asked for come from a CUPTI that switches calls as a whole only. */
+static bool is_unwanted_query(const struct process *process, const struct event *event)
+{
+    if (event->type != EVENT_API || process_was_to_record(process, TRACE_API_ALL))
+        return false;
+    return event->api.domain == EVENT_API_RUNTIME ? api_runtime_is_query(event->api.cbid)
+                                                  : api_driver_is_query(event->api.cbid);
+}
+
 bool process_shows(struct process *process, const struct event *event)
 {
+    if (is_unwanted_query(process, event))
+        return false;
     if (event->type == EVENT_SYNC && (process->own_waits || !process_was_to_record(process, TRACE_SYNC)))
         return false; /* CUPTI had to be asked, for the sake of events */
     if (has_calls_aside(process) && is_plugins(process, event))

@@ -5,11 +5,11 @@
 #include <string.h>
 
 static const char *const runtime_names[] = {
-#include "tool/decode/runtime_cbid.inc"
+#include "wire/runtime_cbid.inc"
 };
 
 static const char *const driver_names[] = {
-#include "tool/decode/driver_cbid.inc"
+#include "wire/driver_cbid.inc"
 };
 
 static_assert(sizeof(runtime_names) / sizeof(*runtime_names) <= API_CBID_LIMIT, "limit");

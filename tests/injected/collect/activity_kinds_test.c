@@ -19,10 +19,34 @@ static CUptiResult disable(CUpti_ActivityKind kind)
     return CUPTI_SUCCESS;
 }
 
+/* Functions that are on, and those that were on at any time. */
+static struct calls {
+    bool on[1024], ever[1024];
+} runtime, driver;
+
+static CUptiResult enable_call(struct calls *calls, CUpti_CallbackId cbid, uint8_t enabled)
+{
+    calls->on[cbid] = enabled;
+    calls->ever[cbid] |= enabled;
+    return CUPTI_SUCCESS;
+}
+
 static CUptiResult enable_driver_api(CUpti_CallbackId cbid, uint8_t enabled)
 {
-    (void)cbid, (void)enabled;
-    return CUPTI_SUCCESS;
+    return enable_call(&driver, cbid, enabled);
+}
+
+static CUptiResult enable_runtime_api(CUpti_CallbackId cbid, uint8_t enabled)
+{
+    return enable_call(&runtime, cbid, enabled);
+}
+
+static unsigned count(const bool *calls)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < 1024; i++)
+        n += calls[i];
+    return n;
 }
 
 static bool gpu_times;
@@ -37,16 +61,90 @@ static const struct cupti cupti = {
     .cuptiActivityEnable = enable,
     .cuptiActivityDisable = disable,
     .cuptiActivityEnableDriverApi = enable_driver_api,
+    .cuptiActivityEnableRuntimeApi = enable_runtime_api,
     .cuptiActivityEnableCudaEventDeviceTimestamps = enable_event_times,
 };
 
-static void start(uint64_t trace_bits)
+static void init(const struct cupti *library, uint64_t trace_bits)
 {
     memset(on, 0, sizeof(on));
+    memset(&runtime, 0, sizeof(runtime));
+    memset(&driver, 0, sizeof(driver));
     gpu_times = false;
     activity_kinds_leave();
-    activity_kinds_init(&cupti, trace_bits);
+    activity_kinds_init(library, trace_bits);
+}
+
+static void start(uint64_t trace_bits)
+{
+    init(&cupti, trace_bits);
     activity_kinds_switch(trace_bits, true, true);
+}
+
+static void calls_are_switched_on_once_before_recording_begins(void **state)
+{
+    (void)state;
+    init(&cupti, TRACE_DEFAULT);
+    assert_true(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
+    assert_true(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel]);
+    assert_int_equal(count(runtime.on) + count(driver.on), 0);
+}
+
+static void queries_are_never_switched_on_by_default(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000]);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2]);
+    assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020]);
+    assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020]);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState]);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent]);
+}
+
+static void api_all_switches_queries_on(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT | TRACE_API_ALL);
+    assert_int_equal(count(runtime.on), CUPTI_RUNTIME_TRACE_CBID_SIZE - 1);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState]);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress]); /* the runtime's own */
+}
+
+static void calls_are_off_while_nothing_is_recorded(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    unsigned before = count(runtime.on) + count(driver.on);
+    assert_true(before > 500);
+    activity_kinds_switch(TRACE_DEFAULT, true, false);
+    assert_int_equal(count(runtime.on) + count(driver.on), 0);
+    activity_kinds_switch(TRACE_DEFAULT, true, true);
+    assert_int_equal(count(runtime.on) + count(driver.on), before);
+}
+
+static void only_the_api_that_was_asked_for_is_on(void **state)
+{
+    (void)state;
+    start(TRACE_KERNEL | TRACE_RUNTIME);
+    assert_int_equal(count(driver.ever), 0);
+    start(TRACE_KERNEL | TRACE_DRIVER);
+    assert_int_equal(count(runtime.ever), 0);
+}
+
+static void a_cupti_without_single_switches_gets_the_kinds(void **state)
+{
+    (void)state;
+    struct cupti old = cupti;
+    old.cuptiActivityEnableDriverApi = NULL;
+    old.cuptiActivityEnableRuntimeApi = NULL;
+    init(&old, TRACE_DEFAULT);
+    assert_false(on[CUPTI_ACTIVITY_KIND_RUNTIME] || on[CUPTI_ACTIVITY_KIND_DRIVER]);
+    activity_kinds_switch(TRACE_DEFAULT, true, true);
+    assert_true(on[CUPTI_ACTIVITY_KIND_RUNTIME] && on[CUPTI_ACTIVITY_KIND_DRIVER]);
+    start(TRACE_DEFAULT);
+    assert_false(on[CUPTI_ACTIVITY_KIND_RUNTIME] || on[CUPTI_ACTIVITY_KIND_DRIVER]);
 }
 
 static unsigned event_kinds(void)
@@ -59,7 +157,7 @@ static void kinds_of_waits_and_events_are_off_by_default(void **state)
 {
     (void)state;
     start(TRACE_DEFAULT);
-    assert_true(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] && on[CUPTI_ACTIVITY_KIND_RUNTIME]);
+    assert_true(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
     assert_int_equal(event_kinds(), 0);
     start(TRACE_SYNC | TRACE_EVENT);
     assert_int_equal(event_kinds(), 0);
@@ -94,6 +192,12 @@ static void device_ranges_switch_them_on_while_recording_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_are_switched_on_once_before_recording_begins),
+        cmocka_unit_test(queries_are_never_switched_on_by_default),
+        cmocka_unit_test(api_all_switches_queries_on),
+        cmocka_unit_test(calls_are_off_while_nothing_is_recorded),
+        cmocka_unit_test(only_the_api_that_was_asked_for_is_on),
+        cmocka_unit_test(a_cupti_without_single_switches_gets_the_kinds),
         cmocka_unit_test(kinds_of_waits_and_events_are_off_by_default),
         cmocka_unit_test(they_are_on_for_the_times_of_events),
         cmocka_unit_test(device_ranges_switch_them_on_while_recording_is),

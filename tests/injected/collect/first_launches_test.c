@@ -105,6 +105,30 @@ static void what_was_launched_once_is_not_waited_for_again(void **state)
     assert_false(launches_are_on());
 }
 
+/* Outside of a capture range a launch has no callback; what was got meanwhile is named when recording is on. */
+static void nothing_is_heard_while_suspended(void **state)
+{
+    (void)state;
+    get_function("before");
+    assert_true(launches_are_on());
+    first_launches_suspend(true);
+    assert_false(launches_are_on());
+    get_function("meanwhile");
+    first_launches_renew(UINT64_MAX);
+    assert_false(launches_are_on());
+    launch("before");
+    assert_int_equal(told.count, 0);
+    first_launches_suspend(false);
+    assert_true(launches_are_on());
+    launch("before");
+    launch("meanwhile");
+    assert_int_equal(told.count, 2);
+    assert_false(launches_are_on());
+    first_launches_suspend(true);
+    first_launches_suspend(false);
+    assert_false(launches_are_on());
+}
+
 static void what_was_not_got_is_not_waited_for(void **state)
 {
     (void)state;
@@ -211,6 +235,7 @@ int main(void)
         cmocka_unit_test_teardown(the_last_that_was_got_does_not_end_it, launching_clear),
         cmocka_unit_test_teardown(what_has_several_handles_is_launched_once, launching_clear),
         cmocka_unit_test_teardown(what_was_launched_once_is_not_waited_for_again, launching_clear),
+        cmocka_unit_test_teardown(nothing_is_heard_while_suspended, launching_clear),
         cmocka_unit_test_teardown(what_was_not_got_is_not_waited_for, launching_clear),
         cmocka_unit_test_teardown(what_was_unloaded_is_waited_for_no_longer, launching_clear),
         cmocka_unit_test_teardown(what_is_enumerated_is_got_too, launching_clear),

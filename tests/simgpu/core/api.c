@@ -14,6 +14,7 @@ enum { EXTERNAL_DEPTH = 64 };
 static struct {
     atomic_uint correlation;
     atomic_bool recorded[3][CALLBACKS_CBIDS]; /* by domain: driver 1, runtime 2 */
+    atomic_bool known[3][CALLBACKS_CBIDS];    /* was enabled before the first context */
     atomic_int thread_id_type;
 } api;
 
@@ -52,8 +53,11 @@ void api_show(void)
 
 void api_record(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool enable)
 {
-    if (cbid < CALLBACKS_CBIDS)
-        atomic_store(&api.recorded[domain][cbid], enable);
+    if (cbid >= CALLBACKS_CBIDS)
+        return;
+    if (enable && !context_was_made())
+        atomic_store(&api.known[domain][cbid], true);
+    atomic_store(&api.recorded[domain][cbid], enable && atomic_load(&api.known[domain][cbid]));
 }
 
 void api_set_thread_id_type(CUpti_ActivityThreadIdType type)

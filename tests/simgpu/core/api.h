@@ -55,7 +55,8 @@ uint32_t api_new_correlation(void);
 void api_hide(void);
 void api_show(void);
 
-/* Calls to be recorded although the whole kind is not enabled. */
+/* Calls to be recorded although the whole kind is not enabled. As in the real CUPTI (13.0), a function that was not enabled
+ * before the first context cannot be enabled later. */
 void api_record(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool enable);
 /* The thread ids in API records: CUPTI's two ways. */
 void api_set_thread_id_type(CUpti_ActivityThreadIdType type);

@@ -40,6 +40,11 @@ CUcontext context_create(struct device *device, unsigned flags, bool primary)
     return context;
 }
 
+bool context_was_made(void)
+{
+    return atomic_load(&contexts_made) > 0;
+}
+
 void context_destroy(CUcontext context)
 {
     callbacks_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, NULL, NULL);

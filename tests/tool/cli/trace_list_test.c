@@ -21,6 +21,14 @@ static void names_add_up(void **state)
     assert_int_equal(parsed("kernel,none,sync"), TRACE_SYNC);
 }
 
+static void api_all_adds_queries_to_the_default(void **state)
+{
+    (void)state;
+    assert_int_equal(parsed("api-all"), TRACE_DEFAULT | TRACE_API_ALL);
+    assert_int_equal(parsed("api-all,-memory"), (TRACE_DEFAULT | TRACE_API_ALL) & ~TRACE_MEMORY);
+    assert_int_equal(parsed("api-all,-api-all"), TRACE_DEFAULT);
+}
+
 static void a_minus_takes_away(void **state)
 {
     (void)state;
@@ -56,6 +64,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_add_up),
+        cmocka_unit_test(api_all_adds_queries_to_the_default),
         cmocka_unit_test(a_minus_takes_away),
         cmocka_unit_test(unknown_names_are_told_with_the_known_ones),
     };

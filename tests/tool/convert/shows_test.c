@@ -7,6 +7,7 @@
 
 #include "tests/tool/convert/make_plugin.h"
 #include "tests/tool/convert/trace_reading.h"
+#include "wire/settings.h"
 
 enum {
     PID = 500,
@@ -14,6 +15,7 @@ enum {
     OTHER = 502,
     NAME = 0x7000,
     MALLOC = CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
+    GET_DEVICE = CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
     LAUNCH = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
     COPY = CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
     SET = CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020,
@@ -183,6 +185,29 @@ static void test_it_holds_where_recording_was_off_at_times(void **state)
     trace_release(&trace);
 }
 
+/* Of a CUPTI that switches all calls or none. */
+static void test_queries_are_left_out_unless_all_calls_were_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bits;
+        int calls;
+    } cases[] = {{TRACE_DEFAULT, 1}, {TRACE_DEFAULT | TRACE_API_ALL, 2}};
+    for (size_t i = 0; i < 2; i++) {
+        struct make_spool spool;
+        make_spool_init(&spool, PID, 18);
+        make_spool_header(&spool)->trace_bits = cases[i].bits;
+        make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
+        call(&spool, GET_DEVICE, 1, 2100, 2200);
+        call(&spool, MALLOC, 2, 2300, 2400);
+        struct trace trace = trace_of_done(&spool);
+        assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), cases[i].calls);
+        assert_int_equal(trace_count(&trace, "X", "cuda_runtime", "cudaMalloc"), 1);
+        assert_no_losses(&trace);
+        trace_release(&trace);
+    }
+}
+
 static void test_a_window_that_ends_before_it_begins_is_counted(void **state)
 {
     (void)state;
@@ -207,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_work_with_the_id_of_both_is_the_outer_calls_when_it_starts_such_work),
         cmocka_unit_test(test_waiting_and_compiling_are_told_by_their_times),
         cmocka_unit_test(test_it_holds_where_recording_was_off_at_times),
+        cmocka_unit_test(test_queries_are_left_out_unless_all_calls_were_asked_for),
         cmocka_unit_test(test_a_window_that_ends_before_it_begins_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

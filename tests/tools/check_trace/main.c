@@ -122,6 +122,7 @@ static int usage(FILE *out)
             "printed, among them:\n"
             "  kernel NAME, kernels, memcpy DIRECTION, memcpys, memset, graphs, arrows\n"
             "  api NAME, failure NAME, sync \"NAME\"\n"
+            "  query NAME                as api NAME with --trace=api-all, else none may be there\n"
             "  nvtx push|start|mark|gpu \"MESSAGE\", pushes, starts, marks\n"
             "  open \"MESSAGE\"           ranges that did not end, also among those above\n"
             "  resource TYPE \"NAME\", destroyed TYPE \"NAME\", cuda-event \"NAME\", wait-on \"NAME\"\n"

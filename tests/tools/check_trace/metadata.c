@@ -109,6 +109,16 @@ static void check_plugins(struct trace *trace, const struct json *plugins)
     }
 }
 
+/* Whether the program was traced with --trace=api-all. */
+static bool has_queries(const struct json *options)
+{
+    const struct json *words = options ? json_member(options, "trace") : NULL;
+    for (const struct json *word = words ? words->first : NULL; word; word = word->next)
+        if (strcmp(word->text, "api-all") == 0)
+            return true;
+    return false;
+}
+
 void trace_metadata(struct trace *trace, const struct json *member)
 {
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -122,6 +132,7 @@ void trace_metadata(struct trace *trace, const struct json *member)
     if (strcmp(member->key, "distributedInfo") == 0)
         check_rank(trace, member);
     if (strcmp(member->key, "gputrace") == 0) {
+        trace->queries = has_queries(json_member(member, "options"));
         check_losses(trace, json_member(member, "losses"));
         check_plugins(trace, json_member(member, "plugins"));
         trace_nvtx_resources(trace, json_member(member, "nvtx_resources"));

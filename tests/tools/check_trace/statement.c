@@ -1,6 +1,7 @@
 /*
  * A program's statement of what its trace must hold: lines "expect WHAT COUNT [bytes N]" among its other output. The
- * language is described in samples/README.md. WHAT is a key of tally.c, word for word, but for `row` and `memory`.
+ * language is described in samples/README.md. WHAT is a key of tally.c, word for word, but for
+ * `row`, `query` and `memory`.
  */
 #include "check_trace/trace.h"
 
@@ -122,6 +123,16 @@ static bool compare_memory(struct trace *trace, const char *what)
     return true;
 }
 
+/* query NAME: a call that only asks, which is in the trace if --trace=api-all asked for it. */
+static void compare_query(struct trace *trace, const char *name, struct wanted *wanted)
+{
+    char key[256];
+    snprintf(key, sizeof(key), "api %s", name);
+    if (!trace->queries)
+        wanted->least = wanted->most = 0;
+    compare(trace, key, wanted, tally_of(trace, key));
+}
+
 /* A line without "expect ". False when it cannot be understood. */
 static bool check_line(struct trace *trace, char *line)
 {
@@ -135,6 +146,8 @@ static bool check_line(struct trace *trace, char *line)
     if (strncmp(line, "row \"", 5) == 0) {
         struct count found = count_rows(trace, line + 4);
         compare(trace, line, &wanted, &found);
+    } else if (strncmp(line, "query ", 6) == 0) {
+        compare_query(trace, line + 6, &wanted);
     } else {
         if (strncmp(line, "loss ", 5) == 0)
             names_put(&trace->stated, line, strlen(line));

@@ -94,6 +94,7 @@ struct place {
 struct trace {
     const char *path;
     bool kineto, strict;
+    bool queries; /* API calls that only ask were recorded */
     uint64_t problems;
     uint32_t events; /* read so far: the number of the one at hand */
     uint64_t line;   /* where it ends in the file */

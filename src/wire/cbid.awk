@@ -1,0 +1,33 @@
+# Rows of a table by callback id, from one of CUPTI's lists of callback ids:
+#
+#     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000 = 214,   becomes   [214] = "cudaLaunchKernel",
+#
+# With -v class=query and api_classes.list before CUPTI's list, a row for each function of that class: [165] = 1,
+#
+# The driver's `_v2` counts calls of one name, the runtime's `_v7000` is the version that brought the call; `_ptsz` and
+# `_ptds` are the variants of --default-stream per-thread, `cu64` those of 64-bit pointers before CUDA 4. `__cuda…` is
+# what the compiler's <<<>>> calls.
+FILENAME ~ /api_classes\.list$/ {
+    if ($0 ~ /^#/)
+        next
+    if ($1 ~ /:$/)
+        section = substr($1, 1, length($1) - 1)
+    else if (section == class)
+        for (i = 1; i <= NF; i++)
+            member[$i] = 1
+    next
+}
+/TRACE_CBID_[a-z_].*=/ {
+    name = $1
+    sub(/.*TRACE_CBID_/, "", name)
+    number = $3
+    sub(/,.*/, "", number)
+    while (sub(/_(v[0-9]+|ptsz|ptds)$/, "", name))
+        ;
+    sub(/^_+/, "", name)
+    sub(/^cu64/, "cu", name)
+    if (!class)
+        printf "[%d] = \"%s\",\n", number, name
+    else if (name in member)
+        printf "[%d] = 1, /* %s */\n", number, name
+}
