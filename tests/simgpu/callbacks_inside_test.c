@@ -5,12 +5,14 @@
 
 #include "recording.h"
 
+/* CUPTI heeds a function's switch only if it was on when the first context was made. */
 static int start(void **state)
 {
     (void)state;
-    cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1); /* once before the first context */
+    cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1);
+    int failed = recording_start_warm(1 << 16);
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 0);
-    return recording_start_warm(1 << 16);
+    return failed;
 }
 
 static int clear(void **state)

@@ -3,15 +3,16 @@
 
 #include "recording.h"
 
-/* CUPTI heeds a function's switch only if it was used before the first context. */
+/* CUPTI heeds a function's switch only if it was on when the first context was made. */
 static int start(void **state)
 {
     (void)state;
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, 1);
-    cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, 0);
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, 1);
+    int failed = recording_start_warm(1 << 16);
+    cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, 0);
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, 0);
-    return recording_start_warm(1 << 16);
+    return failed;
 }
 
 static int clear(void **state)
@@ -75,7 +76,7 @@ static void driver_kind_records_nested_calls_and_an_id_only_the_program_s(void *
     CUDA_OK(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, 0));
 }
 
-static void a_function_is_not_heeded_that_was_never_on_before_the_first_context(void **state)
+static void a_function_is_not_heeded_that_was_off_when_the_first_context_was_made(void **state)
 {
     (void)state;
     CUDA_OK(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, 1));
@@ -283,7 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_kernel_has_its_launch_s_correlation_and_comes_after_it, clear),
         cmocka_unit_test_teardown(driver_kind_records_nested_calls_and_an_id_only_the_program_s, clear),
-        cmocka_unit_test_teardown(a_function_is_not_heeded_that_was_never_on_before_the_first_context, clear),
+        cmocka_unit_test_teardown(a_function_is_not_heeded_that_was_off_when_the_first_context_was_made, clear),
         cmocka_unit_test_teardown(copies_tell_their_direction_size_and_kinds_of_memory, clear),
         cmocka_unit_test_teardown(memory_is_recorded_when_taken_and_when_given_back, clear),
         cmocka_unit_test_teardown(synchronisation_records_say_who_waited_for_what, clear),

@@ -117,7 +117,7 @@ static void switch_driver_calls(const struct cupti *cupti, bool queries, bool on
 /*
  * Functions are switched one by one, never as a whole kind. With the whole kind on, a call that is left out still costs 130 ns
  * and more, and the driver's kind records every call that the runtime makes inside its own. CUPTI 13.0 heeds a function only
- * if it was switched on once before the first context; from then on it can be switched at any time.
+ * if it was on when the first context was made; from then on it can be switched at any time.
  */
 static void switch_calls(const struct cupti *cupti, uint64_t trace_bits, bool on)
 {
@@ -140,7 +140,6 @@ static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
     if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
         cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
     switch_calls(cupti, trace_bits, true);
-    switch_calls(cupti, trace_bits, false); /* until recording begins */
 }
 
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits)

@@ -24,7 +24,9 @@ static struct capture {
     bool on;        /* what is recorded now */
     bool told;      /* the spool knows it */
     bool cupti_ready;
-    bool cupti_on; /* kinds are enabled */
+    bool cupti_on;     /* kinds are enabled */
+    bool calls_on;     /* API calls are: from the start, and while the kinds are */
+    bool context_made; /* by the program, so that calls may be switched off; atomically */
     uint64_t off_since;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -33,7 +35,7 @@ static void switch_cupti(bool on)
 {
     activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, on);
     first_launches_suspend(!on);
-    capture.cupti_on = on;
+    capture.cupti_on = capture.calls_on = on;
 }
 
 /* Brings recording to what it should be, as of TIME. Under the lock. */
@@ -169,6 +171,12 @@ static void range_ended(void *data, const struct gputrace_nvtx *event)
 
 /* --- settings, clock, CUPTI --- */
 
+static void context_made(void *data, const struct gputrace_context_creation *context)
+{
+    (void)data, (void)context;
+    __atomic_store_n(&capture.context_made, true, __ATOMIC_RELAXED);
+}
+
 static enum range_kind parse_range(const char *text)
 {
     if (!text || strcmp(text, "none") == 0)
@@ -192,6 +200,8 @@ int capture_init(const struct settings *settings)
     capture.range = parse_range(settings->capture_range);
     capture.open = capture.range == RANGE_NONE;
     int failed = 0;
+    if (settings->trace & (TRACE_RUNTIME | TRACE_DRIVER))
+        failed |= registry_context_creation_register(context_made, NULL);
     if (capture.range == RANGE_PROFILER)
         failed |= registry_profiler_register(profiler_asked, NULL);
     if (capture.range == RANGE_NVTX)
@@ -217,7 +227,8 @@ bool capture_hears_nvtx(void)
 void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.on = capture.told = capture.cupti_ready = capture.cupti_on = false;
+    capture.on = capture.told = capture.cupti_ready = capture.cupti_on = capture.calls_on = false;
+    capture.context_made = false;
 }
 
 void capture_restart(void)
@@ -258,7 +269,7 @@ uint64_t capture_follow_clock(void)
 void capture_cupti_ready(void)
 {
     pthread_mutex_lock(&capture.lock);
-    capture.cupti_ready = true;
+    capture.cupti_ready = capture.calls_on = true;
     first_launches_suspend(true);
     apply(clock_now(), "start");
     pthread_mutex_unlock(&capture.lock);
@@ -268,7 +279,8 @@ void capture_settle(unsigned untimed)
 {
     pthread_mutex_lock(&capture.lock);
     bool settled = untimed == 0 || clock_monotonic() - capture.off_since > SETTLE_NS;
-    if (!capture.on && capture.cupti_on && settled)
+    bool calls_are_known = __atomic_load_n(&capture.context_made, __ATOMIC_RELAXED); /* activity_kinds.h */
+    if (!capture.on && capture.calls_on && settled && calls_are_known)
         switch_cupti(false);
     pthread_mutex_unlock(&capture.lock);
 }

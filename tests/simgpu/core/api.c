@@ -14,7 +14,8 @@ enum { EXTERNAL_DEPTH = 64 };
 static struct {
     atomic_uint correlation;
     atomic_bool recorded[3][CALLBACKS_CBIDS]; /* by domain: driver 1, runtime 2 */
-    atomic_bool known[3][CALLBACKS_CBIDS];    /* was enabled before the first context */
+    atomic_bool known[3][CALLBACKS_CBIDS];    /* was enabled when the first context was made … */
+    atomic_bool context_made;                 /* … which it was */
     atomic_int thread_id_type;
 } api;
 
@@ -55,9 +56,17 @@ void api_record(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool enable)
 {
     if (cbid >= CALLBACKS_CBIDS)
         return;
-    if (enable && !context_was_made())
-        atomic_store(&api.known[domain][cbid], true);
-    atomic_store(&api.recorded[domain][cbid], enable && atomic_load(&api.known[domain][cbid]));
+    bool heeded = !atomic_load(&api.context_made) || atomic_load(&api.known[domain][cbid]);
+    atomic_store(&api.recorded[domain][cbid], enable && heeded);
+}
+
+void api_first_context(void)
+{
+    if (atomic_exchange(&api.context_made, true))
+        return;
+    for (int domain = 0; domain < 3; domain++)
+        for (CUpti_CallbackId cbid = 0; cbid < CALLBACKS_CBIDS; cbid++)
+            atomic_store(&api.known[domain][cbid], atomic_load(&api.recorded[domain][cbid]));
 }
 
 void api_set_thread_id_type(CUpti_ActivityThreadIdType type)

@@ -56,8 +56,10 @@ void api_hide(void);
 void api_show(void);
 
 /* Calls to be recorded although the whole kind is not enabled. As in the real CUPTI (13.0), a function that was not enabled
- * before the first context cannot be enabled later. */
+ * when the first context was made cannot be enabled later. */
 void api_record(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool enable);
+/* The first context is made. */
+void api_first_context(void);
 /* The thread ids in API records: CUPTI's two ways. */
 void api_set_thread_id_type(CUpti_ActivityThreadIdType type);
 CUpti_ActivityThreadIdType api_thread_id_type(void);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/api.h"
 #include "core/callbacks.h"
 #include "core/records.h"
 #include "core/sim.h"
@@ -27,6 +28,7 @@ CUcontext context_create(struct device *device, unsigned flags, bool primary)
     sim_lock();
     list_add(&contexts, context);
     sim_unlock();
+    api_first_context();
     context->id = atomic_fetch_add(&contexts_made, 1) + 1;
     context->device = device;
     context->flags = flags;
@@ -38,11 +40,6 @@ CUcontext context_create(struct device *device, unsigned flags, bool primary)
     records_context(context);
     callbacks_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, NULL, NULL);
     return context;
-}
-
-bool context_was_made(void)
-{
-    return atomic_load(&contexts_made) > 0;
 }
 
 void context_destroy(CUcontext context)

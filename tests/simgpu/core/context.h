@@ -25,8 +25,6 @@ struct CUctx_st {
 
 /* A new context on DEVICE, told to CUPTI. */
 CUcontext context_create(struct device *device, unsigned flags, bool primary);
-/* Whether there ever was a context. */
-bool context_was_made(void);
 /* Waits for its work and destroys its streams. */
 void context_destroy(CUcontext context);
 
