@@ -272,14 +272,51 @@ value_of() { # ITEM TRACE
 @test "synchronisation: who waited for what" {
     report sync "$small" | jq -c '.[] | [.kind, .waiter, .target, .count, .total_ns]' >got
     cat >expected <<'END'
-["cudaStreamSynchronize","thread 101 (worker)",null,1,100000]
-["Stream Sync","thread 101 (worker)","GPU 0 stream 7",1,80000]
-["cudaDeviceSynchronize","thread 100",null,1,50000]
-["Context Sync","thread 100","GPU 0",1,40000]
+["cudaStreamSynchronize","thread 101 (worker)","GPU 0 stream 7",1,100000]
+["cudaDeviceSynchronize","thread 100","GPU 0",1,50000]
 ["cudaMemcpy","thread 100",null,1,25000]
-["Stream Wait Event","GPU 0 stream 13","event on GPU 0 stream 7",1,100]
+["Stream Wait Event","GPU 0 stream 13","event on GPU 0 stream 7",1,null]
 END
     diff expected got
+}
+
+@test "synchronisation: a wait is one row, whether its call, its record or both are in the trace" {
+    # 1: two records in a call that blocks; 2: the same id in another process; 3: no call; 4: a call that blocks in part;
+    # 5: a query; 6: a stream's wait, whose record says how long the call took.
+    cat >sync.json <<'END'
+{"traceEvents":[
+{"ph":"X","cat":"cuda_runtime","name":"cudaDeviceSynchronize","pid":9,"tid":9,"ts":100,"dur":50,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_driver","name":"cuCtxSynchronize_v2","pid":9,"tid":9,"ts":101,"dur":48,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_sync","name":"Context Sync","pid":0,"tid":1,"ts":102,"dur":40,"args":{"stream":-1,"correlation":1,"device":0}},
+{"ph":"X","cat":"cuda_sync","name":"Context Sync","pid":0,"tid":1,"ts":142,"dur":3,"args":{"stream":-1,"correlation":1,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":10,"tid":10,"ts":500,"dur":20,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":7,"ts":600,"dur":7,"args":{"stream":7,"correlation":3,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":9,"tid":9,"ts":700,"dur":90,"args":{"correlation":4}},
+{"ph":"X","cat":"cuda_sync","name":"Context Sync","pid":0,"tid":1,"ts":701,"dur":11,"args":{"stream":-1,"correlation":4,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaEventQuery","pid":9,"tid":9,"ts":800,"dur":9,"args":{"correlation":5}},
+{"ph":"X","cat":"cuda_sync","name":"Event Sync","pid":0,"tid":1,"ts":801,"dur":8,"args":{"stream":-1,"correlation":5,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamWaitEvent","pid":9,"tid":9,"ts":900,"dur":4,"args":{"correlation":6}},
+{"ph":"X","cat":"cuda_sync","name":"Stream Wait Event","pid":0,"tid":8,"ts":901,"dur":2,"args":{"stream":8,"correlation":6,"device":0,"wait_on_stream":7}}]}
+END
+    report sync sync.json | jq -c '.[] | [.kind, .waiter, .target, .count, .total_ns]' >got
+    cat >expected <<'END'
+["cudaDeviceSynchronize","thread 9","GPU 0",1,50000]
+["cudaStreamSynchronize","thread 10",null,1,20000]
+["cudaFree","thread 9","GPU 0",1,11000]
+["Stream Sync","a thread","GPU 0 stream 7",1,7000]
+["Stream Wait Event","GPU 0 stream 8","event on GPU 0 stream 7",1,null]
+END
+    diff expected got
+    report sync sync.json |
+        jq -e '.[4] | [.avg_ns, .med_ns, .min_ns, .max_ns, .stddev_ns] | all(. == null)'
+    # A number for each wait of a recording: as many as calls that block.
+    mkdir streams
+    gzip -dc "$data/h200/streams_events.spool.gz" >streams/1-0.spool
+    cp "$data/h200/streams_events.session.json" streams/session.json
+    "$gputrace" recover -q --keep -o streams.json streams
+    report sync streams.json | jq '[.[] | select(.total_ns) | .count] | add' >got
+    jq '[.traceEvents[] | select(.cat == "cuda_runtime" and (.name | test("Synchronize$")))] | length' streams.json |
+        diff - got
 }
 
 @test "NVTX: nested ranges, started ranges, marks and the GPU's busy time in them" {
