@@ -93,14 +93,114 @@ words='
     report nvtx-tree "$kineto" | jq -S 'group_by(.name) | map({name: .[0].name, total_ns: (map(.total_ns) | add),
         count: (map(.count) | add)})' | diff sums -
     report nvtx-kernels "$kineto" | jq -e '(map(.total_ns) | add) == 1667793 and (map(.calls) | add) == 72'
-    # Work that the thread of the backward pass started is in no range of the main thread's.
-    report nvtx-kernels "$kineto" | jq -e '[.[] | select(.range == null) | .calls] | add == 30'
+}
+
+@test "GPU busy time of a range: what overlaps counts once, on each GPU by itself, in all sections alike" {
+    # Two streams of one GPU overlap (100 to 300 us), another GPU is busy meanwhile; the inner range has one operation.
+    cat >busy.json <<'END'
+{"traceEvents":[
+{"ph":"X","cat":"user_annotation","name":"step","pid":9,"tid":9,"ts":0,"dur":90},
+{"ph":"X","cat":"user_annotation","name":"step","pid":9,"tid":9,"ts":10,"dur":20},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":15,"dur":1,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":40,"dur":1,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":50,"dur":1,"args":{"correlation":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":95,"dur":1,"args":{"correlation":4}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":100,"dur":150,"args":{"device":0,"context":1,"stream":7,"correlation":1}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":8,"ts":200,"dur":100,"args":{"device":0,"context":1,"stream":8,"correlation":2}},
+{"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":100,"dur":20,"args":{"device":1,"context":2,"stream":7,"correlation":3}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":900,"dur":3,"args":{"device":0,"context":1,"stream":7,"correlation":4}}]}
+END
+    "$gputrace" report -f json busy.json >got
+    jq -e '.nvtx | map([.name, .kind, .gpu_busy_ns, .gpu_span_ns])
+        == [["step", "range", 220000, null], ["(outside ranges)", "outside", 3000, null]]' got
+    jq -e '."nvtx-tree" | map([.path, .gpu_busy_ns])
+        == [["step", 220000], ["step/step", 150000], ["(outside ranges)", 3000]]' got
+    jq -e '."nvtx-gpu" | map([.name, .device, .stream, .gpu_busy_ns, .gpu_span_ns])
+        == [["step", 0, 7, 150000, 300000], ["step", 0, 8, 100000, 100000], ["step", 1, 7, 20000, 20000],
+            ["(outside ranges)", 0, 7, 3000, null]]' got
+    jq -e '."nvtx-kernels" | map([.range, .calls, .total_ns, .gpu_busy_ns])
+        == [["step/step", 1, 150000, 150000], ["step", 2, 120000, 120000], ["(outside ranges)", 1, 3000, 3000]]' got
+}
+
+# The GPU's busy time by range of Kineto's trace, as jq finds it: the ranges of the main thread and the calls of any.
+kineto_busy() {
+    gzip -dc "$kineto" | jq -S "$words"'
+        [.traceEvents[] | select(.ph == "X")] as $all
+        | [$all[] | select(.cat == "cuda_runtime" or .cat == "cuda_driver")
+            | {key: "\(.args.correlation)", value: .ts}] | from_entries as $calls
+        | [$all[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset")
+            | {called: $calls["\(.args.correlation)"], start: (.ts | ns), ns: (.dur | ns)}] as $operations
+        | [$all[] | select(.cat == "user_annotation") | . as $range | {name,
+            ns: ([$operations[] | select(.called >= $range.ts and .called <= $range.ts + $range.dur) | .ns] | add // 0)}]
+        | group_by(.name) | map({name: .[0].name, ns: (map(.ns) | add)})'
+}
+
+@test "ranges of a Kineto trace: all sections have one GPU busy time, with the kernels of the backward pass" {
+    # On its one stream no two operations overlap.
+    kineto_busy >expected
+    report nvtx "$kineto" | jq -S 'map({name, ns: .gpu_busy_ns}) | sort_by(.name)' | diff expected -
+    report nvtx-tree "$kineto" | jq -S 'group_by(.name) | map({name: .[0].name, ns: (map(.gpu_busy_ns) | add)})' |
+        diff expected -
+    report nvtx-gpu "$kineto" | jq -S 'map({name, ns: .gpu_busy_ns}) | sort_by(.name)' |
+        diff <(jq -S 'map(select(.ns > 0))' expected) -
+    # 30 of backward's kernels were launched by autograd's thread, 3 by the main one.
+    report nvtx-kernels "$kineto" | jq -e 'all(.gpu_busy_ns == .total_ns and .range != "(outside ranges)")
+        and ([.[] | select(.range | endswith("/backward")) | .calls] | add) == 33'
+}
+
+@test "kernels of autograd's threads: by flows, by sequence numbers, and outside of ranges where neither is there" {
+    local no_flows='del(.traceEvents[] | select(.cat == "fwdbwd"))'
+    local no_numbers='del(.traceEvents[].args?["Sequence number"]?)'
+    report nvtx-kernels "$kineto" >expected
+    gzip -dc "$kineto" | jq -c "$no_numbers" >flows.json
+    report nvtx-kernels flows.json | diff expected -
+    gzip -dc "$kineto" | jq -c "$no_flows" >numbers.json
+    report nvtx-kernels numbers.json | diff expected -
+    "$gputrace" convert -q "$kineto" kineto.pftrace
+    report nvtx-kernels kineto.pftrace | diff expected -
+    jq -c "$no_numbers" numbers.json >neither.json
+    report nvtx-kernels neither.json |
+        jq -e '[.[] | select(.range == "(outside ranges)") | .calls] | add == 30'
+    # Two threads that count alike: whose operator it was is not known.
+    jq -c '.traceEvents += [.traceEvents[] | select(.cat == "cpu_op" and .args["Fwd thread id"] == 0) | .tid = 5]' \
+        numbers.json >ambiguous.json
+    report nvtx-kernels ambiguous.json |
+        jq -e '[.[] | select(.range == "(outside ranges)") | .calls] | add == 30'
+}
+
+@test "kernels of autograd's threads: their own range, that of the waiting thread, that of the forward operator" {
+    cat >autograd.json <<'END'
+{"traceEvents":[
+{"ph":"X","cat":"user_annotation","name":"forward","pid":9,"tid":1,"ts":0,"dur":100},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":1,"ts":10,"dur":5,"args":{"Sequence number":3,"Fwd thread id":0}},
+{"ph":"s","cat":"fwdbwd","name":"fwdbwd","id":1,"pid":9,"tid":1,"ts":10},
+{"ph":"X","cat":"cpu_op","name":"MmBackward0","pid":9,"tid":2,"ts":200,"dur":5,"args":{"Sequence number":3,"Fwd thread id":1}},
+{"ph":"f","cat":"fwdbwd","name":"fwdbwd","id":1,"pid":9,"tid":2,"ts":200,"bp":"e"},
+{"ph":"X","cat":"user_annotation","name":"hook","pid":9,"tid":2,"ts":210,"dur":10},
+{"ph":"X","cat":"user_annotation","name":"backward","pid":9,"tid":1,"ts":300,"dur":100},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":2,"ts":150,"dur":1,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":2,"ts":201,"dur":1,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":2,"ts":215,"dur":1,"args":{"correlation":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":2,"ts":310,"dur":1,"args":{"correlation":4}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":3,"ts":320,"dur":1,"args":{"correlation":5}},
+{"ph":"X","cat":"kernel","name":"before","pid":0,"tid":7,"ts":500,"dur":1,"args":{"device":0,"stream":7,"correlation":1}},
+{"ph":"X","cat":"kernel","name":"operator","pid":0,"tid":7,"ts":510,"dur":1,"args":{"device":0,"stream":7,"correlation":2}},
+{"ph":"X","cat":"kernel","name":"own","pid":0,"tid":7,"ts":520,"dur":1,"args":{"device":0,"stream":7,"correlation":3}},
+{"ph":"X","cat":"kernel","name":"waiting","pid":0,"tid":7,"ts":530,"dur":1,"args":{"device":0,"stream":7,"correlation":4}},
+{"ph":"X","cat":"kernel","name":"another","pid":0,"tid":7,"ts":540,"dur":1,"args":{"device":0,"stream":7,"correlation":5}}]}
+END
+    report nvtx-kernels autograd.json | jq -c 'map({key: .name, value: .range}) | from_entries | to_entries | sort_by(.key)
+        | map("\(.key): \(.value)") | .[]' -r >got
+    printf '%s\n' 'another: (outside ranges)' 'before: (outside ranges)' 'operator: forward' 'own: hook' \
+        'waiting: backward' | diff - got
 }
 
 @test "spans on the GPU of a trace without its host are those of its rows" {
     gzip -dc "$kineto" | jq 'del(.traceEvents[] | select(.cat == "user_annotation"))' >device.json
     report nvtx-gpu device.json | jq -e 'map(select(.name == "forward")) | .[0]
-        | .total_ns == 1505854 and .count == 3 and .stream == 7 and .device == 0 and .works == null'
+        | .gpu_span_ns == 1505854 and .count == 3 and .stream == 7 and .device == 0 and .gpu_ops == null'
+    report nvtx device.json | jq -e 'map(select(.name == "forward")) | .[0]
+        | .gpu_span_ns == 1505854 and .gpu_count == 3 and .gpu_busy_ns == null'
 }
 
 @test "launch latency is that of jq's join by correlation" {
@@ -172,26 +272,69 @@ value_of() { # ITEM TRACE
 @test "synchronisation: who waited for what" {
     report sync "$small" | jq -c '.[] | [.kind, .waiter, .target, .count, .total_ns]' >got
     cat >expected <<'END'
-["cudaStreamSynchronize","thread 101 (worker)",null,1,100000]
-["Stream Sync","thread 101 (worker)","GPU 0 stream 7",1,80000]
-["cudaDeviceSynchronize","thread 100",null,1,50000]
-["Context Sync","thread 100","GPU 0",1,40000]
+["cudaStreamSynchronize","thread 101 (worker)","GPU 0 stream 7",1,100000]
+["cudaDeviceSynchronize","thread 100","GPU 0",1,50000]
 ["cudaMemcpy","thread 100",null,1,25000]
-["Stream Wait Event","GPU 0 stream 13","event on GPU 0 stream 7",1,100]
+["Stream Wait Event","GPU 0 stream 13","event on GPU 0 stream 7",1,null]
 END
     diff expected got
 }
 
-@test "NVTX: nested ranges, started ranges, marks and the GPU's time on them" {
-    report nvtx "$small" | jq -c '.[] | [.kind, .domain, .name, .count, .total_ns, .gpu_total_ns, .open]' >got
+@test "synchronisation: a wait is one row, whether its call, its record or both are in the trace" {
+    # 1: two records in a call that blocks; 2: the same id in another process; 3: no call; 4: a call that blocks in part;
+    # 5: a query; 6: a stream's wait, whose record says how long the call took.
+    cat >sync.json <<'END'
+{"traceEvents":[
+{"ph":"X","cat":"cuda_runtime","name":"cudaDeviceSynchronize","pid":9,"tid":9,"ts":100,"dur":50,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_driver","name":"cuCtxSynchronize_v2","pid":9,"tid":9,"ts":101,"dur":48,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_sync","name":"Context Sync","pid":0,"tid":1,"ts":102,"dur":40,"args":{"stream":-1,"correlation":1,"device":0}},
+{"ph":"X","cat":"cuda_sync","name":"Context Sync","pid":0,"tid":1,"ts":142,"dur":3,"args":{"stream":-1,"correlation":1,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":10,"tid":10,"ts":500,"dur":20,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":7,"ts":600,"dur":7,"args":{"stream":7,"correlation":3,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":9,"tid":9,"ts":700,"dur":90,"args":{"correlation":4}},
+{"ph":"X","cat":"cuda_sync","name":"Context Sync","pid":0,"tid":1,"ts":701,"dur":11,"args":{"stream":-1,"correlation":4,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaEventQuery","pid":9,"tid":9,"ts":800,"dur":9,"args":{"correlation":5}},
+{"ph":"X","cat":"cuda_sync","name":"Event Sync","pid":0,"tid":1,"ts":801,"dur":8,"args":{"stream":-1,"correlation":5,"device":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamWaitEvent","pid":9,"tid":9,"ts":900,"dur":4,"args":{"correlation":6}},
+{"ph":"X","cat":"cuda_sync","name":"Stream Wait Event","pid":0,"tid":8,"ts":901,"dur":2,"args":{"stream":8,"correlation":6,"device":0,"wait_on_stream":7}}]}
+END
+    report sync sync.json | jq -c '.[] | [.kind, .waiter, .target, .count, .total_ns]' >got
     cat >expected <<'END'
-["range",null,"step",2,300000,40000,null]
-["start/end",null,"epoch",2,40000,null,null]
-["range","other","step",1,10000,null,null]
-["start/end",null,"never ended",0,0,null,1]
-["mark",null,"checkpoint",1,null,null,null]
+["cudaDeviceSynchronize","thread 9","GPU 0",1,50000]
+["cudaStreamSynchronize","thread 10",null,1,20000]
+["cudaFree","thread 9","GPU 0",1,11000]
+["Stream Sync","a thread","GPU 0 stream 7",1,7000]
+["Stream Wait Event","GPU 0 stream 8","event on GPU 0 stream 7",1,null]
 END
     diff expected got
+    report sync sync.json |
+        jq -e '.[4] | [.avg_ns, .med_ns, .min_ns, .max_ns, .stddev_ns] | all(. == null)'
+    # A number for each wait of a recording: as many as calls that block.
+    mkdir streams
+    gzip -dc "$data/h200/streams_events.spool.gz" >streams/1-0.spool
+    cp "$data/h200/streams_events.session.json" streams/session.json
+    "$gputrace" recover -q --keep -o streams.json streams
+    report sync streams.json | jq '[.[] | select(.total_ns) | .count] | add' >got
+    jq '[.traceEvents[] | select(.cat == "cuda_runtime" and (.name | test("Synchronize$")))] | length' streams.json |
+        diff - got
+}
+
+@test "NVTX: nested ranges, started ranges, marks and the GPU's busy time in them" {
+    report nvtx "$small" | jq -c '.[] | [.kind, .domain, .name, .count, .total_ns, .gpu_busy_ns, .open]' >got
+    cat >expected <<'END'
+["range",null,"step",2,300000,66000,null]
+["start/end",null,"epoch",2,40000,0,null]
+["range","other","step",1,10000,0,null]
+["start/end",null,"never ended",0,0,66000,1]
+["mark",null,"checkpoint",1,null,null,null]
+["outside",null,"(outside ranges)",null,null,1501,null]
+END
+    diff expected got
+}
+
+@test "NVTX: a range that was pushed and never popped is one row" {
+    echo '[{"ph":"X","cat":"user_annotation","name":"step","pid":1,"tid":1,"ts":0,"dur":5,"args":{"open at end":true}}]' >open.json
+    report nvtx open.json | jq -e 'map([.name, .kind, .count, .open, .gpu_busy_ns]) == [["step", "range", 1, 1, null]]'
 }
 
 @test "memory: peak, when, what is left, allocations, failures and unknown releases" {

@@ -1,6 +1,6 @@
 #include "tool/report/called_works.h"
 
-static int by_thread_and_call(const void *left, const void *right)
+int called_works_order(const void *left, const void *right)
 {
     const struct called_work *a = left, *b = right;
     if (a->thread != b->thread)
@@ -13,7 +13,7 @@ static int by_thread_and_call(const void *left, const void *right)
 void called_works_init(struct called_works *called, struct sorter_room *room)
 {
     called->wanted = false;
-    sorter_init(&called->sorter, room, sizeof(struct called_work), by_thread_and_call);
+    sorter_init(&called->sorter, room, sizeof(struct called_work), called_works_order);
 }
 
 void called_works_release(struct called_works *called)

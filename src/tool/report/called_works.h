@@ -27,6 +27,9 @@ struct called_works {
     struct sorter sorter;
 };
 
+/* By thread, then call: for sorters of records that begin with a struct called_work. */
+int called_works_order(const void *left, const void *right);
+
 void called_works_init(struct called_works *called, struct sorter_room *room);
 void called_works_release(struct called_works *called);
 

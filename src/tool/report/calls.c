@@ -73,17 +73,31 @@ void calls_join_begin(struct calls_join *join, const struct calls *calls)
     join->next = calls_next(&join->walk);
 }
 
+static void miss(struct calls_join *join, const struct call *call)
+{
+    if (join->missed && join->missed(join->context, call) < 0)
+        join->no_memory = true;
+}
+
+static void end_same(struct calls_join *join)
+{
+    for (size_t i = 0; i < join->same.count; i++)
+        if (!join->same.items[i].found)
+            miss(join, &join->same.items[i].call);
+    join->same.count = 0;
+}
+
 static void gather(struct calls_join *join, int64_t correlation)
 {
+    end_same(join);
     join->correlation = correlation;
-    join->same.count = 0;
-    while (join->next && join->next->correlation < correlation)
-        join->next = calls_next(&join->walk);
+    for (; join->next && join->next->correlation < correlation; join->next = calls_next(&join->walk))
+        miss(join, join->next);
     for (; join->next && join->next->correlation == correlation; join->next = calls_next(&join->walk)) {
-        struct call *added = array_push(&join->same);
+        struct calls_join_call *added = array_push(&join->same);
         join->no_memory |= !added;
         if (added)
-            *added = *join->next;
+            added->call = *join->next;
     }
 }
 
@@ -93,13 +107,24 @@ const struct call *calls_join_find(struct calls_join *join, int64_t correlation,
         return NULL;
     if (correlation != join->correlation)
         gather(join, correlation);
-    const struct call *found = join->same.count > 0 ? &join->same.items[0] : NULL;
+    if (join->same.count == 0)
+        return NULL;
+    struct calls_join_call *found = &join->same.items[0];
     for (size_t i = 1; i < join->same.count; i++) {
-        const struct call *call = &join->same.items[i];
-        if (call->start <= time && (call->start > found->start || found->start > time))
-            found = call;
+        const struct call *call = &join->same.items[i].call;
+        if (call->start <= time && (call->start > found->call.start || found->call.start > time))
+            found = &join->same.items[i];
     }
-    return found;
+    join->again = found->found;
+    found->found = true;
+    return &found->call;
+}
+
+void calls_join_miss_rest(struct calls_join *join)
+{
+    end_same(join);
+    for (; join->next; join->next = calls_next(&join->walk))
+        miss(join, join->next);
 }
 
 int calls_join_end(struct calls_join *join)

@@ -51,16 +51,28 @@ int calls_walk_end(struct calls_walk *walk);
 /* Calls for correlation ids that come in rising order. */
 struct calls_join {
     struct calls_walk walk;
-    const struct call *next; /* the walk's, of a later id */
-    ARRAY(struct call) same; /* of the id asked about last, one for each process */
+    const struct call *next;            /* the walk's, of a later id */
+    ARRAY(struct calls_join_call) same; /* of the id asked about last, one for each process */
     int64_t correlation;
+    bool again; /* the call found last had been found before */
     bool no_memory;
+    /* If set after calls_join_begin(): takes each call that was not found. Gives 0, or -1: no memory. */
+    int (*missed)(void *context, const struct call *call);
+    void *context;
+};
+
+struct calls_join_call {
+    struct call call;
+    bool found;
 };
 
 void calls_join_begin(struct calls_join *join, const struct calls *calls);
 /* The call of CORRELATION; when several processes use that id, the last that started by TIME, else the first. NULL:
  * there is none. Valid until the next call. */
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
+/* After the last: gives missed() all calls that are left. */
+void calls_join_miss_rest(struct calls_join *join);
+/* Gives 0, or -1: no memory, or after error(). */
 int calls_join_end(struct calls_join *join);
 
 #endif

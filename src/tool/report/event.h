@@ -28,6 +28,7 @@
     X(MEMORY, "memory")                      \
     X(IN_FLIGHT, "gpu_in_flight")            \
     X(CPU_OP, "cpu_op")                      \
+    X(FWDBWD, "fwdbwd")                      \
     X(PYTHON, "python_function")             \
     X(CPU_INSTANT, "cpu_instant_event")      \
     X(OVERHEAD, "overhead")                  \
@@ -89,7 +90,13 @@ struct trace_event {
     int64_t duration;         /* "dur"; never negative */
     /* from "args" */
     int64_t correlation, device, context, stream;
-    int64_t grid[3], block[3];
+    union {
+        int64_t grid[3];
+        struct {
+            int64_t sequence, forward_thread; /* of a CPU_OP; forward_thread: above 0 if it is of the backward pass */
+        };
+    };
+    int64_t block[3];
     int64_t bytes;        /* of a copy, set, allocation; of a counter, its value */
     int64_t return_value; /* of an API call or memory operation: 0 is success */
     event_id id;          /* "id" of asynchronous ranges and arrows; EVENT_NO_ID: none */

@@ -16,6 +16,8 @@ static const struct event_field fields[] = {
     FIELD("bytes", NUMBER, bytes),
     FIELD("return value", NUMBER, return_value),
     FIELD("result", NUMBER, return_value),
+    FIELD("Sequence number", NUMBER, sequence),
+    FIELD("Fwd thread id", NUMBER, forward_thread),
     FIELD("grid", TRIPLE, grid),
     FIELD("block", TRIPLE, block),
     FIELD("wait_on_stream", NUMBER, wait_on_stream),

@@ -225,7 +225,7 @@ enum quick_result quick_event(const char *text, struct interner *strings, struct
     if (!pass(&c, '}') || !has(&c, PHASE))
         return QUICK_NOT;
     *length = (size_t)(c.at - text);
-    if (event->phase == 's' || event->phase == 't' || event->phase == 'f')
+    if ((event->phase == 's' || event->phase == 't' || event->phase == 'f') && event->category != EVENT_FWDBWD)
         return QUICK_ARROW;
     return complete(&c) ? QUICK_EVENT : QUICK_NOT;
 }

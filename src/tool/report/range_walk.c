@@ -66,7 +66,8 @@ int range_walk_end(struct range_walk *walk)
 }
 
 int range_walk_works(const struct ranges *ranges, bool nesting, const struct called_works *works,
-                     int (*each)(void *context, struct range_walk *walk, const struct called_work *work), void *context)
+                     int (*each)(void *context, struct range_walk *walk, const struct called_work *work),
+                     int (*rest)(void *context, struct range_walk *walk), void *context)
 {
     struct range_walk walk;
     struct sorter_walk walk_works;
@@ -76,6 +77,8 @@ int range_walk_works(const struct ranges *ranges, bool nesting, const struct cal
     sorter_walk_begin(&walk_works, &works->sorter);
     while (status == 0 && (work = sorter_next(&walk_works)))
         status = each(context, &walk, work);
+    if (status == 0 && rest)
+        status = rest(context, &walk);
     int walked = sorter_walk_end(&walk_works), ended = range_walk_end(&walk);
     return status ? status : walked ? walked : ended;
 }

@@ -14,6 +14,9 @@
 #include "tool/report/called_works.h"
 #include "tool/report/ranges.h"
 
+/* The name of the row of GPU operations that no range is around. */
+#define RANGE_OUTSIDE "(outside ranges)"
+
 struct range_open {
     struct range range;
     /* Of range_forest.h */
@@ -43,10 +46,11 @@ size_t range_walk_around(const struct range_walk *walk, uint32_t thread, int64_t
 /* Gives 0, or -1: no memory, or after error(). */
 int range_walk_end(struct range_walk *walk);
 
-/* Calls EACH for all works, with a walk over RANGES that it may open up to the work's call, until it gives non-zero.
- * Gives that, or 0, or -1: no memory, or after error(). Several may go on at a time. */
+/* Calls EACH for all works, with a walk over RANGES that it may open up to the work's call, then REST (NULL: nothing),
+ * which may open all that are left, until one gives non-zero. Gives that, or 0, or -1: no memory, or after error().
+ * Several may go on at a time. */
 int range_walk_works(const struct ranges *ranges, bool nesting, const struct called_works *works,
                      int (*each)(void *context, struct range_walk *walk, const struct called_work *work),
-                     void *context);
+                     int (*rest)(void *context, struct range_walk *walk), void *context);
 
 #endif

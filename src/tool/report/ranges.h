@@ -1,7 +1,7 @@
 /*
- * Ranges of the program (NVTX, PyTorch's record_function): what the sections nvtx-tree, nvtx-gpu and nvtx-kernels have
- * in common. Gathered only where one of them is wanted; there may be any number, so they are sorted in bounded memory,
- * and looked at in walks (range_walk.h).
+ * Ranges of the program (NVTX, PyTorch's record_function): what the sections about them have in common. Gathered only
+ * where one of them is wanted; there may be any number, so they are sorted in bounded memory, and looked at in walks
+ * (range_walk.h).
  */
 #ifndef GPUTRACE_TOOL_REPORT_RANGES_H
 #define GPUTRACE_TOOL_REPORT_RANGES_H

@@ -55,6 +55,8 @@ static size_t *place_of(struct scan *scan, const char *key, size_t size)
         return &scan->ph;
     if (size == 4 && key[1] == 't' && key[2] == 's')
         return &scan->ts;
+    if (size == 5 && memcmp(key, "\"cat\"", 5) == 0)
+        return &scan->cat;
     return size == 5 && memcmp(key, "\"dur\"", 5) == 0 ? &scan->dur : NULL;
 }
 
@@ -114,9 +116,12 @@ bool scan_value(const char *text, size_t length, struct scan *scan)
 
 bool scan_is_arrow(const char *text, const struct scan *scan)
 {
-    const char *phase = text + scan->ph;
-    return scan->ph && scan->length - scan->ph > 3 && phase[0] == '"' && phase[2] == '"' && phase[1] &&
-           strchr("stf", phase[1]);
+    static const char read[] = "\"fwdbwd\"";
+    const char *phase = text + scan->ph, *category = text + scan->cat;
+    if (!scan->ph || scan->length - scan->ph <= 3 || phase[0] != '"' || phase[2] != '"' || !phase[1] ||
+        !strchr("stf", phase[1]))
+        return false;
+    return !scan->cat || scan->length - scan->cat < strlen(read) || memcmp(category, read, strlen(read)) != 0;
 }
 
 /* Appends the digits at TEXT to VALUE; gives how many, or -1 when the value becomes too large. */

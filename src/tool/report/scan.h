@@ -11,17 +11,17 @@
 
 struct scan {
     size_t length; /* bytes of the value */
-    /* Where the values of an object's own keys "ph", "ts" and "dur" start; 0: not there. Of two of a name the last
-     * counts. */
-    size_t ph, ts, dur;
+    /* Where the values of an object's own keys "ph", "cat", "ts" and "dur" start; 0: not there. Of two of a name the
+     * last counts. */
+    size_t ph, cat, ts, dur;
 };
 
 /* The value that starts at TEXT[0], which is no white space. False: it does not end within LENGTH bytes. A bare number
  * or word ends only where something else follows. */
 bool scan_value(const char *text, size_t length, struct scan *scan);
 
-/* Whether the event at TEXT is one end of an arrow. Arrows tell a report nothing that the events at their ends do not,
- * and are half of a trace's events. */
+/* Whether the event at TEXT is one end of a flow that no section looks at. Most flows connect events that have a
+ * correlation id too, and are half of a trace's events; PyTorch's "fwdbwd" alone are read. */
 bool scan_is_arrow(const char *text, const struct scan *scan);
 
 /* Line ends in TEXT. */

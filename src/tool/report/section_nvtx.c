@@ -1,19 +1,23 @@
 /*
- * NVTX ranges (and PyTorch's record_function) by name: their time on the host, and the time on the GPU that was
- * projected on them, from the first to the last work launched inside. Ranges nest, so there are no sums.
+ * NVTX ranges (and PyTorch's record_function) by name: their time on the host, and how long GPUs were busy with what
+ * was launched in them. Ranges nest, so there are no sums. Where a trace has a range on the GPU alone, as a row of its
+ * own, that span is shown.
  */
+#include "tool/report/range_busy.h"
+#include "tool/report/range_walk.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
-#define COLUMNS(X)                                                             \
-    X(TOTAL, "total", "Total", NS, COLUMN_APART)                               \
-    X(COUNT, "count", "Count", COUNT, 0)                                       \
-    SUMMARY_COLUMNS(X, NS)                                                     \
-    X(GPU_TOTAL, "gpu_total", "GPU total", NS, COLUMN_OPTIONAL | COLUMN_APART) \
-    X(GPU_COUNT, "gpu_count", "GPU spans", COUNT, COLUMN_OPTIONAL)             \
-    X(OPEN, "open", "Not ended", COUNT, COLUMN_OPTIONAL)                       \
-    X(KIND, "kind", "Kind", TEXT, 0)                                           \
-    X(DOMAIN, "domain", "Domain", TEXT, COLUMN_OPTIONAL)                       \
+#define COLUMNS(X)                                                          \
+    X(TOTAL, "total", "Total", NS, COLUMN_APART)                            \
+    X(GPU_BUSY, "gpu_busy", "GPU busy", NS, COLUMN_OPTIONAL | COLUMN_APART) \
+    X(GPU_SPAN, "gpu_span", "GPU span", NS, COLUMN_OPTIONAL | COLUMN_APART) \
+    X(COUNT, "count", "Count", COUNT, 0)                                    \
+    SUMMARY_COLUMNS(X, NS)                                                  \
+    X(GPU_COUNT, "gpu_count", "GPU spans", COUNT, COLUMN_OPTIONAL)          \
+    X(OPEN, "open", "Not ended", COUNT, COLUMN_OPTIONAL)                    \
+    X(KIND, "kind", "Kind", TEXT, 0)                                        \
+    X(DOMAIN, "domain", "Domain", TEXT, COLUMN_OPTIONAL)                    \
     X(NAME, "name", "Name", TEXT, 0)
 
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
@@ -26,7 +30,9 @@ struct range_key {
 struct range_group {
     struct series nested, async, gpu; /* push and pop; start and end */
     int64_t marks;
-    int64_t open; /* starts whose end has not come */
+    int64_t open;        /* starts whose end has not come */
+    int64_t nested_open; /* pushes without a pop */
+    bool other;          /* one is of another category: what was launched in it is not known */
 };
 
 struct open_range {
@@ -35,7 +41,16 @@ struct open_range {
     uint32_t next; /* index + 1: the start before, of the same id; of a free entry, the next free one */
 };
 
+/* Ranges that GPU busy time is added up for. */
+struct busy_key {
+    uint64_t name, domain, kind;
+};
+enum { NESTED, STARTED, OUTSIDE }; /* kinds: push and pop; start and end; in no range */
+
 struct nvtx {
+    const struct trace *trace; /* while operations are gathered */
+    struct groups busy_rows;   /* struct busy_key */
+    struct range_busy busy;
     struct groups groups;
     ARRAY(struct range_group) ranges;
     struct map open_by_id; /* category and id -> index + 1 in open of the last start */
@@ -99,20 +114,79 @@ static int event(void *state, const struct trace *trace, const struct trace_even
         return -1;
     switch (event->phase) {
     case 'X':
-        range->open += event->open_at_end == 1 && event->category == EVENT_RANGE;
+        range->nested_open += event->open_at_end == 1 && event->category == EVENT_RANGE;
         return series_add(event->category == EVENT_GPU_RANGE ? &range->gpu : &range->nested, event->duration);
-    case 'b': return event->id != EVENT_NO_ID ? start_range(nvtx, event, (uint32_t)(range - nvtx->ranges.items)) : 0;
+    case 'b':
+        range->other |= event->category == EVENT_OTHER;
+        return event->id != EVENT_NO_ID ? start_range(nvtx, event, (uint32_t)(range - nvtx->ranges.items)) : 0;
     case 'i':
     case 'I': range->marks++; return 0;
     default: return 0;
     }
 }
 
+/* --- GPU busy time --- */
+
+static uint32_t busy_row(struct nvtx *nvtx, const struct busy_key *key)
+{
+    return groups_number(&nvtx->busy_rows, key, sizeof(*key));
+}
+
+static int add_busy(struct nvtx *nvtx, const struct busy_key *key, const struct called_work *work)
+{
+    uint32_t row = busy_row(nvtx, key);
+    if (row == GROUPS_NO_MEMORY)
+        return -1;
+    return range_busy_add(&nvtx->busy, row, nvtx->trace->streams.items[work->stream].device, work->start,
+                          work->duration);
+}
+
+static const struct busy_key outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
+
+static int add_work(void *state, struct range_walk *ranges, const struct called_work *work)
+{
+    struct nvtx *nvtx = state;
+    while (range_walk_open(ranges, work->thread, work->called))
+        ;
+    size_t place = range_walk_around(ranges, work->thread, work->called, ranges->open.count);
+    if (place == 0)
+        return add_busy(nvtx, &outside, work);
+    for (; place > 0; place = range_walk_around(ranges, work->thread, work->called, place - 1)) {
+        const struct range *range = &ranges->open.items[place - 1].range;
+        struct busy_key key = {range->name, range->domain, range->started ? STARTED : NESTED};
+        if (add_busy(nvtx, &key, work) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    struct nvtx *nvtx = state;
+    if (trace->ranges.count == 0)
+        return 0;
+    nvtx->trace = trace;
+    range_busy_init(&nvtx->busy, trace->room);
+    int status = range_walk_works(&trace->ranges, false, &trace->called_works, add_work, NULL, nvtx);
+    return status ? status : range_busy_finish(&nvtx->busy);
+}
+
+/* Empty where the trace has no GPU operation. */
+static struct cell busy_cell(struct nvtx *nvtx, const struct busy_key *key)
+{
+    if (nvtx->busy.totals.count == 0)
+        return (struct cell){0};
+    return cell_integer(range_busy_total(&nvtx->busy, busy_row(nvtx, key)));
+}
+
+/* --- rows --- */
+
 struct row_facts {
     const char *kind;
     struct series *host; /* NULL: takes no time */
-    struct series *gpu;  /* NULL: not of this row */
     int64_t count, open;
+    struct cell busy;
+    const struct series *span; /* NULL: not of this row */
 };
 
 static int put_row(const struct trace *trace, struct table *table, const struct range_key *key,
@@ -127,9 +201,10 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         table_put_summary(&row[COLUMN_AVG], &summary);
     }
-    if (facts->gpu && facts->gpu->count) {
-        row[COLUMN_GPU_TOTAL] = cell_integer(facts->gpu->total);
-        row[COLUMN_GPU_COUNT] = cell_integer((int64_t)facts->gpu->count);
+    row[COLUMN_GPU_BUSY] = facts->busy;
+    if (facts->span) {
+        row[COLUMN_GPU_SPAN] = cell_integer(facts->span->total);
+        row[COLUMN_GPU_COUNT] = cell_integer(facts->span->count);
     }
     if (facts->open)
         row[COLUMN_OPEN] = cell_integer(facts->open);
@@ -139,21 +214,41 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
     return 0;
 }
 
-/* A row for each kind of range of that name; the GPU's time goes to the first. */
-static int put_rows(const struct trace *trace, struct table *table, const struct range_key *key,
+/* A row for each kind of range of that name. */
+static int put_rows(struct nvtx *nvtx, const struct trace *trace, struct table *table, const struct range_key *key,
                     struct range_group *range)
 {
-    bool async = range->async.count || range->open;
-    bool nested = range->nested.count || (range->gpu.count && !async);
-    struct row_facts rows[] = {
-        {"range", &range->nested, &range->gpu, (int64_t)range->nested.count, 0},
-        {"start/end", &range->async, nested ? NULL : &range->gpu, (int64_t)range->async.count, range->open},
-        {"mark", NULL, NULL, range->marks, 0},
+    bool async = range->async.count || range->open, on_host = range->nested.count || async;
+    const struct busy_key nested = {key->name, key->domain, NESTED}, started = {key->name, key->domain, STARTED};
+    const struct row_facts rows[] = {
+        {.kind = "range",
+         .host = &range->nested,
+         .count = range->nested.count,
+         .open = range->nested_open,
+         .busy = busy_cell(nvtx, &nested)},
+        {.kind = "start/end",
+         .host = &range->async,
+         .count = range->async.count,
+         .open = range->open,
+         .busy = range->other ? (struct cell){0} : busy_cell(nvtx, &started)},
+        {.kind = "mark", .count = range->marks},
+        {.kind = "range", .span = &range->gpu},
     };
-    bool wanted[] = {nested, async, range->marks > 0};
+    const bool wanted[] = {range->nested.count > 0, async, range->marks > 0, range->gpu.count > 0 && !on_host};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (wanted[i] && put_row(trace, table, key, &rows[i]) < 0)
             return -1;
+    return 0;
+}
+
+static int put_outside(struct nvtx *nvtx, struct table *table)
+{
+    struct cell *row = table_row(table);
+    if (!row)
+        return -1;
+    row[COLUMN_GPU_BUSY] = busy_cell(nvtx, &outside);
+    row[COLUMN_KIND] = table_text(table, "outside");
+    row[COLUMN_NAME] = table_text(table, RANGE_OUTSIDE);
     return 0;
 }
 
@@ -161,9 +256,9 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct nvtx *nvtx = state;
     for (size_t i = 0; i < nvtx->ranges.count; i++)
-        if (put_rows(trace, table, groups_key(&nvtx->groups, i), &nvtx->ranges.items[i]) < 0)
+        if (put_rows(nvtx, trace, table, groups_key(&nvtx->groups, i), &nvtx->ranges.items[i]) < 0)
             return -1;
-    return 0;
+    return range_busy_total(&nvtx->busy, busy_row(nvtx, &outside)) ? put_outside(nvtx, table) : 0;
 }
 
 static void release(void *state)
@@ -177,6 +272,8 @@ static void release(void *state)
     array_release(&nvtx->ranges);
     array_release(&nvtx->open);
     map_release(&nvtx->open_by_id);
+    groups_release(&nvtx->busy_rows);
+    range_busy_release(&nvtx->busy);
     groups_release(&nvtx->groups);
 }
 
@@ -186,7 +283,10 @@ const struct section section_nvtx = {
     .sort = "total",
     .categories = EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_GPU_RANGE) | EVENT_BIT(EVENT_OTHER),
     .state_size = sizeof(struct nvtx),
+    .ranges = true,
+    .called_works = true,
     .event = event,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };

@@ -1,19 +1,24 @@
 /*
- * What ranges of one name started on each stream: the spans from the first to the last work of a range, how much of
- * them the stream was busy with work of the range, and how many works and kernels these were. Inner ranges count in
- * their outer ones too. A trace without ranges of the host has its own rows of spans on the GPU, and these count.
+ * What ranges of one name launched on each stream: how long the stream was busy with it, the spans from the first to
+ * the last GPU operation of a range, and how many operations and kernels these were. What inner ranges launched counts
+ * in their outer ones too. A trace without ranges of the host has its own rows of spans on the GPU, and these count.
  */
+#include "tool/report/range_busy.h"
 #include "tool/report/range_walk.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
 #define COLUMNS(X)                                                             \
-    X(TOTAL, "total", "Total", NS, COLUMN_APART)                               \
-    X(BUSY, "busy", "Busy", NS, COLUMN_APART | COLUMN_OPTIONAL)                \
+    X(GPU_BUSY, "gpu_busy", "GPU busy", NS, COLUMN_APART | COLUMN_OPTIONAL)    \
+    X(GPU_SPAN, "gpu_span", "GPU span", NS, COLUMN_APART)                      \
     X(COUNT, "count", "Spans", COUNT, 0)                                       \
-    X(WORKS, "works", "Works", COUNT, COLUMN_OPTIONAL)                         \
+    X(OPERATIONS, "gpu_ops", "GPU ops", COUNT, COLUMN_OPTIONAL)                \
     X(KERNELS, "kernels", "Kernels", COUNT, COLUMN_OPTIONAL)                   \
-    SUMMARY_COLUMNS(X, NS)                                                     \
+    X(AVG, "avg", "Avg span", NS, 0)                                           \
+    X(MED, "med", "Med span", NS, 0)                                           \
+    X(MIN, "min", "Min span", NS, 0)                                           \
+    X(MAX, "max", "Max span", NS, 0)                                           \
+    X(STDDEV, "stddev", "StdDev span", NS, 0)                                  \
     X(DEVICE, "device", "GPU", NUMBER, 0)                                      \
     X(CONTEXT, "context", "Context", NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE) \
     X(STREAM, "stream", "Stream", NUMBER, COLUMN_OPTIONAL)                     \
@@ -24,22 +29,23 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
+/* What the ranges of a row have in common. */
+struct kind {
+    uint64_t name, domain, form;
+};
+enum { NESTED, STARTED, OUTSIDE }; /* forms: push and pop; start and end; in no range */
+
 struct gpu_key {
-    uint64_t name, domain, started;
+    struct kind kind;
     int64_t device, context, stream;
 };
 
 struct gpu_group {
     struct series spans;
-    int64_t busy, works, kernels;
+    int64_t operations, kernels;
 };
 
-/* What the ranges of a row have in common. */
-struct kind {
-    uint64_t name, domain, started;
-};
-
-/* A work as part of a range, which has its number. */
+/* A GPU operation as part of a range, which has its number. */
 struct part {
     int64_t start, duration;
     uint32_t range, kind;
@@ -47,11 +53,14 @@ struct part {
     bool kernel;
 };
 
+#define NO_RANGE UINT32_MAX /* instead of a range's number */
+
 struct gpu {
     struct groups kinds;
     struct sorter parts; /* by range, then stream, then start */
     struct groups groups;
     ARRAY(struct gpu_group) rows;
+    struct range_busy busy; /* by row */
     /* Of the trace's own rows */
     struct groups own_groups;
     ARRAY(struct gpu_group) own_rows;
@@ -65,8 +74,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
     bool plain = !event_id_is_text(event->thread) && event_id_value(event->thread) < TRACE_EXTRA_TID;
-    struct gpu_key key = {.name = event->name,
-                          .domain = event->domain,
+    struct gpu_key key = {.kind = {event->name, event->domain, NESTED},
                           .device = trace_event_device(event),
                           .context = event->context,
                           .stream = plain ? event_id_value(event->thread) : EVENT_NONE};
@@ -86,13 +94,12 @@ static int by_range_and_stream(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-static int add_part(struct gpu *gpu, const struct range *range, const struct called_work *work)
+static int add_part(struct gpu *gpu, const struct kind *kind, uint32_t range, const struct called_work *work)
 {
-    struct kind kind = {range->name, range->domain, range->started};
     struct part part = {.start = work->start,
                         .duration = work->duration,
-                        .range = range->number,
-                        .kind = groups_number(&gpu->kinds, &kind, sizeof(kind)),
+                        .range = range,
+                        .kind = groups_number(&gpu->kinds, kind, sizeof(*kind)),
                         .stream = work->stream,
                         .kernel = work->kernel};
     return part.kind == GROUPS_NO_MEMORY ? -1 : sorter_add(&gpu->parts, &part);
@@ -100,55 +107,73 @@ static int add_part(struct gpu *gpu, const struct range *range, const struct cal
 
 static int add_parts(void *state, struct range_walk *ranges, const struct called_work *work)
 {
+    static const struct kind outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
     struct gpu *gpu = state;
     while (range_walk_open(ranges, work->thread, work->called))
         ;
-    size_t place = ranges->open.count;
-    for (; (place = range_walk_around(ranges, work->thread, work->called, place)) > 0; place--)
-        if (add_part(gpu, &ranges->open.items[place - 1].range, work) < 0)
+    size_t place = range_walk_around(ranges, work->thread, work->called, ranges->open.count);
+    if (place == 0)
+        return add_part(gpu, &outside, NO_RANGE, work);
+    for (; place > 0; place = range_walk_around(ranges, work->thread, work->called, place - 1)) {
+        const struct range *range = &ranges->open.items[place - 1].range;
+        const struct kind kind = {range->name, range->domain, range->started ? STARTED : NESTED};
+        if (add_part(gpu, &kind, range->number, work) < 0)
             return -1;
+    }
     return 0;
 }
 
 /* --- spans: what of one range is on one stream --- */
 
 struct span {
-    uint32_t range, kind, stream;
+    uint32_t range, stream;
+    uint32_t row;
     int64_t start, end;
-    int64_t busy;
-    int64_t works, kernels; /* 0: there is no span yet */
+    bool any;
 };
 
-static int end_span(struct gpu *gpu, const struct trace *trace, const struct span *span)
+static int end_span(struct gpu *gpu, const struct span *span)
 {
-    if (span->works == 0)
+    if (!span->any || span->range == NO_RANGE)
         return 0;
-    const struct kind *kind = groups_key(&gpu->kinds, span->kind);
-    const struct trace_stream_id *stream = trace_stream_id(trace, span->stream);
-    struct gpu_key key = {.name = kind->name,
-                          .domain = kind->domain,
-                          .started = kind->started,
+    return series_add(&gpu->rows.items[span->row].spans, span->end - span->start);
+}
+
+static int begin_span(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
+{
+    const struct trace_stream_id *stream = trace_stream_id(trace, part->stream);
+    struct gpu_key key = {.kind = *(const struct kind *)groups_key(&gpu->kinds, part->kind),
                           .device = stream->device,
                           .context = stream->context,
                           .stream = stream->stream};
     struct gpu_group *group = groups_item(&gpu->groups, &key, &gpu->rows);
     if (!group)
         return -1;
-    group->busy += span->busy;
-    group->works += span->works;
-    group->kernels += span->kernels;
-    return series_add(&group->spans, span->end - span->start);
+    *span = (struct span){.range = part->range,
+                          .stream = part->stream,
+                          .row = (uint32_t)(group - gpu->rows.items),
+                          .start = part->start,
+                          .end = part->start,
+                          .any = true};
+    return 0;
 }
 
-static void widen(struct span *span, const struct part *part)
+static int widen(struct gpu *gpu, struct span *span, const struct part *part)
 {
-    int64_t end = part->start + part->duration, from = part->start > span->end ? part->start : span->end;
-    if (end > from) {
-        span->busy += end - from;
-        span->end = end;
-    }
-    span->works++;
-    span->kernels += part->kernel;
+    struct gpu_group *group = &gpu->rows.items[span->row];
+    int64_t end = part->start + part->duration;
+    span->end = end > span->end ? end : span->end;
+    group->operations++;
+    group->kernels += part->kernel;
+    return range_busy_add(&gpu->busy, span->row, 0, part->start, part->duration); /* a row is of one GPU */
+}
+
+static int join_part(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
+{
+    bool another = !span->any || part->range != span->range || part->stream != span->stream;
+    if (another && (end_span(gpu, span) < 0 || begin_span(gpu, trace, part, span) < 0))
+        return -1;
+    return widen(gpu, span, part);
 }
 
 static int join_parts(struct gpu *gpu, const struct trace *trace)
@@ -158,19 +183,10 @@ static int join_parts(struct gpu *gpu, const struct trace *trace)
     const struct part *part;
     int status = 0;
     sorter_walk_begin(&walk, &gpu->parts);
-    while (status == 0 && (part = sorter_next(&walk))) {
-        if (span.works == 0 || part->range != span.range || part->stream != span.stream) {
-            status = end_span(gpu, trace, &span);
-            span = (struct span){.range = part->range,
-                                 .kind = part->kind,
-                                 .stream = part->stream,
-                                 .start = part->start,
-                                 .end = part->start};
-        }
-        widen(&span, part);
-    }
+    while (status == 0 && (part = sorter_next(&walk)))
+        status = join_part(gpu, trace, part, &span);
     if (status == 0)
-        status = end_span(gpu, trace, &span);
+        status = end_span(gpu, &span);
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
 }
@@ -181,48 +197,58 @@ static int gather(void *state, const struct trace *trace)
     if (trace->ranges.count == 0)
         return 0;
     sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
-    int status = range_walk_works(&trace->ranges, false, &trace->called_works, add_parts, gpu);
+    range_busy_init(&gpu->busy, trace->room);
+    int status = range_walk_works(&trace->ranges, false, &trace->called_works, add_parts, NULL, gpu);
     if (status == 0)
         status = sorter_ready(&gpu->parts);
     if (status == 0)
         status = join_parts(gpu, trace);
     sorter_release(&gpu->parts);
-    return status;
+    return status ? status : range_busy_finish(&gpu->busy);
 }
 
 /* --- rows --- */
 
-static int put_row(const struct trace *trace, struct table *table, const struct gpu_key *key, struct gpu_group *group)
+static int put_row(const struct trace *trace, struct table *table, const struct gpu_key *key, struct gpu_group *group,
+                   struct cell busy)
 {
+    static const char *const forms[] = {[NESTED] = "range", [STARTED] = "start/end", [OUTSIDE] = "outside"};
     struct summary summary = series_summary(&group->spans);
     struct cell *row = table_row(table);
     if (!row)
         return -1;
-    row[COLUMN_TOTAL] = cell_integer(summary.total);
-    row[COLUMN_COUNT] = cell_integer(summary.count);
-    if (group->works) {
-        row[COLUMN_BUSY] = cell_integer(group->busy);
-        row[COLUMN_WORKS] = cell_integer(group->works);
+    row[COLUMN_GPU_BUSY] = busy;
+    if (summary.count) {
+        row[COLUMN_GPU_SPAN] = cell_integer(summary.total);
+        row[COLUMN_COUNT] = cell_integer(summary.count);
+    }
+    if (group->operations) {
+        row[COLUMN_OPERATIONS] = cell_integer(group->operations);
         row[COLUMN_KERNELS] = cell_integer(group->kernels);
     }
     table_put_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_DEVICE] = trace_number_cell(key->device);
     row[COLUMN_CONTEXT] = trace_number_cell(key->context);
     row[COLUMN_STREAM] = trace_number_cell(key->stream);
-    row[COLUMN_KIND] = table_text(table, key->started ? "start/end" : "range");
-    row[COLUMN_DOMAIN] = trace_text_cell(trace, table, (uint32_t)key->domain);
-    row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->name);
+    row[COLUMN_KIND] = table_text(table, forms[key->kind.form]);
+    row[COLUMN_DOMAIN] = trace_text_cell(trace, table, (uint32_t)key->kind.domain);
+    if (key->kind.form == OUTSIDE)
+        row[COLUMN_NAME] = table_text(table, RANGE_OUTSIDE);
+    else
+        row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->kind.name);
     return 0;
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct gpu *gpu = state;
+    const struct cell unknown = {0};
     for (size_t i = 0; i < gpu->rows.count; i++)
-        if (put_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i]) < 0)
+        if (put_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i],
+                    cell_integer(range_busy_total(&gpu->busy, i))) < 0)
             return -1;
     for (size_t i = 0; i < gpu->own_rows.count && trace->ranges.count == 0; i++)
-        if (put_row(trace, table, groups_key(&gpu->own_groups, i), &gpu->own_rows.items[i]) < 0)
+        if (put_row(trace, table, groups_key(&gpu->own_groups, i), &gpu->own_rows.items[i], unknown) < 0)
             return -1;
     return 0;
 }
@@ -240,12 +266,13 @@ static void release(void *state)
     groups_release(&gpu->own_groups);
     groups_release(&gpu->kinds);
     sorter_release(&gpu->parts);
+    range_busy_release(&gpu->busy);
 }
 
 const struct section section_nvtx_gpu = {
     .columns = columns,
     .column_count = COLUMNS_END,
-    .sort = "total",
+    .sort = "gpu_busy",
     .categories = EVENT_BIT(EVENT_GPU_RANGE),
     .state_size = sizeof(struct gpu),
     .ranges = true,

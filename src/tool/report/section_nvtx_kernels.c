@@ -1,7 +1,9 @@
 /*
  * Kernels by the range that they were started in: the way to the innermost one of their call's thread. Launches of
- * whole graphs, where their nodes were not recorded, are listed with them.
+ * whole graphs, where their nodes were not recorded, are listed with them. The sum of durations counts kernels that
+ * overlap each on its own; GPU busy time counts them once.
  */
+#include "tool/report/range_busy.h"
 #include "tool/report/range_forest.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
@@ -9,6 +11,7 @@
 #define COLUMNS(X)                                            \
     X(TIME, "time", "Time", PERCENT, COLUMN_SUM)              \
     X(TOTAL, "total", "Total", NS, COLUMN_SUM | COLUMN_APART) \
+    X(GPU_BUSY, "gpu_busy", "GPU busy", NS, COLUMN_APART)     \
     X(CALLS, "calls", "Calls", COUNT, COLUMN_SUM)             \
     SUMMARY_COLUMNS(X, NS)                                    \
     X(RANGE, "range", "Range", TEXT, 0)                       \
@@ -25,18 +28,31 @@ struct kernel_key {
 struct kernels {
     struct range_forest forest;
     struct series_by durations;
+    struct range_busy busy;    /* by the groups' numbers */
+    const struct trace *trace; /* while kernels are gathered */
 };
 
-static int add(struct kernels *kernels, uint32_t node, uint32_t name, int64_t duration)
+/* A kernel, what is known of it. */
+struct kernel {
+    uint32_t name, stream;
+    int64_t start, duration;
+};
+
+static int add(struct kernels *kernels, uint32_t node, const struct kernel *kernel)
 {
-    struct kernel_key key = {node, name};
-    return series_by_add(&kernels->durations, &key, sizeof(key), duration);
+    struct kernel_key key = {node, kernel->name};
+    uint32_t row = groups_number(&kernels->durations.groups, &key, sizeof(key));
+    uint32_t device = kernels->trace->streams.items[kernel->stream].device;
+    if (row == GROUPS_NO_MEMORY || series_by_add(&kernels->durations, &key, sizeof(key), kernel->duration) < 0)
+        return -1;
+    return range_busy_add(&kernels->busy, row, device, kernel->start, kernel->duration);
 }
 
 static int add_alone(void *state, const struct work *work, const struct call *call)
 {
     (void)call;
-    return work->kernel ? add(state, 0, work->name, work->duration) : 0;
+    const struct kernel kernel = {work->name, work->stream, work->start, work->duration};
+    return work->kernel ? add(state, 0, &kernel) : 0;
 }
 
 static int add_work(void *state, struct range_walk *ranges, const struct called_work *work)
@@ -48,14 +64,21 @@ static int add_work(void *state, struct range_walk *ranges, const struct called_
             return -1;
     size_t place = range_walk_around(ranges, work->thread, work->called, ranges->open.count);
     uint32_t node = place ? ranges->open.items[place - 1].node + 1 : 0;
-    return work->kernel ? add(kernels, node, work->name, work->duration) : 0;
+    const struct kernel kernel = {work->name, work->stream, work->start, work->duration};
+    return work->kernel ? add(kernels, node, &kernel) : 0;
 }
 
 static int gather(void *state, const struct trace *trace)
 {
+    struct kernels *kernels = state;
+    int status;
+    kernels->trace = trace;
+    range_busy_init(&kernels->busy, trace->room);
     if (trace->ranges.count == 0)
-        return works_each(&trace->works, &trace->calls, add_alone, state);
-    return range_walk_works(&trace->ranges, true, &trace->called_works, add_work, state);
+        status = works_each(&trace->works, &trace->calls, add_alone, kernels);
+    else
+        status = range_walk_works(&trace->ranges, true, &trace->called_works, add_work, NULL, kernels);
+    return status ? status : range_busy_finish(&kernels->busy);
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
@@ -71,10 +94,11 @@ static int finish(void *state, const struct trace *trace, struct table *table)
             return -1;
         row[COLUMN_TIME] = cell_share(summary.total, all);
         row[COLUMN_TOTAL] = cell_integer(summary.total);
+        row[COLUMN_GPU_BUSY] = cell_integer(range_busy_total(&kernels->busy, i));
         row[COLUMN_CALLS] = cell_integer(summary.count);
         table_put_summary(&row[COLUMN_AVG], &summary);
-        if (key->node)
-            row[COLUMN_RANGE] = range_forest_path_cell(&kernels->forest, trace, table, (uint32_t)key->node);
+        row[COLUMN_RANGE] = key->node ? range_forest_path_cell(&kernels->forest, trace, table, (uint32_t)key->node)
+                                      : table_text(table, RANGE_OUTSIDE);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->name);
     }
     return 0;
@@ -85,6 +109,7 @@ static void release(void *state)
     struct kernels *kernels = state;
     series_by_release(&kernels->durations);
     range_forest_release(&kernels->forest);
+    range_busy_release(&kernels->busy);
 }
 
 const struct section section_nvtx_kernels = {

@@ -1,21 +1,24 @@
 /*
  * Ranges within one another: a row for each way from an outermost range to an inner one, below the row of what is
- * around it, with its time and what of it is in none of its own inner ranges. The longest come first.
+ * around it, with its time, what of it is in none of its own inner ranges, and how long GPUs were busy with what was
+ * launched in it. The longest come first.
  */
 #include <stdlib.h>
 
+#include "tool/report/range_busy.h"
 #include "tool/report/range_forest.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
-#define COLUMNS(X)                                       \
-    X(TOTAL, "total", "Total", NS, COLUMN_APART)         \
-    X(SELF, "self", "Self", NS, COLUMN_APART)            \
-    X(COUNT, "count", "Count", COUNT, 0)                 \
-    SUMMARY_COLUMNS(X, NS)                               \
-    X(DOMAIN, "domain", "Domain", TEXT, COLUMN_OPTIONAL) \
-    X(DEPTH, "depth", "Depth", COUNT, COLUMN_MACHINE)    \
-    X(PATH, "path", "Path", TEXT, COLUMN_MACHINE)        \
+#define COLUMNS(X)                                                          \
+    X(TOTAL, "total", "Total", NS, COLUMN_APART)                            \
+    X(SELF, "self", "Self", NS, COLUMN_APART)                               \
+    X(GPU_BUSY, "gpu_busy", "GPU busy", NS, COLUMN_OPTIONAL | COLUMN_APART) \
+    X(COUNT, "count", "Count", COUNT, 0)                                    \
+    SUMMARY_COLUMNS(X, NS)                                                  \
+    X(DOMAIN, "domain", "Domain", TEXT, COLUMN_OPTIONAL)                    \
+    X(DEPTH, "depth", "Depth", COUNT, COLUMN_MACHINE)                       \
+    X(PATH, "path", "Path", TEXT, COLUMN_MACHINE)                           \
     X(NAME, "name", "Name", TEXT, 0)
 
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
@@ -34,6 +37,8 @@ struct tree {
     struct range_forest forest;
     ARRAY(struct branch) branches; /* of each node */
     uint32_t first;                /* index + 1 */
+    const struct trace *trace;     /* while GPU operations are gathered */
+    struct range_busy busy;        /* by node + 1; 0: in no range */
 };
 
 /* The node of the range that was opened last is the newest, or one that is known. */
@@ -53,16 +58,48 @@ static int add(struct tree *tree, struct range_walk *walk)
     return series_add(&branch->durations, duration);
 }
 
+static int add_busy(struct tree *tree, uint32_t row, const struct called_work *work)
+{
+    uint32_t device = tree->trace->streams.items[work->stream].device;
+    return range_busy_add(&tree->busy, row, device, work->start, work->duration);
+}
+
+static int add_opened(struct tree *tree, struct range_walk *walk, uint32_t thread, int64_t time)
+{
+    while (range_walk_open(walk, thread, time))
+        if (add(tree, walk) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_work(void *state, struct range_walk *walk, const struct called_work *work)
+{
+    struct tree *tree = state;
+    if (add_opened(tree, walk, work->thread, work->called) < 0)
+        return -1;
+    size_t place = range_walk_around(walk, work->thread, work->called, walk->open.count);
+    if (place == 0)
+        return add_busy(tree, 0, work);
+    for (; place > 0; place = range_walk_around(walk, work->thread, work->called, place - 1))
+        if (add_busy(tree, walk->open.items[place - 1].node + 1, work) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_rest(void *state, struct range_walk *walk)
+{
+    return add_opened(state, walk, UINT32_MAX, INT64_MAX);
+}
+
 static int gather(void *state, const struct trace *trace)
 {
     struct tree *tree = state;
-    struct range_walk walk;
-    int status = 0;
-    range_walk_begin(&walk, &trace->ranges, true);
-    while (status == 0 && range_walk_open(&walk, UINT32_MAX, INT64_MAX))
-        status = add(tree, &walk);
-    int walked = range_walk_end(&walk);
-    return status ? status : walked;
+    if (trace->ranges.count == 0)
+        return 0;
+    tree->trace = trace;
+    range_busy_init(&tree->busy, trace->room);
+    int status = range_walk_works(&trace->ranges, true, &trace->called_works, add_work, add_rest, tree);
+    return status ? status : range_busy_finish(&tree->busy);
 }
 
 struct rank {
@@ -112,6 +149,12 @@ static struct cell name_cell(const struct tree *tree, const struct trace *trace,
     return table_format(table, "%s%s", indentation + (blanks < most ? most - blanks : 0), name);
 }
 
+/* Empty where the trace has no GPU operation. */
+static struct cell busy_cell(const struct tree *tree, uint32_t row)
+{
+    return tree->busy.totals.count ? cell_integer(range_busy_total(&tree->busy, row)) : (struct cell){0};
+}
+
 static int put_row(const struct trace *trace, struct table *table, struct tree *tree, uint32_t index)
 {
     const struct range_node *node = &tree->forest.nodes.items[index];
@@ -122,12 +165,24 @@ static int put_row(const struct trace *trace, struct table *table, struct tree *
         return -1;
     row[COLUMN_TOTAL] = cell_integer(summary.total);
     row[COLUMN_SELF] = cell_integer(branch->self);
+    row[COLUMN_GPU_BUSY] = busy_cell(tree, index + 1);
     row[COLUMN_COUNT] = cell_integer(summary.count);
     table_put_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_DOMAIN] = trace_text_cell(trace, table, node->domain);
     row[COLUMN_DEPTH] = cell_integer(node->depth);
     row[COLUMN_PATH] = range_forest_path_cell(&tree->forest, trace, table, index + 1);
     row[COLUMN_NAME] = name_cell(tree, trace, table, index);
+    return 0;
+}
+
+static int put_outside(const struct tree *tree, struct table *table)
+{
+    struct cell *row = table_row(table);
+    if (!row)
+        return -1;
+    row[COLUMN_GPU_BUSY] = busy_cell(tree, 0);
+    row[COLUMN_DEPTH] = cell_integer(0);
+    row[COLUMN_PATH] = row[COLUMN_NAME] = table_text(table, RANGE_OUTSIDE);
     return 0;
 }
 
@@ -145,7 +200,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
             next = tree->branches.items[at - 1].next;
         at = next;
     }
-    return 0;
+    return range_busy_total(&tree->busy, 0) ? put_outside(tree, table) : 0;
 }
 
 static void release(void *state)
@@ -155,6 +210,7 @@ static void release(void *state)
         series_release(&tree->branches.items[i].durations);
     array_release(&tree->branches);
     range_forest_release(&tree->forest);
+    range_busy_release(&tree->busy);
 }
 
 const struct section section_nvtx_tree = {
@@ -162,6 +218,7 @@ const struct section section_nvtx_tree = {
     .column_count = COLUMNS_END,
     .state_size = sizeof(struct tree),
     .ranges = true,
+    .called_works = true,
     .gather = gather,
     .finish = finish,
     .release = release,

@@ -1,6 +1,8 @@
 /*
- * Who waited for what. Two views of the same time: CUPTI's records of synchronisation, which know streams and events,
- * and the API calls that do not return before the GPU has done something, which know the thread. So there are no sums.
+ * Who waited for what. A wait is an API call that does not return before the GPU has done something, and knows the
+ * thread, or CUPTI's record of it, which knows streams and events, or both: these are joined by correlation id. Of the
+ * wait of a stream for an event, CUPTI records how long the call took that put it into the stream; how long the stream
+ * waited nothing tells. Waits of several threads and streams go on at once, so there are no sums.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -21,10 +23,11 @@ static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 /* What a wait is, as far as rows tell waits apart. */
 struct wait_key {
-    uint64_t name; /* the record's kind, or the API call's name */
-    int64_t is_call;
-    int64_t thread; /* index; EVENT_NONE: a stream waited, or not known */
-    int64_t device, waiting_stream;
+    uint64_t name;        /* the API call's, or, where it is not known or a stream waits, the record's kind */
+    int64_t stream_waits; /* 1: the stream, not the thread that called */
+    int64_t thread;       /* index; EVENT_NONE: a stream waited, or not known */
+    int64_t device;       /* EVENT_NONE: there is no record, and what was waited for is not known */
+    int64_t waiting_stream;
     int64_t stream, cuda_event; /* waited for; EVENT_NONE: neither is known */
 };
 
@@ -34,9 +37,10 @@ struct sync_record {
 };
 
 struct sync {
+    const struct trace *trace; /* after the last event */
     struct sorter records;
     struct series_by waits;
-    ARRAY(char) blocking; /* of each name: 'y', 'n', or 0 when it was not asked */
+    ARRAY(char) waiting; /* of each name: enum waiting */
 };
 
 static int by_correlation(const void *left, const void *right)
@@ -66,6 +70,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     struct sync_record record = {.correlation = event->correlation, .start = event->start, .duration = event->duration};
     record.key = (struct wait_key){
         .name = event->name,
+        .stream_waits = stream_waits,
         .thread = EVENT_NONE,
         .device = trace_event_device(event),
         .waiting_stream = stream_waits ? known(event->stream) : EVENT_NONE,
@@ -75,29 +80,11 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     return sorter_add(&sync->records, &record);
 }
 
-static int add_records(struct sync *sync, const struct trace *trace)
-{
-    struct calls_join join;
-    struct sorter_walk walk;
-    const struct sync_record *record;
-    int status = sorter_ready(&sync->records);
-    if (status < 0)
-        return status;
-    calls_join_begin(&join, &trace->calls);
-    sorter_walk_begin(&walk, &sync->records);
-    while (status == 0 && (record = sorter_next(&walk))) {
-        struct wait_key key = record->key;
-        const struct call *call = calls_join_find(&join, record->correlation, record->start);
-        if (call && key.waiting_stream == EVENT_NONE)
-            key.thread = call->thread;
-        status = series_by_add(&sync->waits, &key, sizeof(key), record->duration);
-    }
-    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
-    return status ? status : walked ? walked : joined;
-}
+enum waiting { NOT_ASKED, NONE, IN_PART, BLOCKING };
 
-/* Calls that return only when work of the GPU is done. */
-static bool is_blocking(const char *name)
+/* Whether calls of this name wait: BLOCKING ones return only when the GPU has done something, IN_PART ones wait where a
+ * record says so. */
+static enum waiting waiting_of(const char *name)
 {
     static const char *const names[] = {
         "cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
@@ -105,55 +92,84 @@ static bool is_blocking(const char *name)
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0) /* of any version: _v2, _ptsz */
-            return true;
+            return BLOCKING;
     bool copy =
         strncmp(name, "cudaMemcpy", strlen("cudaMemcpy")) == 0 || strncmp(name, "cuMemcpy", strlen("cuMemcpy")) == 0;
-    return copy && !strstr(name, "Async");
+    if (copy && !strstr(name, "Async"))
+        return BLOCKING;
+    return strstr(name, "Query") ? NONE : IN_PART; /* CUPTI has a record of cudaEventQuery as if it waited */
 }
 
-/* Whether calls of this name are; -1: no memory. */
-static int is_blocking_name(struct sync *sync, const struct trace *trace, uint32_t name)
+/* An enum waiting; -1: no memory. */
+static int find_waiting(struct sync *sync, uint32_t name)
 {
-    while (sync->blocking.count <= name)
-        if (!array_push(&sync->blocking))
+    while (sync->waiting.count <= name)
+        if (!array_push(&sync->waiting))
             return -1;
-    char *known = &sync->blocking.items[name];
-    if (!*known)
-        *known = is_blocking(interned(&trace->strings, name)) ? 'y' : 'n';
-    return *known == 'y';
+    char *known = &sync->waiting.items[name];
+    if (*known == NOT_ASKED)
+        *known = (char)waiting_of(interned(&sync->trace->strings, name));
+    return *known;
 }
 
-static int add_call(struct sync *sync, const struct call *call)
+static int add_wait(struct sync *sync, const struct wait_key *key, int64_t duration)
 {
-    struct wait_key key = {.name = call->name,
-                           .is_call = true,
-                           .thread = call->thread,
-                           .device = EVENT_NONE,
-                           .waiting_stream = EVENT_NONE,
-                           .stream = EVENT_NONE,
-                           .cuda_event = EVENT_NONE};
-    return series_by_add(&sync->waits, &key, sizeof(key), call->end - call->start);
+    return series_by_add(&sync->waits, key, sizeof(*key), duration);
 }
 
-static int add_calls(struct sync *sync, const struct trace *trace)
+/* A call that CUPTI has no record for. */
+static int add_call(void *context, const struct call *call)
 {
-    struct calls_walk walk;
-    const struct call *call;
-    int status = 0;
-    calls_walk_begin(&walk, &trace->calls);
-    while (status == 0 && (call = calls_next(&walk)))
-        if ((status = is_blocking_name(sync, trace, call->name)) > 0)
-            status = add_call(sync, call);
-    int walked = calls_walk_end(&walk);
-    return status ? status : walked;
+    struct sync *sync = context;
+    const struct wait_key key = {.name = call->name,
+                                 .thread = call->thread,
+                                 .device = EVENT_NONE,
+                                 .waiting_stream = EVENT_NONE,
+                                 .stream = EVENT_NONE,
+                                 .cuda_event = EVENT_NONE};
+    int waiting = find_waiting(sync, call->name);
+    if (waiting != BLOCKING)
+        return waiting < 0 ? -1 : 0;
+    return add_wait(sync, &key, call->end - call->start);
+}
+
+/* A call that blocks waits once, and as long as it takes, whatever is recorded within. */
+static int add_record(struct sync *sync, struct calls_join *join, const struct sync_record *record)
+{
+    struct wait_key key = record->key;
+    const struct call *call = calls_join_find(join, record->correlation, record->start);
+    if (!call || key.stream_waits)
+        return add_wait(sync, &key, record->duration);
+    int waiting = find_waiting(sync, call->name);
+    if (waiting < 0 || waiting == NONE || (waiting == BLOCKING && join->again))
+        return waiting < 0 ? -1 : 0;
+    key.name = call->name;
+    key.thread = call->thread;
+    return add_wait(sync, &key, waiting == BLOCKING ? call->end - call->start : record->duration);
 }
 
 static int gather(void *state, const struct trace *trace)
 {
     struct sync *sync = state;
-    if (sync->records.count > 0 && add_records(sync, trace) < 0)
-        return -1;
-    return add_calls(sync, trace);
+    struct calls_join join;
+    struct sorter_walk walk;
+    const struct sync_record *record;
+    sync->trace = trace;
+    if (sync->records.record_bytes == 0)
+        sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
+    int status = sorter_ready(&sync->records);
+    if (status < 0)
+        return status;
+    calls_join_begin(&join, &trace->calls);
+    join.missed = add_call;
+    join.context = sync;
+    sorter_walk_begin(&walk, &sync->records);
+    while (status == 0 && (record = sorter_next(&walk)))
+        status = add_record(sync, &join, record);
+    if (status == 0)
+        calls_join_miss_rest(&join);
+    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
+    return status ? status : walked ? walked : joined;
 }
 
 static struct cell waiter_cell(const struct trace *trace, struct table *table, const struct wait_key *key)
@@ -168,7 +184,7 @@ static struct cell waiter_cell(const struct trace *trace, struct table *table, c
 static struct cell target_cell(struct table *table, const struct wait_key *key, const char *name)
 {
     const char *what = strstr(name, "Event") ? "event on " : "";
-    if (key->is_call)
+    if (key->device == EVENT_NONE)
         return (struct cell){0};
     if (key->stream != EVENT_NONE)
         return table_format(table, "%sGPU %" PRId64 " stream %" PRId64, what, key->device, key->stream);
@@ -186,9 +202,11 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         struct cell *row = table_row(table);
         if (!row)
             return -1;
-        row[COLUMN_TOTAL] = cell_integer(summary.total);
         row[COLUMN_COUNT] = cell_integer(summary.count);
-        table_put_summary(&row[COLUMN_AVG], &summary);
+        if (!key->stream_waits) {
+            row[COLUMN_TOTAL] = cell_integer(summary.total);
+            table_put_summary(&row[COLUMN_AVG], &summary);
+        }
         row[COLUMN_KIND] = trace_text_cell(trace, table, (uint32_t)key->name);
         row[COLUMN_WAITER] = waiter_cell(trace, table, key);
         row[COLUMN_TARGET] = target_cell(table, key, interned(&trace->strings, (uint32_t)key->name));
@@ -202,7 +220,7 @@ static void release(void *state)
     if (sync->records.record_bytes > 0)
         sorter_release(&sync->records);
     series_by_release(&sync->waits);
-    array_release(&sync->blocking);
+    array_release(&sync->waiting);
 }
 
 const struct section section_sync = {

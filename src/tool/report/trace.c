@@ -29,6 +29,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
     works_init(&trace->works, trace->room);
     ranges_init(&trace->ranges, trace->room);
     called_works_init(&trace->called_works, trace->room);
+    autograd_init(&trace->autograd, trace->room);
     trace_busy_init(trace);
 }
 
@@ -60,6 +61,7 @@ void trace_release(struct trace *trace)
     sorter_release(&trace->pieces);
     ranges_release(&trace->ranges);
     called_works_release(&trace->called_works);
+    autograd_release(&trace->autograd);
     interner_release(&trace->strings);
 }
 
@@ -221,6 +223,26 @@ static int range(struct trace *trace, const struct trace_event *event)
     return thread < 0 ? -1 : ranges_add(&trace->ranges, event, (uint32_t)thread);
 }
 
+/* An operator of PyTorch. */
+static int operator(struct trace *trace, const struct trace_event *event)
+{
+    if (!trace->called_works.wanted || event->sequence < 0)
+        return 0;
+    uint32_t thread = trace->recent_index - 1;
+    return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
+}
+
+/* An end of a flow from an operator of the forward pass to one of the backward pass. */
+static int flow(struct trace *trace, const struct trace_event *event)
+{
+    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->called_works.wanted)
+        return 0;
+    const struct trace_thread *thread = put_thread(trace, event);
+    if (!thread)
+        return -1;
+    return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
+}
+
 static int slice(struct trace *trace, const struct trace_event *event)
 {
     trace->counts[event->category]++;
@@ -235,6 +257,8 @@ static int slice(struct trace *trace, const struct trace_event *event)
         return range(trace, event);
     if (host_event(trace, event) < 0)
         return -1;
+    if (event->category == EVENT_CPU_OP)
+        return operator(trace, event);
     return event_category_in(event->category, EVENT_API) ? api_call(trace, event) : 0;
 }
 
@@ -252,6 +276,8 @@ int trace_event(struct trace *trace, const struct trace_event *event)
     case 'e':
         trace_times_widen(&trace->times, event->start, event->start);
         return event->category == EVENT_RANGE ? range(trace, event) : 0;
+    case 's':
+    case 'f': return flow(trace, event);
     case 'C': trace_times_widen(&trace->times, event->start, event->start); return 0;
     case 'i':
     case 'I':

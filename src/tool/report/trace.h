@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "tool/report/autograd.h"
 #include "tool/report/busy.h"
 #include "tool/report/calls.h"
 #include "tool/report/event.h"
@@ -68,6 +69,7 @@ struct trace {
     struct calls calls;
     struct ranges ranges;
     struct called_works called_works; /* after trace_finish(), where there are ranges */
+    struct autograd autograd;         /* for these */
     struct busy compiling;            /* phases of compilation, of all threads and processes */
 
     _Alignas(TRACE_APART) struct sorter_room own_room;

@@ -44,9 +44,10 @@ int trace_finish(struct trace *trace, unsigned workers)
         trace->host_processes += trace->processes.items[i].host;
     trace->compiling_total = busy_total(&trace->compiling);
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    if (status == 0 && trace->called_works.wanted && trace->ranges.count > 0)
-        status = called_works_gather(&trace->called_works, &trace->works, &trace->calls);
-    return status;
+    if (status < 0 || !trace->called_works.wanted || trace->ranges.count == 0)
+        return status;
+    status = called_works_gather(&trace->called_works, &trace->works, &trace->calls);
+    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->called_works);
 }
 
 static int finish_busy(void *context)

@@ -101,6 +101,42 @@ static void rising_correlations_are_joined_in_one_walk(void **state)
     calls_release(&calls);
 }
 
+static int add_name(void *context, const struct call *call)
+{
+    uint32_t *names = context;
+    *names = *names * 10 + call->name;
+    return 0;
+}
+
+static void calls_that_nothing_found_are_missed(void **state)
+{
+    (void)state;
+    struct calls calls;
+    struct calls_join join;
+    uint32_t names = 0;
+    begin(&calls);
+    add(&calls, 1, 0, 100, 110, 1);
+    add(&calls, 2, 0, 200, 210, 2);
+    add(&calls, 2, 1, 300, 310, 3); /* of another process */
+    add(&calls, 4, 0, 400, 410, 4);
+    add(&calls, 4, 0, 401, 409, 5); /* within the one before */
+    add(&calls, 6, 0, 600, 610, 6);
+    assert_int_equal(calls_ready(&calls), 0);
+    calls_join_begin(&join, &calls);
+    join.missed = add_name;
+    join.context = &names;
+    assert_int_equal(calls_join_find(&join, 2, 250)->name, 2);
+    assert_false(join.again);
+    assert_int_equal(calls_join_find(&join, 2, 260)->name, 2);
+    assert_true(join.again);
+    assert_null(calls_join_find(&join, 3, 350));
+    assert_int_equal(names, 13);
+    calls_join_miss_rest(&join);
+    assert_int_equal(calls_join_end(&join), 0);
+    assert_int_equal(names, 1346);
+    calls_release(&calls);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +144,7 @@ int main(void)
         cmocka_unit_test(a_correlation_that_no_call_has_is_not_found),
         cmocka_unit_test(of_several_processes_the_last_to_start_before_counts),
         cmocka_unit_test(rising_correlations_are_joined_in_one_walk),
+        cmocka_unit_test(calls_that_nothing_found_are_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

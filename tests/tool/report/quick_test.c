@@ -25,6 +25,11 @@ static const char *const usual[] = {
     "{\"ph\":\"b\",\"id\":\"0x1f\",\"cat\":\"user_annotation\",\"name\":\"r\",\"pid\":1,\"tid\":1,\"ts\":10.12345}",
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":4242,\"args\":{\"name\":\"app --fast\"}}",
     "{\"ph\":\"s\",\"id\":100000,\"pid\":4242,\"tid\":4242,\"ts\":399997.000,\"cat\":\"ac2g\",\"name\":\"ac2g\"}",
+    "{\"ph\":\"f\",\"id\":4,\"pid\":583,\"tid\":624,\"ts\":4348656278244.241,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\","
+    "\"bp\":\"e\"}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"TBackward0\",\"pid\":583,\"tid\":624,\"ts\":4348656278244.241,"
+    "\"dur\":7.102,\"args\":{\"External id\":544,\"Record function id\":0,\"Sequence number\":31,\"Fwd thread id\":1,"
+    "\"Ev Idx\":31}}",
     "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4242,\"tid\":4242,\"ts\":3.0,"
     "\"dur\":3.100,\"args\":{\"cbid\":211,\"correlation\":12},\"bind_id\":12,\"flow_out\":true}",
     "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"ts\":5,\"args\":{\"bytes\":17}}",

@@ -192,6 +192,19 @@ static void put_large_trace(struct sink *trace)
                             "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"range %d\",\"pid\":1,\"tid\":%d,"
                             "\"ts\":%d.5,\"dur\":%d},",
                             i % 3, thread + 1, at - 1, 10 * THREADS * (i % 100 ? 20 : 70));
+            if (i % 70 == 0)
+                sink_format(
+                    trace,
+                    "{\"ph\":\"b\",\"cat\":\"user_annotation\",\"name\":\"task %d\",\"pid\":1,\"tid\":%d,"
+                    "\"id\":%d,\"ts\":%d},"
+                    "{\"ph\":\"e\",\"cat\":\"user_annotation\",\"name\":\"task\",\"pid\":1,\"tid\":%d,\"id\":%d,"
+                    "\"ts\":%d},",
+                    i % 4, thread + 1, id, at, THREADS - thread, id, at + 900);
+            if (i % 30 == 0)
+                sink_format(trace,
+                            "{\"ph\":\"s\",\"cat\":\"fwdbwd\",\"pid\":1,\"tid\":%d,\"id\":%d,\"ts\":%d},"
+                            "{\"ph\":\"f\",\"cat\":\"fwdbwd\",\"pid\":1,\"tid\":%d,\"id\":%d,\"ts\":%d},",
+                            thread + 1, id, at, 1 + (thread + 1) % THREADS, id, at + 100);
             if (i % 20 == 0)
                 sink_format(trace,
                             "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"tid\":0,\"ts\":%d,"
