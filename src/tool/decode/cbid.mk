@@ -1,4 +1,5 @@
-# Names of API calls, from CUPTI's lists of callback ids: rows `[211] = "cudaLaunchKernel",` for api_names.c.
+# Names from NVIDIA's headers: of API calls by CUPTI's callback ids, rows `[211] = "cudaLaunchKernel",` for api_names.c;
+# and of errors by number, rows `case 2: return "cudaErrorMemoryAllocation";` for error_names.c.
 # CUPTI's headers lie beside CUDA's (packages, wheels) or below extras (the toolkit's installer).
 
 CUPTI_INCLUDE := $(firstword $(dir $(wildcard $(CUDA_HOME)/extras/CUPTI/include/cupti.h $(CUDA_HOME)/include/cupti.h)))
@@ -12,4 +13,14 @@ endef
 $(foreach api,runtime driver,$(eval $(call CBID_RULE,$(api))))
 
 $(B)/obj/src/tool/decode/api_names.o: $(foreach api,runtime driver,$(GEN)/tool/decode/$(api)_cbid.inc)
-$(B)/obj/src/tool/decode/api_names.o: INCLUDES += -I$(GEN)
+
+define ERROR_RULE
+$(GEN)/tool/decode/$(1)_errors.inc: $$(wildcard $(CUDA_HOME)/include/$(2)) src/tool/decode/error_names.awk | toolkit
+	@mkdir -p $$(@D)
+	awk -f src/tool/decode/error_names.awk $(CUDA_HOME)/include/$(2) >$$@
+endef
+$(eval $(call ERROR_RULE,runtime,driver_types.h))
+$(eval $(call ERROR_RULE,driver,cuda.h))
+
+$(B)/obj/src/tool/decode/error_names.o: $(foreach api,runtime driver,$(GEN)/tool/decode/$(api)_errors.inc)
+$(B)/obj/src/tool/decode/%_names.o: INCLUDES += -I$(GEN)
