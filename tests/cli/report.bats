@@ -8,6 +8,7 @@ small=$data/report/small.json
 compilation=$data/report/compilation.json
 memory=$data/report/memory.json
 pytorch=$data/report/pytorch-memory.json
+errors=$data/report/errors.json
 
 report() { # SECTION TRACE [OPTION...]: the section's rows as JSON
     local section=$1 trace=$2
@@ -167,6 +168,58 @@ value_of() { # ITEM TRACE
 @test "API calls that failed are counted" {
     report api "$small" | jq -e 'map({key: .name, value: .failures}) | from_entries
         | .cudaMalloc == 1 and .cudaLaunchKernel == 0 and (add == 1)'
+}
+
+@test "errors have the names of the API that returned them, and the overview counts failed calls" {
+    report api "$errors" | jq -c '.[] | [.name, .calls, .failures, .errors]' >got
+    cat >expected <<'END'
+["cuMemAlloc",3,3,"2 × CUDA_ERROR_OUT_OF_MEMORY (2), 1 × error 12345"]
+["cudaMemcpy",1,1,"cudaErrorInvalidMemcpyDirection (21)"]
+["cudaGetLastError",1,0,null]
+["cudaStreamQuery",1,0,null]
+["cudaFree",1,0,null]
+END
+    diff expected got
+    report overview "$errors" | jq -c '.[] | select(.item == "Failed API calls") | [.value, .detail]' >got
+    echo '[4,"2 × CUDA_ERROR_OUT_OF_MEMORY (2), 1 × cudaErrorInvalidMemcpyDirection (21), 1 × error 12345"]' | diff - got
+    [ "$(value_of "Failed API calls" "$kineto")" -eq 0 ]
+    report memory-failures "$memory" | jq -e '.[0].error == "CUDA_ERROR_OUT_OF_MEMORY (2)"'
+    report phases "$compilation" | jq -e 'map(.error // empty) == ["CUDA_ERROR_INVALID_PTX (218)"]'
+    report compilation "$compilation" | jq -e '.[] | select(.failures > 0) | .errors == "CUDA_ERROR_INVALID_PTX (218)"'
+}
+
+@test "what returns an earlier error, or that work is not done yet, has not failed" {
+    jq -n '[["cudaGetLastError", 700], ["cudaPeekAtLastError", 2], ["cudaEventQuery", 600], ["cudaStreamQuery_v3020", 600],
+            ["cuEventQuery", 600], ["cuStreamQuery_ptsz", 600], ["cudaStreamQuery", 700], ["cudaEventElapsedTime", 600]]
+        | to_entries | map({ph: "X", cat: (if .value[0] | startswith("cuda") then "cuda_runtime" else "cuda_driver" end),
+            name: .value[0], pid: 1, tid: 1, ts: .key, dur: 1, args: {correlation: .key, "return value": .value[1]}})' >answers.json
+    [ "$(value_of "Failed API calls" answers.json)" -eq 2 ]
+    report api answers.json | jq -c 'map(select(.failures > 0) | [.name, .errors]) | sort' >got
+    echo '[["cudaEventElapsedTime","cudaErrorNotReady (600)"],["cudaStreamQuery","cudaErrorIllegalAddress (700)"]]' | diff - got
+}
+
+@test "before a crash: a call that failed is not listed as one that returned" {
+    report death "$errors" | jq -c '.[] | select(.what == "Call") | [.name, .detail]' >got
+    cat >expected <<'END'
+["cudaStreamQuery","returned cudaErrorNotReady (600)"]
+["cuMemAlloc","failed: CUDA_ERROR_OUT_OF_MEMORY (2)"]
+["cuMemAlloc","failed: error 12345"]
+["cuMemAlloc","failed: CUDA_ERROR_OUT_OF_MEMORY (2)"]
+["cudaFree","returned"]
+END
+    diff expected got
+    jq '.traceEvents |= .[:2]' "$errors" >early.json
+    run -0 "$gputrace" report -r death early.json
+    assert_line --regexp '^  Call .* cudaMemcpy .* failed: cudaErrorInvalidMemcpyDirection \(21\)$'
+    assert_line --regexp '^  Call .* cudaGetLastError .* returned cudaErrorInvalidMemcpyDirection \(21\)$'
+}
+
+@test "a call of a further row of its thread, and many failures before it, keep their results" {
+    jq '.traceEvents |= ([.[0] | .ts = 200 | .tid = 536870913 | .args.thread = 100]
+        + [range(100) as $i | {ph: "X", cat: "cuda_runtime", name: "cudaMalloc", pid: 100, tid: 100,
+            ts: ($i / 2), dur: 0.1, args: {correlation: (1000 + $i), "return value": 2}}])' "$errors" >many.json
+    report death many.json | jq -c '[.[] | select(.what == "Call") | .detail] | [length, .[0], .[-1]]' >got
+    echo '[5,"failed: cudaErrorMemoryAllocation (2)","failed: cudaErrorInvalidMemcpyDirection (21)"]' | diff - got
 }
 
 @test "synchronisation: who waited for what" {

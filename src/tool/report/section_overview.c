@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "tool/report/errors.h"
 #include "tool/report/section.h"
 
 #define COLUMNS(X)                                \
@@ -63,6 +64,15 @@ static void put_compilation(struct table *table, const struct trace *trace)
     put(table, table_text(table, "Compilation time"), cell_integer(trace->compiling_total), TYPE_NS);
 }
 
+static void put_calls(struct table *table, const struct trace *trace)
+{
+    struct cell failed = cell_integer((int64_t)trace->failed_calls.count);
+    put_count(table, "API calls", trace->counts[EVENT_RUNTIME] + trace->counts[EVENT_DRIVER]);
+    struct cell *detail = put(table, table_text(table, "Failed API calls"), failed, TYPE_COUNT);
+    if (detail)
+        *detail = errors_cell(&trace->failed_calls, table);
+}
+
 static void put_counts(struct table *table, const struct trace *trace)
 {
     const uint64_t *counts = trace->counts;
@@ -71,7 +81,7 @@ static void put_counts(struct table *table, const struct trace *trace)
     put_count(table, "Memory sets", counts[EVENT_MEMSET]);
     if (counts[EVENT_GRAPH])
         put_count(table, "Graph launches", counts[EVENT_GRAPH]);
-    put_count(table, "API calls", counts[EVENT_RUNTIME] + counts[EVENT_DRIVER]);
+    put_calls(table, trace);
     put_count(table, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
     if (trace->marks)
         put_count(table, "NVTX marks", trace->marks);

@@ -39,6 +39,18 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
     times->any = true;
 }
 
+/* How often calls failed, and with which errors (errors.h); of more than so many different ones, the first. */
+#define ERROR_KINDS 8
+struct errors {
+    uint64_t count;
+    unsigned kinds;
+    struct error_kind {
+        int64_t code;
+        uint64_t count;
+        bool of_runtime; /* else of the driver */
+    } kind[ERROR_KINDS];
+};
+
 struct trace {
     const struct report_options *options;
     struct interner strings;
@@ -59,6 +71,7 @@ struct trace {
     _Alignas(TRACE_APART) struct trace_times times;
     uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU work after trace_finish() */
     uint64_t marks, async_ranges;
+    struct errors failed_calls;             /* of the API */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
     struct groups process_ids; /* event_id -> processes */
