@@ -608,6 +608,73 @@ END
     done
 }
 
+# small.json, as it is when --trace takes away these words of its: the events that they name are not there.
+without() { # WORD...
+    jq --args '
+        {kernel: "kernel", memcpy: "gpu_memcpy", memset: "gpu_memset", runtime: "cuda_runtime", driver: "cuda_driver",
+         sync: "cuda_sync", memory: "memory", nvtx: "user_annotation", compile: "compilation"} as $categories
+        | ($ARGS.positional | map($categories[.])) as $gone
+        | .gputrace.options.trace = (($categories | keys) + ["event", "stream", "graph"] - $ARGS.positional)
+        | del(.traceEvents[] | select(.cat as $cat | ($gone | index($cat)) or (.ph == "C" and ($gone | index("memory")))
+            or (.cat == "gpu_user_annotation" and ($gone | index("user_annotation")))))' "$@" <"$small" >without.json
+}
+
+@test "what --trace left out is not recorded in its sections, neither 0 nor none" {
+    local word section
+    without
+    jq 'del(.gputrace.options)' without.json >told-nothing.json
+    "$gputrace" report without.json | diff <("$gputrace" report told-nothing.json) -
+    while read -r word section; do
+        # shellcheck disable=SC2086 # several words
+        without ${word//,/ }
+        for section in $section; do
+            run -0 "$gputrace" report -r "$section" without.json
+            assert_line --index 1 "  not recorded (left out by --trace): ${word//,/, }"
+            [ "${#lines[@]}" -eq 2 ]
+            run -0 "$gputrace" report -r "$section" --format=markdown without.json
+            assert_line --index 1 "not recorded (left out by --trace): ${word//,/, }"
+            "$gputrace" report -r "$section" --format=csv without.json | grep -F "not recorded: ${word%%,*}"
+            "$gputrace" report -r "$section" --format=json without.json |
+                jq -e --arg section "$section" --arg words "$word" '.[$section] == null and .not_recorded == ($words | split(","))'
+        done
+    done <<'END'
+kernel kernels nvtx-kernels
+memcpy,memset memtime memsize
+kernel,memcpy,memset latency streams nvtx-gpu
+runtime,driver api latency nvtx-gpu nvtx-kernels
+runtime,driver,sync sync
+memory memory memory-peak memory-leaks memory-churn memory-failures
+nvtx nvtx nvtx-tree nvtx-gpu nvtx-kernels
+compile compilation phases
+END
+}
+
+@test "what --trace left out in part is named below the rows, and its counts are not recorded" {
+    without kernel
+    run -0 "$gputrace" report without.json
+    assert_line --regexp '^  GPU 0 busy time .* without kernel$'
+    assert_line --regexp '^  Kernels +not recorded$'
+    assert_line --regexp '^Not recorded \(left out by --trace\): kernels, nvtx-kernels$'
+    refute_line --regexp '^Not in this trace: .*kernels'
+    for section in latency streams nvtx nvtx-gpu; do
+        run -0 "$gputrace" report -r $section without.json
+        assert_line '  not recorded (left out by --trace): kernel'
+    done
+    report streams without.json | jq -e 'length == 2 and all(.kernels == null and .copies != null)'
+    run -0 "$gputrace" report -r streams without.json
+    assert_line --regexp '^ +[0-9.]+ +[0-9.]+ +not recorded +[0-9]'
+    report nvtx-gpu without.json | jq -e 'length > 0 and all(.kernels == null)'
+    without memset driver
+    run -0 "$gputrace" report -r overview,api without.json
+    assert_line --regexp '^  Memory sets +not recorded$'
+    assert_line --regexp '^  API calls +[0-9]+ +without driver$'
+    assert_line '  not recorded (left out by --trace): driver'
+    without kernel memcpy memset runtime driver nvtx compile
+    for item in "GPU busy" Kernels "Memory copies" "Memory sets" "API calls" "Failed API calls" "NVTX ranges" Compiling; do
+        [ "$(value_of "$item" without.json)" = "not recorded" ]
+    done
+}
+
 @test "wrong options are told with what is valid" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
     assert_output "gputrace: --report knows no 'nonsense': it takes overview, death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"

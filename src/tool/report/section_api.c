@@ -72,6 +72,7 @@ static void release(void *state)
 const struct section section_api = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_API},
     .sort = "total",
     .categories = EVENT_API,
     .state_size = sizeof(struct api),

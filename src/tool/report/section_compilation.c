@@ -98,6 +98,7 @@ static void release(void *state)
 const struct section section_compilation = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_COMPILE},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_COMPILATION),
     .state_size = sizeof(struct compilation),

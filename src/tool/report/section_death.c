@@ -285,6 +285,7 @@ static void release(void *state)
 const struct section section_death = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
     .listing = true,
     .headed = true,
     .categories = EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),

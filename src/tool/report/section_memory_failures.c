@@ -48,5 +48,6 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 const struct section section_memory_failures = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
     .finish = finish,
 };

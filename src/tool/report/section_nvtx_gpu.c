@@ -203,7 +203,7 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
     if (group->works) {
         row[COLUMN_BUSY] = cell_integer(group->busy);
         row[COLUMN_WORKS] = cell_integer(group->works);
-        row[COLUMN_KERNELS] = cell_integer(group->kernels);
+        row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, group->kernels);
     }
     table_put_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_DEVICE] = trace_number_cell(key->device);
@@ -245,6 +245,7 @@ static void release(void *state)
 const struct section section_nvtx_gpu = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_NVTX, TRACE_GPU_WORK, TRACE_API},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_GPU_RANGE),
     .state_size = sizeof(struct gpu),

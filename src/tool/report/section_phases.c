@@ -99,6 +99,7 @@ static void release(void *state)
 const struct section section_phases = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_COMPILE},
     .sort = "duration",
     .categories = EVENT_BIT(EVENT_COMPILATION),
     .state_size = sizeof(struct phases),

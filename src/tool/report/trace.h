@@ -89,6 +89,7 @@ struct trace {
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
+    uint64_t unrecorded; /* bits of enum trace_bits (wire/settings.h) that --trace left out; 0 when not told */
     uint32_t program, version, host, ending;
     bool losses_known;
     ARRAY(struct trace_loss) losses;  /* those that are not 0 */
@@ -211,6 +212,8 @@ int trace_busy_finish(struct trace *trace);
 bool trace_renames(const struct trace *trace);
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
+/* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
+void trace_bit_words(uint64_t bits, char *text, size_t size);
 /* The part of it about plugins. */
 int trace_plugins(struct trace *trace, const struct cJSON *plugins);
 /* The part of one process about its end. */
@@ -263,6 +266,8 @@ struct cell trace_thread_cell(const struct trace *trace, struct table *table, ui
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
 struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
+/* How many there are of what SOURCE, a bit of enum trace_bits, records. */
+struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count);
 /* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);
