@@ -568,6 +568,18 @@ END
     assert_line --regexp '^97\.085,50\.000,2,25\.000,'
 }
 
+@test "--time-unit=s leaves four digits to short times, in tables as in the overview" {
+    run -0 "$gputrace" report -r kernels,overview -u s "$small"
+    assert_line --regexp '^  Time span +0\.0009000 s$'
+    assert_line --regexp '^  GPU 1 busy time +0\.000001001 s$'
+    # Total, Calls, Avg: kernels of 50 µs and 1 µs
+    assert_line --regexp '^ +97\.1 +0\.000050000 +2 +0\.000025000 .*void add<float>'
+    run -0 "$gputrace" report -r kernels -u ms "$kineto"
+    assert_line --regexp ' 0\.006207 +3 +0\.002069 +0\.002048 '
+    run -0 "$gputrace" report -r kernels -u us "$small"
+    assert_line --regexp '^ +97\.1 +50\.000 +2 +25\.000 .*void add<float>'
+}
+
 @test "a report on a spool, on its trace and on its .pftrace are the same" {
     for run in train graphs memory streams_events vector_add; do
         mkdir "$run"

@@ -96,7 +96,7 @@ static void a_chosen_unit_is_used_everywhere(void **state)
     struct report_options options = {.unit = REPORT_UNIT_MS};
     add_row(1234567, 1000, 1, "x");
     assert_contains(rendered(&renderer_table, &options), "  Total (ms)  Avg (ms)");
-    assert_contains(rendered(&renderer_table, &options), "       1.235     0.001");
+    assert_contains(rendered(&renderer_table, &options), "       1.235  0.001000");
     assert_contains(rendered(&renderer_csv, &options),
                     "total_ms,avg_ms,size_bytes,note,name\r\n1.234567,0.001000,1,,x\r\n");
 }
