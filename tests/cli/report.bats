@@ -330,9 +330,20 @@ END
     done
     run -0 "$gputrace" report -r memory --snapshot=0.00045 "$memory"
     assert_line 'Memory allocated at 450 µs'
-    run -0 "$gputrace" report -r memory,memory-leaks --snapshot=2s "$memory"
-    assert_line 'Memory allocated at 2 s'
+    run -0 "$gputrace" report -r memory,memory-leaks --snapshot=2ms "$memory"
+    assert_line 'Memory allocated at 2 ms'
     assert_line 'Memory still allocated at the end'
+}
+
+@test "a snapshot beyond the end of the trace says which time was asked for and where the trace ends" {
+    run --separate-stderr -0 "$gputrace" report -r memory --snapshot=2s "$memory"
+    assert_line --index 0 'Memory allocated at the end of the trace, 4 ms (--snapshot asked for 2 s)'
+    assert_equal "$stderr" "gputrace: warning: '$memory' ends at 4 ms, before the 2 s of --snapshot: shown is what was allocated at its end"
+    run --separate-stderr -0 "$gputrace" report -r memory --snapshot=4000us "$memory"
+    assert_line --index 0 'Memory allocated at 4 ms'
+    assert_equal "$stderr" ""
+    run --separate-stderr -0 "$gputrace" report -r kernels,memory-leaks --snapshot=2s "$memory"
+    assert_equal "$stderr" ""
 }
 
 @test "a snapshot of standard input is refused, and one that is no time" {

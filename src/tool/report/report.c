@@ -114,8 +114,8 @@ static int fill_table(struct report *report, const struct section *section, void
 static int write_section(struct report *report, unsigned number, struct render *render)
 {
     const struct section *section = sections_of(report->options, number);
-    char title[64];
-    snapshot_title(title, sizeof(title), report->options->snapshot);
+    char title[128];
+    snapshot_title(title, sizeof(title), report->options->snapshot, trace_span(&report->trace));
     struct table table = {
         .word = sections_word(number),
         .title = section == &section_memory_snapshot ? title : sections_title(number),
@@ -173,6 +173,8 @@ static int report_file(const struct report_options *options, const char *path, s
         status = report_read(options, path, &report.trace.strings, &sink);
     if (status == 0)
         status = sections_finish(&report.sections);
+    if (status == 0 && options->has_snapshot && sections_wanted(options, REPORT_MEMORY))
+        snapshot_warn(path, options->snapshot, trace_span(&report.trace));
     if (status == 0)
         status = write_report(&report, path, render);
     report_release(&report);
