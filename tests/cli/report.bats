@@ -481,6 +481,36 @@ END
     cat plain.json | "$gputrace" report - | diff expected -
 }
 
+@test "standard input and pipes take traces of every format" {
+    gzip -dc "$kineto" >plain.json
+    "$gputrace" convert -q plain.json trace.pftrace
+    "$gputrace" convert -q plain.json trace.pftrace.gz
+    cp "$kineto" trace.json.gz
+    for trace in plain.json trace.json.gz trace.pftrace trace.pftrace.gz; do
+        "$gputrace" report -r kernels,memtime --format=csv "$trace" >expected
+        [ "$(wc -l <expected)" -gt 20 ]
+        "$gputrace" report -r kernels,memtime --format=csv - <$trace | diff expected -
+        # shellcheck disable=SC2002 # a pipe cannot be read twice
+        cat $trace | "$gputrace" report -r kernels,memtime --format=csv - | diff expected -
+        "$gputrace" report -r kernels,memtime --format=csv <(cat $trace) | diff expected -
+        # it comes slowly, and gzip's header by itself
+        { head -c 5 $trace; sleep 0.3; tail -c +6 $trace; } |
+            "$gputrace" report -r kernels,memtime --format=csv - | diff expected -
+        python3 - "$gputrace" $trace >got <<'END'
+import socket, subprocess, sys, threading
+ours, theirs = socket.socketpair()
+sender = threading.Thread(target=lambda: (ours.sendall(open(sys.argv[2], "rb").read()), ours.shutdown(socket.SHUT_WR)))
+sender.start()
+subprocess.run([sys.argv[1], "report", "-r", "kernels,memtime", "--format=csv", "-"], stdin=theirs, check=True)
+sender.join()
+END
+        diff expected got
+    done
+    mkfifo named # of which this cannot be told before it is read
+    cat plain.json >named &
+    "$gputrace" report -r kernels,memtime --format=csv named | diff <("$gputrace" report -r kernels,memtime --format=csv plain.json) -
+}
+
 @test "a bare array gives the same rows, also without its end" {
     gzip -dc "$kineto" | jq -c '.traceEvents' >array.json
     report kernels "$kineto" >expected
