@@ -23,7 +23,8 @@ $(F)/obj/%.o: %.c Makefile tests/fuzz/fuzz.mk | toolkit
 	$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) $(FUZZ_INCLUDES) -MMD -MP -c -o $@ $<
 
 $(F)/obj/src/tool/decode/api_names.o: $(foreach api,runtime driver,$(GEN)/tool/decode/$(api)_cbid.inc)
-$(F)/obj/src/tool/decode/api_names.o: FUZZ_INCLUDES += -I$(GEN)
+$(F)/obj/src/tool/decode/error_names.o: $(foreach api,runtime driver,$(GEN)/tool/decode/$(api)_errors.inc)
+$(F)/obj/src/tool/decode/%_names.o: FUZZ_INCLUDES += -I$(GEN)
 
 FUZZ_OBJ := $(call fuzz_objects,$(BASE_SRC) $(LIB_SRC) $(TOOL_SRC) $(FUZZ_TOOL) $(FUZZ_INJECTED) $(FUZZ_TOOL_HELPERS) \
     tests/fuzz/tool/seeds.c)
