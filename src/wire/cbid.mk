@@ -1,11 +1,10 @@
-# Tables by CUPTI's callback ids, made from CUPTI's headers: names of API calls (`[211] = "cudaLaunchKernel",`) for
-# api_names.c, and which of them are queries (`[165] = 1,`) for api_classes.c.
+# Tables made from NVIDIA's headers: names of API calls by CUPTI's callback ids (`[211] = "cudaLaunchKernel",`) for
+# api_names.c, which of them are queries (`[165] = 1,`) for api_classes.c, and names of errors by number
+# (`case 2: return "cudaErrorMemoryAllocation";`) for error_names.c.
 # CUPTI's headers lie beside CUDA's (packages, wheels) or below extras (the toolkit's installer).
 
 CUPTI_INCLUDE := $(firstword $(dir $(wildcard $(CUDA_HOME)/extras/CUPTI/include/cupti.h $(CUDA_HOME)/include/cupti.h)))
 GEN := $(B)/obj/gen
-CBID_NAMES := $(foreach api,runtime driver,$(GEN)/wire/$(api)_cbid.inc)
-CBID_QUERIES := $(foreach api,runtime driver,$(GEN)/wire/$(api)_queries.inc)
 
 define CBID_RULE
 $(GEN)/wire/$(1)_cbid.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/wire/cbid.awk | toolkit
@@ -15,9 +14,16 @@ $(GEN)/wire/$(1)_cbid.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/wi
 $(GEN)/wire/$(1)_queries.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/wire/cbid.awk src/wire/api_classes.list | toolkit
 	@mkdir -p $$(@D)
 	awk -v class=query -f src/wire/cbid.awk src/wire/api_classes.list $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
-endef
-$(foreach api,runtime driver,$(eval $(call CBID_RULE,$(api))))
 
-CBID_OBJ := src/tool/decode/api_names.o src/wire/api_classes.o
-$(addprefix $(B)/obj/,$(CBID_OBJ)): $(CBID_NAMES) $(CBID_QUERIES)
-$(addprefix $(B)/obj/,$(CBID_OBJ)): INCLUDES += -I$(GEN)
+$(GEN)/tool/decode/$(1)_errors.inc: $$(wildcard $(CUDA_HOME)/include/$(2)) src/tool/decode/error_names.awk | toolkit
+	@mkdir -p $$(@D)
+	awk -f src/tool/decode/error_names.awk $(CUDA_HOME)/include/$(2) >$$@
+endef
+$(eval $(call CBID_RULE,runtime,driver_types.h))
+$(eval $(call CBID_RULE,driver,cuda.h))
+
+GEN_OBJ := src/tool/decode/api_names.o src/tool/decode/error_names.o src/wire/api_classes.o
+GEN_TABLES := $(foreach api,runtime driver,$(addprefix $(GEN)/,wire/$(api)_cbid.inc wire/$(api)_queries.inc \
+    tool/decode/$(api)_errors.inc))
+$(addprefix $(B)/obj/,$(GEN_OBJ)): $(GEN_TABLES)
+$(addprefix $(B)/obj/,$(GEN_OBJ)): INCLUDES += -I$(GEN)

@@ -23,6 +23,17 @@ load common
     jq -e '[.traceEvents[] | select(.ph == "X" and .cat != "kernel")] == []' trace.json
 }
 
+@test "the report of --trace=-kernel says that kernels were not recorded, of every format" {
+    "$gputrace" run --trace=-kernel "$samples/vector_add"
+    "$gputrace" convert -q trace.json trace.pftrace
+    for trace in trace.json trace.pftrace; do
+        run -0 "$gputrace" report -r overview,kernels,streams "$trace"
+        assert_line --regexp '^  Kernels +not recorded$'
+        assert_line '  not recorded (left out by --trace): kernel'
+        assert_line --regexp '^  Memory copies +[1-9]'
+    done
+}
+
 @test "--trace=-memory records all but memory" {
     "$gputrace" run "$samples/memory"
     [ "$(jq '[.traceEvents[] | select(.ph == "C")] | length' trace.json)" -gt 0 ]

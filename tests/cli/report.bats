@@ -8,6 +8,7 @@ small=$data/report/small.json
 compilation=$data/report/compilation.json
 memory=$data/report/memory.json
 pytorch=$data/report/pytorch-memory.json
+errors=$data/report/errors.json
 
 report() { # SECTION TRACE [OPTION...]: the section's rows as JSON
     local section=$1 trace=$2
@@ -269,6 +270,58 @@ value_of() { # ITEM TRACE
         | .cudaMalloc == 1 and .cudaLaunchKernel == 0 and (add == 1)'
 }
 
+@test "errors have the names of the API that returned them, and the overview counts failed calls" {
+    report api "$errors" | jq -c '.[] | [.name, .calls, .failures, .errors]' >got
+    cat >expected <<'END'
+["cuMemAlloc",3,3,"2 × CUDA_ERROR_OUT_OF_MEMORY (2), 1 × error 12345"]
+["cudaMemcpy",1,1,"cudaErrorInvalidMemcpyDirection (21)"]
+["cudaGetLastError",1,0,null]
+["cudaStreamQuery",1,0,null]
+["cudaFree",1,0,null]
+END
+    diff expected got
+    report overview "$errors" | jq -c '.[] | select(.item == "Failed API calls") | [.value, .detail]' >got
+    echo '[4,"2 × CUDA_ERROR_OUT_OF_MEMORY (2), 1 × cudaErrorInvalidMemcpyDirection (21), 1 × error 12345"]' | diff - got
+    [ "$(value_of "Failed API calls" "$kineto")" -eq 0 ]
+    report memory-failures "$memory" | jq -e '.[0].error == "CUDA_ERROR_OUT_OF_MEMORY (2)"'
+    report phases "$compilation" | jq -e 'map(.error // empty) == ["CUDA_ERROR_INVALID_PTX (218)"]'
+    report compilation "$compilation" | jq -e '.[] | select(.failures > 0) | .errors == "CUDA_ERROR_INVALID_PTX (218)"'
+}
+
+@test "what returns an earlier error, or that work is not done yet, has not failed" {
+    jq -n '[["cudaGetLastError", 700], ["cudaPeekAtLastError", 2], ["cudaEventQuery", 600], ["cudaStreamQuery_v3020", 600],
+            ["cuEventQuery", 600], ["cuStreamQuery_ptsz", 600], ["cudaStreamQuery", 700], ["cudaEventElapsedTime", 600]]
+        | to_entries | map({ph: "X", cat: (if .value[0] | startswith("cuda") then "cuda_runtime" else "cuda_driver" end),
+            name: .value[0], pid: 1, tid: 1, ts: .key, dur: 1, args: {correlation: .key, "return value": .value[1]}})' >answers.json
+    [ "$(value_of "Failed API calls" answers.json)" -eq 2 ]
+    report api answers.json | jq -c 'map(select(.failures > 0) | [.name, .errors]) | sort' >got
+    echo '[["cudaEventElapsedTime","cudaErrorNotReady (600)"],["cudaStreamQuery","cudaErrorIllegalAddress (700)"]]' | diff - got
+}
+
+@test "before a crash: a call that failed is not listed as one that returned" {
+    report death "$errors" | jq -c '.[] | select(.what == "Call") | [.name, .detail]' >got
+    cat >expected <<'END'
+["cudaStreamQuery","returned cudaErrorNotReady (600)"]
+["cuMemAlloc","failed: CUDA_ERROR_OUT_OF_MEMORY (2)"]
+["cuMemAlloc","failed: error 12345"]
+["cuMemAlloc","failed: CUDA_ERROR_OUT_OF_MEMORY (2)"]
+["cudaFree","returned"]
+END
+    diff expected got
+    jq '.traceEvents |= .[:2]' "$errors" >early.json
+    run -0 "$gputrace" report -r death early.json
+    assert_line --regexp '^  Call .* cudaMemcpy .* failed: cudaErrorInvalidMemcpyDirection \(21\)$'
+    assert_line --regexp '^  Call .* cudaGetLastError .* returned cudaErrorInvalidMemcpyDirection \(21\)$'
+}
+
+@test "a call of a further row of its thread, and many failures before it, keep their results" {
+    jq '.traceEvents |= ([.[0] | .ts = 200 | .tid = 536870913 | .args.thread = 100]
+        + [range(100) as $i | {ph: "X", cat: "cuda_runtime", name: "cudaMalloc", pid: 100, tid: 100,
+            ts: ($i / 2), dur: 0.1, args: {correlation: (1000 + $i), "return value": 2}}])' "$errors" >many.json
+    report death many.json | jq -c '[.[] | select(.what == "Call") | .detail] | [length, .[0], .[-1]]' >got
+    echo '[5,"failed: cudaErrorMemoryAllocation (2)","failed: cudaErrorInvalidMemcpyDirection (21)"]' | diff - got
+}
+
 @test "synchronisation: who waited for what" {
     report sync "$small" | jq -c '.[] | [.kind, .waiter, .target, .count, .total_ns]' >got
     cat >expected <<'END'
@@ -420,9 +473,20 @@ END
     done
     run -0 "$gputrace" report -r memory --snapshot=0.00045 "$memory"
     assert_line 'Memory allocated at 450 µs'
-    run -0 "$gputrace" report -r memory,memory-leaks --snapshot=2s "$memory"
-    assert_line 'Memory allocated at 2 s'
+    run -0 "$gputrace" report -r memory,memory-leaks --snapshot=2ms "$memory"
+    assert_line 'Memory allocated at 2 ms'
     assert_line 'Memory still allocated at the end'
+}
+
+@test "a snapshot beyond the end of the trace says which time was asked for and where the trace ends" {
+    run --separate-stderr -0 "$gputrace" report -r memory --snapshot=2s "$memory"
+    assert_line --index 0 'Memory allocated at the end of the trace, 4 ms (--snapshot asked for 2 s)'
+    assert_equal "$stderr" "gputrace: warning: '$memory' ends at 4 ms, before the 2 s of --snapshot: shown is what was allocated at its end"
+    run --separate-stderr -0 "$gputrace" report -r memory --snapshot=4000us "$memory"
+    assert_line --index 0 'Memory allocated at 4 ms'
+    assert_equal "$stderr" ""
+    run --separate-stderr -0 "$gputrace" report -r kernels,memory-leaks --snapshot=2s "$memory"
+    assert_equal "$stderr" ""
 }
 
 @test "a snapshot of standard input is refused, and one that is no time" {
@@ -560,6 +624,36 @@ END
     cat plain.json | "$gputrace" report - | diff expected -
 }
 
+@test "standard input and pipes take traces of every format" {
+    gzip -dc "$kineto" >plain.json
+    "$gputrace" convert -q plain.json trace.pftrace
+    "$gputrace" convert -q plain.json trace.pftrace.gz
+    cp "$kineto" trace.json.gz
+    for trace in plain.json trace.json.gz trace.pftrace trace.pftrace.gz; do
+        "$gputrace" report -r kernels,memtime --format=csv "$trace" >expected
+        [ "$(wc -l <expected)" -gt 20 ]
+        "$gputrace" report -r kernels,memtime --format=csv - <$trace | diff expected -
+        # shellcheck disable=SC2002 # a pipe cannot be read twice
+        cat $trace | "$gputrace" report -r kernels,memtime --format=csv - | diff expected -
+        "$gputrace" report -r kernels,memtime --format=csv <(cat $trace) | diff expected -
+        # it comes slowly, and gzip's header by itself
+        { head -c 5 $trace; sleep 0.3; tail -c +6 $trace; } |
+            "$gputrace" report -r kernels,memtime --format=csv - | diff expected -
+        python3 - "$gputrace" $trace >got <<'END'
+import socket, subprocess, sys, threading
+ours, theirs = socket.socketpair()
+sender = threading.Thread(target=lambda: (ours.sendall(open(sys.argv[2], "rb").read()), ours.shutdown(socket.SHUT_WR)))
+sender.start()
+subprocess.run([sys.argv[1], "report", "-r", "kernels,memtime", "--format=csv", "-"], stdin=theirs, check=True)
+sender.join()
+END
+        diff expected got
+    done
+    mkfifo named # of which this cannot be told before it is read
+    cat plain.json >named &
+    "$gputrace" report -r kernels,memtime --format=csv named | diff <("$gputrace" report -r kernels,memtime --format=csv plain.json) -
+}
+
 @test "a bare array gives the same rows, also without its end" {
     gzip -dc "$kineto" | jq -c '.traceEvents' >array.json
     report kernels "$kineto" >expected
@@ -658,6 +752,18 @@ END
     assert_line --regexp '^97\.085,50\.000,2,25\.000,'
 }
 
+@test "--time-unit=s leaves four digits to short times, in tables as in the overview" {
+    run -0 "$gputrace" report -r kernels,overview -u s "$small"
+    assert_line --regexp '^  Time span +0\.0009000 s$'
+    assert_line --regexp '^  GPU 1 busy time +0\.000001001 s$'
+    # Total, Calls, Avg: kernels of 50 µs and 1 µs
+    assert_line --regexp '^ +97\.1 +0\.000050000 +2 +0\.000025000 .*void add<float>'
+    run -0 "$gputrace" report -r kernels -u ms "$kineto"
+    assert_line --regexp ' 0\.006207 +3 +0\.002069 +0\.002048 '
+    run -0 "$gputrace" report -r kernels -u us "$small"
+    assert_line --regexp '^ +97\.1 +50\.000 +2 +25\.000 .*void add<float>'
+}
+
 @test "a report on a spool, on its trace and on its .pftrace are the same" {
     for run in train graphs memory streams_events vector_add; do
         mkdir "$run"
@@ -695,6 +801,73 @@ END
     assert_output $'Kernels\n  none in this trace'
     for format in csv json markdown; do
         "$gputrace" report --format=$format empty.json >/dev/null
+    done
+}
+
+# small.json, as it is when --trace takes away these words of its: the events that they name are not there.
+without() { # WORD...
+    jq --args '
+        {kernel: "kernel", memcpy: "gpu_memcpy", memset: "gpu_memset", runtime: "cuda_runtime", driver: "cuda_driver",
+         sync: "cuda_sync", memory: "memory", nvtx: "user_annotation", compile: "compilation"} as $categories
+        | ($ARGS.positional | map($categories[.])) as $gone
+        | .gputrace.options.trace = (($categories | keys) + ["event", "stream", "graph"] - $ARGS.positional)
+        | del(.traceEvents[] | select(.cat as $cat | ($gone | index($cat)) or (.ph == "C" and ($gone | index("memory")))
+            or (.cat == "gpu_user_annotation" and ($gone | index("user_annotation")))))' "$@" <"$small" >without.json
+}
+
+@test "what --trace left out is not recorded in its sections, neither 0 nor none" {
+    local word section
+    without
+    jq 'del(.gputrace.options)' without.json >told-nothing.json
+    "$gputrace" report without.json | diff <("$gputrace" report told-nothing.json) -
+    while read -r word section; do
+        # shellcheck disable=SC2086 # several words
+        without ${word//,/ }
+        for section in $section; do
+            run -0 "$gputrace" report -r "$section" without.json
+            assert_line --index 1 "  not recorded (left out by --trace): ${word//,/, }"
+            [ "${#lines[@]}" -eq 2 ]
+            run -0 "$gputrace" report -r "$section" --format=markdown without.json
+            assert_line --index 1 "not recorded (left out by --trace): ${word//,/, }"
+            "$gputrace" report -r "$section" --format=csv without.json | grep -F "not recorded: ${word%%,*}"
+            "$gputrace" report -r "$section" --format=json without.json |
+                jq -e --arg section "$section" --arg words "$word" '.[$section] == null and .not_recorded == ($words | split(","))'
+        done
+    done <<'END'
+kernel kernels nvtx-kernels
+memcpy,memset memtime memsize
+kernel,memcpy,memset latency streams nvtx-gpu
+runtime,driver api latency nvtx-gpu nvtx-kernels
+runtime,driver,sync sync
+memory memory memory-peak memory-leaks memory-churn memory-failures
+nvtx nvtx nvtx-tree nvtx-gpu nvtx-kernels
+compile compilation phases
+END
+}
+
+@test "what --trace left out in part is named below the rows, and its counts are not recorded" {
+    without kernel
+    run -0 "$gputrace" report without.json
+    assert_line --regexp '^  GPU 0 busy time .* without kernel$'
+    assert_line --regexp '^  Kernels +not recorded$'
+    assert_line --regexp '^Not recorded \(left out by --trace\): kernels, nvtx-kernels$'
+    refute_line --regexp '^Not in this trace: .*kernels'
+    for section in latency streams nvtx nvtx-gpu; do
+        run -0 "$gputrace" report -r $section without.json
+        assert_line '  not recorded (left out by --trace): kernel'
+    done
+    report streams without.json | jq -e 'length == 2 and all(.kernels == null and .copies != null)'
+    run -0 "$gputrace" report -r streams without.json
+    assert_line --regexp '^ +[0-9.]+ +[0-9.]+ +not recorded +[0-9]'
+    report nvtx-gpu without.json | jq -e 'length > 0 and all(.kernels == null)'
+    without memset driver
+    run -0 "$gputrace" report -r overview,api without.json
+    assert_line --regexp '^  Memory sets +not recorded$'
+    assert_line --regexp '^  API calls +[0-9]+ +without driver$'
+    assert_line '  not recorded (left out by --trace): driver'
+    without kernel memcpy memset runtime driver nvtx compile
+    for item in "GPU busy" Kernels "Memory copies" "Memory sets" "API calls" "Failed API calls" "NVTX ranges" Compiling; do
+        [ "$(value_of "$item" without.json)" = "not recorded" ]
     done
 }
 

@@ -22,8 +22,8 @@ $(F)/obj/%.o: %.c Makefile tests/fuzz/fuzz.mk | toolkit
 	@mkdir -p $(@D)
 	$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) $(FUZZ_INCLUDES) -MMD -MP -c -o $@ $<
 
-$(addprefix $(F)/obj/,$(CBID_OBJ)): $(CBID_NAMES) $(CBID_QUERIES)
-$(addprefix $(F)/obj/,$(CBID_OBJ)): FUZZ_INCLUDES += -I$(GEN)
+$(addprefix $(F)/obj/,$(GEN_OBJ)): $(GEN_TABLES)
+$(addprefix $(F)/obj/,$(GEN_OBJ)): FUZZ_INCLUDES += -I$(GEN)
 
 FUZZ_OBJ := $(call fuzz_objects,$(BASE_SRC) $(LIB_SRC) $(TOOL_SRC) $(FUZZ_TOOL) $(FUZZ_INJECTED) $(FUZZ_TOOL_HELPERS) \
     tests/fuzz/tool/seeds.c)

@@ -357,7 +357,7 @@ faults() { # WAY STATUS
     assert_equal "$(number .gputrace.losses.unnamed)" 0
     assert_equal "$(($(kernels) + $(number .gputrace.losses.zero_time)))" "$(done_of 0)"
     run -0 "$gputrace" report -r death trace.json
-    assert_line --regexp '^  First error +thread .* cuStreamSynchronize .*illegal memory access'
+    assert_line --regexp '^  First error +thread .* cuStreamSynchronize .*CUDA_ERROR_ILLEGAL_ADDRESS \(700\): illegal memory access'
 }
 
 @test "an illegal address on the GPU, and the program exits: the report says which call heard of it first" {

@@ -4,6 +4,7 @@
  */
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
+#include "tool/decode/error_names.h"
 
 #include <string.h>
 
@@ -67,7 +68,7 @@ static const char *describe_phase(struct args *args, const struct process *proce
     args_u64(args, ARG_PHASE, step->number);
     add_correlation(args, process, step);
     if (step->result != 0)
-        args_i64(args, ARG_RESULT, step->result);
+        args_error(args, ARG_RESULT, step->result, driver_error_name(step->result));
     if (step->ending != COMPILATION_RETURNED)
         add_words(args, ARG_ENDING, endings[step->ending]);
     return triggers[step->trigger];

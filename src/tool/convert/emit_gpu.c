@@ -6,6 +6,7 @@
 
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
+#include "tool/decode/error_names.h"
 #include "tool/decode/memory_names.h"
 #include "tool/model/occupancy.h"
 #include "wire/settings.h"
@@ -256,7 +257,7 @@ int emit_sync(struct emitter *emitter, struct process *process, const struct eve
     if (event->sync.kind == EVENT_SYNC_EVENT || event->sync.kind == EVENT_SYNC_STREAM_WAIT_EVENT)
         describe_wait(&args, process, event);
     if (event->sync.result != 0)
-        args_u64(&args, ARG_RETURN_VALUE, event->sync.result);
+        args_error(&args, ARG_RETURN_VALUE, event->sync.result, driver_error_name(event->sync.result));
     struct slice slice = {.category = CATEGORY_CUDA_SYNC,
                           .name = name_plain(name),
                           .row = track_row(track, event->start, event->end),

@@ -5,6 +5,7 @@
 
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
+#include "tool/decode/error_names.h"
 
 #define NAME_ROOM 32 /* for a name that is put together */
 
@@ -16,6 +17,13 @@ static struct name api_call_name(const struct event *event, char room[NAME_ROOM]
     const char *domain = event->api.domain == EVENT_API_RUNTIME ? "runtime" : "driver";
     int made = snprintf(room, NAME_ROOM, "%s call %u", domain, event->api.cbid); /* of a newer CUDA than the headers */
     return name_plain_n(room, (size_t)made);
+}
+
+static const char *api_error_name(const struct event *event)
+{
+    if (event->api.domain == EVENT_API_RUNTIME)
+        return runtime_error_name(event->api.result);
+    return driver_error_name(event->api.result);
 }
 
 static void emit_arrow_tails(struct emitter *emitter, struct process *process, const struct event *event,
@@ -44,7 +52,7 @@ int emit_api(struct emitter *emitter, struct process *process, const struct even
     args_u64(&args, ARG_CBID, event->api.cbid);
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
     if (event->api.result != 0)
-        args_u64(&args, ARG_RETURN_VALUE, event->api.result);
+        args_error(&args, ARG_RETURN_VALUE, event->api.result, api_error_name(event));
     struct row row = track_row(thread, event->start, event->end);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);

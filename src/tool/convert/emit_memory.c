@@ -7,6 +7,7 @@
 
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
+#include "tool/decode/error_names.h"
 #include "wire/spool_records.h"
 
 static const char *kind_text(uint16_t kind)
@@ -70,7 +71,7 @@ static void describe_call(struct args *args, const struct process *process, cons
     if (event->memory.pool != 0)
         args_add(args, ARG_POOL, ARG_TYPE_HEX)->u64 = event->memory.pool;
     if (event->memory.result != 0)
-        args_i64(args, ARG_RESULT, event->memory.result);
+        args_error(args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
     if (about->fault != MEMORY_NO_FAULT)
         args_text(args, ARG_FAULT, fault, strlen(fault));
     if (stack && stack->told)

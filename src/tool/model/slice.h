@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tool/model/names.h"
 #include "tool/model/tracks.h"
@@ -69,6 +70,7 @@ bool slice_category_find(const char *text, size_t length, enum category *categor
     X(VALUE, "value")                                           \
     X(CBID, "cbid")                                             \
     X(RETURN_VALUE, "return value")                             \
+    X(ERROR, "error")                                           \
     X(SYNC_KIND, "cuda_sync_kind")                              \
     X(WAIT_ON_STREAM, "wait_on_stream")                         \
     X(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id") \
@@ -199,6 +201,14 @@ static inline void args_text(struct args *args, enum arg_key key, const char *te
     struct arg *arg = args_add(args, key, ARG_TYPE_TEXT);
     arg->text = text;
     arg->length = length;
+}
+
+/* What a call returned that is not success: the number under KEY, and CUDA's NAME for it (NULL: it has none). */
+static inline void args_error(struct args *args, enum arg_key key, int64_t number, const char *name)
+{
+    args_i64(args, key, number);
+    if (name)
+        args_text(args, ARG_ERROR, name, strlen(name));
 }
 
 struct slice {

@@ -46,7 +46,8 @@ int first_errors_see(struct first_errors *errors, const struct trace_event *even
                                .name = event->name,
                                .start = event->start,
                                .duration = event->duration,
-                               .code = event->return_value};
+                               .code = event->return_value,
+                               .of_runtime = event->category == EVENT_RUNTIME};
     struct first_error *first = groups_item(&errors->ids, &seen.process, &errors->items);
     if (!first)
         return -1;

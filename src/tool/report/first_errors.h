@@ -5,6 +5,8 @@
 #ifndef GPUTRACE_TOOL_REPORT_FIRST_ERRORS_H
 #define GPUTRACE_TOOL_REPORT_FIRST_ERRORS_H
 
+#include <stdbool.h>
+
 #include "base/array.h"
 #include "tool/report/event.h"
 #include "tool/report/groups.h"
@@ -13,6 +15,7 @@ struct first_error {
     event_id process, thread;
     uint32_t name; /* of the call */
     int64_t start, duration, code;
+    bool of_runtime; /* else the driver's */
 };
 
 struct first_errors {

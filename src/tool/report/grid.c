@@ -62,6 +62,8 @@ static void put_cell(struct grid *grid, const struct render *render, const struc
     enum column_type type = table->columns[grid->column[column].index].type;
     if (cell->kind == CELL_TEXT)
         render_visible(&grid->text, table_cell_text(table, cell), special);
+    else if (cell->kind == CELL_UNRECORDED)
+        sink_text(&grid->text, "not recorded");
     else if (cell->kind != CELL_NONE && type == TYPE_ANY)
         write_any(grid, cell, render->options->unit);
     else if (cell->kind != CELL_NONE)

@@ -12,8 +12,13 @@ bool render_leaves_out(struct render *render, const struct table *table)
 {
     if (table->rows > 0 || render->options->sections != 0)
         return false;
-    size_t length = strlen(render->left_out);
-    snprintf(render->left_out + length, sizeof(render->left_out) - length, "%s%s", length ? ", " : "", table->word);
+    _Static_assert(sizeof(render->left_out) == sizeof(render->unrecorded), "either list");
+    char *list = table->unrecorded ? render->unrecorded : render->left_out;
+    size_t length = strlen(list), room = sizeof(render->left_out) - length;
+    if (table->unrecorded || !*table->missing)
+        snprintf(list + length, room, "%s%s", length ? ", " : "", table->word);
+    else
+        snprintf(list + length, room, "%s%s (not recorded: %s)", length ? ", " : "", table->word, table->missing);
     return true;
 }
 
@@ -21,7 +26,17 @@ void render_left_out(struct render *render)
 {
     if (*render->left_out)
         sink_format(render->out, "\nNot in this trace: %s\n", render->left_out);
-    *render->left_out = '\0';
+    if (*render->unrecorded)
+        sink_format(render->out, "\nNot recorded (left out by --trace): %s\n", render->unrecorded);
+    *render->left_out = *render->unrecorded = '\0';
+}
+
+void render_missing(struct render *render, const struct table *table, const char *indent)
+{
+    if (table->rows == 0 && !table->unrecorded)
+        sink_format(render->out, "%snone in this trace\n", indent);
+    if (*table->missing)
+        sink_format(render->out, "%snot recorded (left out by --trace): %s\n", indent, table->missing);
 }
 
 static uint32_t code_point(const char *text, size_t size)

@@ -1,5 +1,7 @@
 /* Comma-separated values as RFC 4180 has them. Several tables in one output are parted by an empty line, and each is
- * headed by a line with the section's name alone; so are several traces, by the name of the file. */
+ * headed by a line with the section's name alone; so are several traces, by the name of the file. What was not recorded
+ * is named in a last row, in the column "name" or another of texts; the others are empty there. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/sink.h"
@@ -48,8 +50,26 @@ static void write_row(struct render *render, const struct table *table, size_t r
             sink_char(render->out, ',');
         if (cell->kind == CELL_TEXT)
             write_text(render->out, table_cell_text(table, cell));
-        else if (cell->kind != CELL_NONE)
+        else if (cell->kind == CELL_INTEGER || cell->kind == CELL_REAL)
             unit_write(render->out, cell, type, &unit);
+    }
+    sink_text(render->out, "\r\n");
+}
+
+static void write_missing(struct render *render, const struct table *table)
+{
+    char text[TABLE_MISSING + 32];
+    size_t last = table->column_count;
+    while (last-- > 0 && table->columns[last].type != TYPE_TEXT)
+        ;
+    int name = table_find_column(table->columns, table->column_count, "name");
+    size_t column = name >= 0 ? (size_t)name : last;
+    snprintf(text, sizeof(text), "not recorded: %s", table->missing);
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (i > 0)
+            sink_char(render->out, ',');
+        if (i == column)
+            write_text(render->out, text);
     }
     sink_text(render->out, "\r\n");
 }
@@ -69,11 +89,14 @@ static void table(struct render *render, const struct table *table)
     write_head(render, table);
     for (size_t row = 0; row < table->shown; row++)
         write_row(render, table, row);
+    if (*table->missing)
+        write_missing(render, table);
     render->any = true;
 }
 
-static void trace_begin(struct render *render, const char *path)
+static void trace_begin(struct render *render, const char *path, const char *missing)
 {
+    (void)missing;
     if (render->several_traces)
         heading(render, path);
     render->any |= render->several_traces;

@@ -46,18 +46,23 @@ static void table(struct render *render, const struct table *table)
     sink_format(render->out, "%s%s %s\n\n", render->any ? "\n" : "", render->several_traces ? "##" : "#", table->title);
     render->any = true;
     if (table->rows == 0) {
-        sink_text(render->out, "none in this trace\n");
+        render_missing(render, table, "");
         return;
     }
     if (grid_make(&grid, render, table, SPECIAL) < 0)
         render->out->failure = render->out->failure ? render->out->failure : ENOMEM;
     else
         write_grid(render, table, &grid);
+    if (*table->missing) {
+        sink_char(render->out, '\n');
+        render_missing(render, table, "");
+    }
     grid_release(&grid);
 }
 
-static void trace_begin(struct render *render, const char *path)
+static void trace_begin(struct render *render, const char *path, const char *missing)
 {
+    (void)missing;
     if (!render->several_traces)
         return;
     sink_text(render->out, render->any ? "\n# " : "# ");

@@ -94,7 +94,7 @@ static void table(struct render *render, const struct table *table)
     sink_format(render->out, "%s%s\n", render->any ? "\n" : "", table->title);
     render->any = true;
     if (table->rows == 0) {
-        sink_text(render->out, "  none in this trace\n");
+        render_missing(render, table, "  ");
         return;
     }
     if (grid_make(&grid, render, table, "") < 0) {
@@ -103,12 +103,14 @@ static void table(struct render *render, const struct table *table)
         if (render->options->width && grid.column[grid.columns - 1].left)
             fit(&grid, render->options->width);
         write_grid(render, table, &grid);
+        render_missing(render, table, "  ");
     }
     grid_release(&grid);
 }
 
-static void trace_begin(struct render *render, const char *path)
+static void trace_begin(struct render *render, const char *path, const char *missing)
 {
+    (void)missing;
     if (!render->several_traces)
         return;
     sink_text(render->out, render->any ? "\n\n=== " : "=== ");

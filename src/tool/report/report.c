@@ -88,11 +88,34 @@ static int sort_column(const struct report_options *options, const struct sectio
     return column;
 }
 
+/* Whether --trace left out all of something that SECTION is made of. */
+static bool is_unrecorded(const struct section *section, const struct trace *trace)
+{
+    bool unrecorded = false;
+    for (size_t i = 0; i < SECTION_SOURCES; i++)
+        unrecorded |= section->sources[i] && !(section->sources[i] & ~trace->unrecorded);
+    return unrecorded;
+}
+
+static int fill_table(struct report *report, const struct section *section, void *state, struct table *table)
+{
+    const struct trace *trace = &report->trace;
+    table->unrecorded = is_unrecorded(section, trace);
+    int status = table->unrecorded ? 0 : section->finish(state, trace, table);
+    uint64_t looked_at = table->rows > 0 ? section->parts : 0;
+    for (size_t i = 0; i < SECTION_SOURCES; i++)
+        looked_at |= section->sources[i];
+    trace_bit_words(looked_at & trace->unrecorded, table->missing, sizeof(table->missing));
+    if (status == 0 && !table->no_memory)
+        status = table_sort(table, sort_column(report->options, section), report->options->top);
+    return status;
+}
+
 static int write_section(struct report *report, unsigned number, struct render *render)
 {
     const struct section *section = sections_of(report->options, number);
-    char title[64];
-    snapshot_title(title, sizeof(title), report->options->snapshot);
+    char title[128];
+    snapshot_title(title, sizeof(title), report->options->snapshot, trace_span(&report->trace));
     struct table table = {
         .word = sections_word(number),
         .title = section == &section_memory_snapshot ? title : sections_title(number),
@@ -101,9 +124,7 @@ static int write_section(struct report *report, unsigned number, struct render *
         .listing = section->listing,
         .headed = section->headed,
     };
-    int status = section->finish(report->sections.all[number].state, &report->trace, &table);
-    if (status == 0 && !table.no_memory)
-        status = table_sort(&table, sort_column(report->options, section), report->options->top);
+    int status = fill_table(report, section, report->sections.all[number].state, &table);
     if (status < 0 || table.no_memory)
         status = error_no_memory(sections_word(number));
     else
@@ -115,8 +136,10 @@ static int write_section(struct report *report, unsigned number, struct render *
 static int write_report(struct report *report, const char *path, struct render *render)
 {
     int status = 0;
+    char missing[TABLE_MISSING];
+    trace_bit_words(report->trace.unrecorded, missing, sizeof(missing));
     if (render->format->trace_begin)
-        render->format->trace_begin(render, path);
+        render->format->trace_begin(render, path, missing);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections_wanted(report->options, i))
             status = write_section(report, i, render);
@@ -150,6 +173,8 @@ static int report_file(const struct report_options *options, const char *path, s
         status = report_read(options, path, &report.trace.strings, &sink);
     if (status == 0)
         status = sections_finish(&report.sections);
+    if (status == 0 && options->has_snapshot && sections_wanted(options, REPORT_MEMORY))
+        snapshot_warn(path, options->snapshot, trace_span(&report.trace));
     if (status == 0)
         status = write_report(&report, path, render);
     report_release(&report);

@@ -52,7 +52,7 @@ enum report_section {
 struct interner;
 struct reader_sink;
 
-/* How files are read that are no JSON: reader.h has the interface of the events. */
+/* How files are read that are not JSON: reader.h has the interface of the events. A path may be "-", stdin. */
 struct report_reader {
     bool (*reads)(const char *path);
     /* As reader_read(). */
@@ -79,7 +79,7 @@ int report_read(const struct report_options *options, const char *path, struct i
                 const struct reader_sink *sink);
 
 /*
- * Reads the trace files (".json", ".json.gz" by content; "-" is stdin, but not with a snapshot, for which a file is
+ * Reads the trace files (their format by content; "-" is stdin, but not with a snapshot, for which a file is
  * read twice), each reported on its own, and writes the report to OUT. Gives 0, or -1 after error(), which names the
  * file, the place and what was expected.
  */

@@ -10,6 +10,11 @@
 #include "tool/report/event.h"
 #include "tool/report/table.h"
 #include "tool/report/trace.h"
+#include "wire/settings.h"
+
+#define SECTION_SOURCES 3
+#define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
+#define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
 
 struct section {
     const struct column *columns;
@@ -18,10 +23,15 @@ struct section {
     bool listing;        /* see struct table */
     bool headed;         /* likewise */
     unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
-    size_t state_size;   /* bytes of its state, which starts as zeros */
-    bool ranges;         /* it looks at trace.ranges */
-    bool called_works;   /* and at trace.called_works; where there are no ranges, at trace.works and trace.calls */
-    bool calls;          /* it looks at trace.calls; who has work() is given them */
+    /*
+     * What it is made of, as bits of enum trace_bits. It is not recorded where all bits of one of the SOURCES, those
+     * that are not 0, were left out by --trace. A part that was left out is named below its rows, if it has any.
+     */
+    uint64_t sources[SECTION_SOURCES], parts;
+    size_t state_size; /* bytes of its state, which starts as zeros */
+    bool ranges;       /* it looks at trace.ranges */
+    bool called_works; /* and at trace.called_works; where there are no ranges, at trace.works and trace.calls */
+    bool calls;        /* it looks at trace.calls; who has work() is given them */
     /* Takes a work of the GPU and the call that started it, NULL: not known; after trace_finish(). Gives 0, or -1: no
      * memory. NULL: it does not look at them. */
     int (*work)(void *state, const struct trace *trace, const struct work *work, const struct call *call);

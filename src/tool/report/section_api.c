@@ -1,4 +1,5 @@
-/* Runtime and driver calls by name, and how many of them failed. */
+/* Runtime and driver calls by name, how many of them failed, and with which errors. */
+#include "tool/report/errors.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -8,6 +9,7 @@
     X(CALLS, "calls", "Calls", COUNT, COLUMN_SUM)             \
     SUMMARY_COLUMNS(X, NS)                                    \
     X(FAILURES, "failures", "Failures", COUNT, COLUMN_SUM)    \
+    X(ERRORS, "errors", "Errors", TEXT, COLUMN_OPTIONAL)      \
     X(NAME, "name", "Name", TEXT, 0)
 
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
@@ -15,7 +17,7 @@ static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 struct api_row {
     struct series durations;
-    int64_t failures;
+    struct errors failures;
 };
 
 struct api {
@@ -25,13 +27,13 @@ struct api {
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
-    (void)trace;
     struct api *api = state;
     uint64_t key = event->name;
     struct api_row *row = groups_item(&api->groups, &key, &api->rows);
     if (!row)
         return -1;
-    row->failures += event->return_value != EVENT_NONE && event->return_value != 0;
+    if (errors_is_failure(trace, event))
+        errors_add(&row->failures, event);
     return series_add(&row->durations, event->duration);
 }
 
@@ -51,7 +53,8 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         row[COLUMN_CALLS] = cell_integer(summary.count);
         table_put_summary(&row[COLUMN_AVG], &summary);
-        row[COLUMN_FAILURES] = cell_integer(api->rows.items[i].failures);
+        row[COLUMN_FAILURES] = cell_integer((int64_t)api->rows.items[i].failures.count);
+        row[COLUMN_ERRORS] = errors_cell(&api->rows.items[i].failures, table);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)*name);
     }
     return 0;
@@ -69,6 +72,7 @@ static void release(void *state)
 const struct section section_api = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_API},
     .sort = "total",
     .categories = EVENT_API,
     .state_size = sizeof(struct api),

@@ -3,6 +3,7 @@
  * other and beside each other, so there are no sums: `passed` counts time once in which several went on, and the last
  * row tells how much of it there was in all.
  */
+#include "tool/report/errors.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -13,6 +14,7 @@
     SUMMARY_COLUMNS(X, NS)                                      \
     X(FAILURES, "failures", "Failures", COUNT, 0)               \
     X(HITS, "cache_hits", "Cache hits", COUNT, COLUMN_OPTIONAL) \
+    X(ERRORS, "errors", "Errors", TEXT, COLUMN_OPTIONAL)        \
     X(NAME, "name", "Name", TEXT, 0)
 
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
@@ -21,7 +23,8 @@ static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 struct phase_group {
     struct series durations;
     struct busy busy;
-    int64_t failures, hits;
+    struct errors failures;
+    int64_t hits;
     bool cached; /* some said whether they were found in the cache */
 };
 
@@ -32,14 +35,14 @@ struct compilation {
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
-    (void)trace;
     struct compilation *compilation = state;
     uint64_t key = event->name;
     struct phase_group *group =
         event->phase == 'X' ? groups_item(&compilation->names, &key, &compilation->groups) : NULL;
     if (!group)
         return event->phase == 'X' ? -1 : 0;
-    group->failures += event->return_value != EVENT_NONE && event->return_value != 0;
+    if (errors_is_failure(trace, event))
+        errors_add(&group->failures, event);
     group->cached |= event->cache_hit != EVENT_NONE;
     group->hits += event->cache_hit == 1;
     if (series_add(&group->durations, event->duration) < 0)
@@ -57,7 +60,8 @@ static int put_group(const struct trace *trace, struct table *table, uint32_t na
     row[COLUMN_PASSED] = cell_integer(busy_total(&group->busy));
     row[COLUMN_COUNT] = cell_integer(summary.count);
     table_put_summary(&row[COLUMN_AVG], &summary);
-    row[COLUMN_FAILURES] = cell_integer(group->failures);
+    row[COLUMN_FAILURES] = cell_integer((int64_t)group->failures.count);
+    row[COLUMN_ERRORS] = errors_cell(&group->failures, table);
     if (group->cached)
         row[COLUMN_HITS] = cell_integer(group->hits);
     row[COLUMN_NAME] = trace_text_cell(trace, table, name);
@@ -94,6 +98,7 @@ static void release(void *state)
 const struct section section_compilation = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_COMPILE},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_COMPILATION),
     .state_size = sizeof(struct compilation),

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tool/report/errors.h"
 #include "tool/report/section.h"
 #include "tool/report/section_death_seen.h"
 
@@ -113,7 +114,18 @@ static int find_last(const struct trace *trace, uint32_t thread, struct call las
     return calls_walk_end(&walk);
 }
 
-static int put_calls(const struct telling *telling)
+/* "failed: cudaErrorInvalidMemcpyDirection (21)". */
+static struct cell result_cell(struct table *table, const struct call_result *result)
+{
+    if (!result)
+        return table_text(table, "returned");
+    struct cell error = error_cell(table, result->of_runtime, result->code);
+    if (error.kind == CELL_NONE)
+        return error;
+    return table_format(table, "%s %s", result->failed ? "failed:" : "returned", table_cell_text(table, &error));
+}
+
+static int put_calls(const struct telling *telling, struct death_seen *seen)
 {
     const struct trace *trace = telling->trace;
     for (uint32_t i = 0; i < trace->threads.count; i++) {
@@ -132,7 +144,7 @@ static int put_calls(const struct telling *telling)
             row[COLUMN_NAME] = trace_text_cell(trace, telling->table, last[place].name);
             row[COLUMN_AT] = time_cell(telling, last[place].start);
             row[COLUMN_DURATION] = cell_integer(last[place].end - last[place].start);
-            row[COLUMN_DETAIL] = table_text(telling->table, "returned");
+            row[COLUMN_DETAIL] = result_cell(telling->table, death_seen_result(seen, id, &last[place]));
         }
     }
     return 0;
@@ -237,8 +249,10 @@ static int put_first_errors(const struct telling *telling, const struct death_se
         row[COLUMN_NAME] = trace_text_cell(telling->trace, telling->table, error->name);
         row[COLUMN_AT] = time_cell(telling, error->start);
         row[COLUMN_DURATION] = cell_integer(error->duration);
-        row[COLUMN_DETAIL] =
-            table_format(telling->table, "%s (error %" PRId64 ")", first_error_words(error->code), error->code);
+        struct cell name = error_cell(telling->table, error->of_runtime, error->code);
+        if (name.kind != CELL_NONE)
+            row[COLUMN_DETAIL] = table_format(telling->table, "%s: %s", table_cell_text(telling->table, &name),
+                                              first_error_words(error->code));
     }
     return telling->table->no_memory ? -1 : 0;
 }
@@ -251,7 +265,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         return -1;
     for (size_t i = 0; i < trace->deaths.count; i++) {
         telling.death = &trace->deaths.items[i];
-        if (put_ending(&telling) < 0 || put_calls(&telling) < 0 || put_open_calls(&telling) < 0 ||
+        if (put_ending(&telling) < 0 || put_calls(&telling, state) < 0 || put_open_calls(&telling) < 0 ||
             put_works(&telling, state) < 0 || put_memory(&telling, state) < 0)
             return -1;
     }
@@ -271,6 +285,7 @@ static void release(void *state)
 const struct section section_death = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
     .listing = true,
     .headed = true,
     .categories = EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),

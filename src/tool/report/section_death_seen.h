@@ -1,6 +1,6 @@
 /*
  * What section_death.c has seen of the events when the trace ends: what each stream did last, what each counter of
- * memory stood at last, and the calls that first heard of an error.
+ * memory stood at last, the calls that first heard of an error, and the last calls of each thread that returned one.
  */
 #ifndef GPUTRACE_TOOL_REPORT_SECTION_DEATH_SEEN_H
 #define GPUTRACE_TOOL_REPORT_SECTION_DEATH_SEEN_H
@@ -37,6 +37,21 @@ struct held {
     bool told;
 };
 
+/* A call that did not return success. */
+struct call_result {
+    int64_t start, code;
+    uint32_t name;
+    bool of_runtime; /* else the driver's */
+    bool failed;     /* errors_is_failure() */
+};
+/* Of one thread the last ones by their start, the latest first: some more than calls are shown, for a call may lie
+ * within another. */
+#define CALL_RESULTS_KEPT 16u
+struct call_results {
+    unsigned count;
+    struct call_result last[CALL_RESULTS_KEPT];
+};
+
 #define DEATH_MEMORY_PREFIX "Memory in use: " /* of the counters' names */
 
 /* Starts as zeros. */
@@ -44,11 +59,17 @@ struct death_seen {
     struct groups work_ids, held_ids; /* by work_key and held_key */
     ARRAY(struct last_work) works;
     ARRAY(struct held) helds;
+    struct groups result_ids; /* by struct trace_thread_id */
+    ARRAY(struct call_results) results;
     struct first_errors errors;
 };
 
 /* Takes an event; gives 0, or -1: no memory. */
 int death_seen_take(struct death_seen *seen, const struct trace *trace, const struct trace_event *event);
+
+/* What CALL of the thread, one of its last, did not succeed with. NULL: it succeeded. */
+const struct call_result *death_seen_result(struct death_seen *seen, const struct trace_thread_id *thread,
+                                            const struct call *call);
 
 void death_seen_release(struct death_seen *seen);
 

@@ -70,6 +70,7 @@ static void release(void *state)
 const struct section section_kernels = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_KERNEL},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_KERNEL) | EVENT_BIT(EVENT_GRAPH),
     .state_size = sizeof(struct series_by),

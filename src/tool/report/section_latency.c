@@ -106,6 +106,7 @@ static void release(void *state)
 const struct section section_latency = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_GPU_WORK, TRACE_API},
     .sort = "queue_avg",
     .categories = EVENT_GPU_WORK,
     .state_size = sizeof(struct latency),

@@ -84,6 +84,7 @@ static void release(void *state)
 const struct section section_memtime = {
     .columns = time_columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_MEMCPY) | EVENT_BIT(EVENT_MEMSET),
     .state_size = sizeof(struct operations),
@@ -95,6 +96,7 @@ const struct section section_memtime = {
 const struct section section_memsize = {
     .columns = size_columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_MEMCPY) | EVENT_BIT(EVENT_MEMSET),
     .state_size = sizeof(struct operations),

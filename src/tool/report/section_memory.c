@@ -165,6 +165,7 @@ static void release(void *state)
 const struct section section_memory = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
     .sort = "peak",
     .categories = EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_CPU_INSTANT) | EVENT_BIT(EVENT_OTHER),
     .state_size = sizeof(struct memory_uses),

@@ -50,6 +50,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 const struct section section_memory_churn = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
     .sort = "count",
     .finish = finish,
 };

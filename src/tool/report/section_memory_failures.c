@@ -2,6 +2,7 @@
  * Allocations that failed, one by one: how much was asked for, and what was held at that moment on the device, or, when
  * memory of the host was asked for, there.
  */
+#include "tool/report/errors.h"
 #include "tool/report/memory_cells.h"
 #include "tool/report/section.h"
 
@@ -10,7 +11,8 @@
     X(BYTES, "asked", "Bytes asked for", BYTES, 0)                        \
     X(HELD, "held", "Held", BYTES, COLUMN_OPTIONAL)                       \
     X(HELD_BY_KIND, "held_by_kind", "Held by kind", TEXT, COLUMN_MACHINE) \
-    X(RESULT, "result", "Result", NUMBER, COLUMN_OPTIONAL)                \
+    X(RESULT, "result", "Result", NUMBER, COLUMN_MACHINE)                 \
+    X(ERROR, "error", "Error", TEXT, COLUMN_OPTIONAL)                     \
     X(DEVICE, "device", "GPU", NUMBER, COLUMN_OPTIONAL)                   \
     X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)               \
     X(KIND, "kind", "Kind", TEXT, 0)                                      \
@@ -33,6 +35,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_HELD] = trace_number_cell(failure->held);
         row[COLUMN_HELD_BY_KIND] = trace_text_cell(trace, table, failure->held_by_kind);
         row[COLUMN_RESULT] = trace_number_cell(failure->result);
+        row[COLUMN_ERROR] = driver_error_cell(table, failure->result);
         row[COLUMN_DEVICE] = trace_number_cell(failure->device);
         row[COLUMN_PROCESS] = memory_process_cell(trace, table, failure->process);
         row[COLUMN_KIND] = memory_kind_cell(trace, table, failure->source, failure->kind);
@@ -45,5 +48,6 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 const struct section section_memory_failures = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
     .finish = finish,
 };

@@ -105,6 +105,7 @@ static int finish_at_time(void *state, const struct trace *trace, struct table *
 const struct section section_memory_leaks = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
     .sort = "total",
     .finish = finish_at_end,
 };
@@ -112,6 +113,7 @@ const struct section section_memory_leaks = {
 const struct section section_memory_snapshot = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
     .sort = "total",
     .finish = finish_at_time,
 };

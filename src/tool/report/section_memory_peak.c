@@ -39,6 +39,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 const struct section section_memory_peak = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
     .sort = "total",
     .finish = finish,
 };

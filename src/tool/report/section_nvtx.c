@@ -280,6 +280,8 @@ static void release(void *state)
 const struct section section_nvtx = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_NVTX},
+    .parts = TRACE_GPU_WORK | TRACE_API,
     .sort = "total",
     .categories = EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_GPU_RANGE) | EVENT_BIT(EVENT_OTHER),
     .state_size = sizeof(struct nvtx),

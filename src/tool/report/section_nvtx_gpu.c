@@ -224,7 +224,7 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
     }
     if (group->operations) {
         row[COLUMN_OPERATIONS] = cell_integer(group->operations);
-        row[COLUMN_KERNELS] = cell_integer(group->kernels);
+        row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, group->kernels);
     }
     table_put_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_DEVICE] = trace_number_cell(key->device);
@@ -272,6 +272,7 @@ static void release(void *state)
 const struct section section_nvtx_gpu = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_NVTX, TRACE_GPU_WORK, TRACE_API},
     .sort = "gpu_busy",
     .categories = EVENT_BIT(EVENT_GPU_RANGE),
     .state_size = sizeof(struct gpu),

@@ -115,6 +115,7 @@ static void release(void *state)
 const struct section section_nvtx_kernels = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_NVTX, TRACE_KERNEL, TRACE_API},
     .sort = "total",
     .state_size = sizeof(struct kernels),
     .ranges = true,

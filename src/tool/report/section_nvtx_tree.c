@@ -216,6 +216,7 @@ static void release(void *state)
 const struct section section_nvtx_tree = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_NVTX},
     .state_size = sizeof(struct tree),
     .ranges = true,
     .called_works = true,

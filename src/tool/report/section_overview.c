@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "tool/report/errors.h"
 #include "tool/report/section.h"
 
 #define COLUMNS(X)                                \
@@ -36,6 +37,24 @@ static void put_text(struct table *table, const struct trace *trace, const char 
         put(table, table_text(table, item), trace_text_cell(trace, table, text), TYPE_TEXT);
 }
 
+static bool is_recorded(const struct trace *trace, uint64_t sources)
+{
+    return sources & ~trace->unrecorded;
+}
+
+static void put_unrecorded(struct table *table, const char *item)
+{
+    put(table, table_text(table, item), table_text(table, "not recorded"), TYPE_TEXT);
+}
+
+/* "without kernel, memset" where only some of SOURCES were recorded. */
+static struct cell without_cell(struct table *table, const struct trace *trace, uint64_t sources)
+{
+    char words[TABLE_MISSING];
+    trace_bit_words(sources & trace->unrecorded, words, sizeof(words));
+    return *words ? table_format(table, "without %s", words) : (struct cell){0};
+}
+
 static void put_device(struct table *table, const struct trace *trace, size_t index)
 {
     const struct trace_device *device = &trace->devices.items[index];
@@ -43,11 +62,15 @@ static void put_device(struct table *table, const struct trace *trace, size_t in
         return;
     int64_t id = trace_device_id(trace, index);
     const char *name = device->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, device->name);
+    struct cell without = without_cell(table, trace, TRACE_GPU_WORK);
     struct cell busy = cell_share(device->busy_total, trace_span(trace));
     struct cell *detail = put(table, table_format(table, "GPU %" PRId64 " busy", id), busy, TYPE_PERCENT);
     if (detail)
         *detail = table_text(table, name);
-    put(table, table_format(table, "GPU %" PRId64 " busy time", id), cell_integer(device->busy_total), TYPE_NS);
+    struct cell time = cell_integer(device->busy_total);
+    detail = put(table, table_format(table, "GPU %" PRId64 " busy time", id), time, TYPE_NS);
+    if (detail)
+        *detail = without;
 }
 
 static void put_count(struct table *table, const char *item, uint64_t count)
@@ -55,24 +78,53 @@ static void put_count(struct table *table, const char *item, uint64_t count)
     put(table, table_text(table, item), cell_integer((int64_t)count), TYPE_COUNT);
 }
 
+/* COUNT of what --trace names by SOURCE. */
+static void put_count_of(struct table *table, const struct trace *trace, uint64_t source, const char *item,
+                         uint64_t count)
+{
+    if (is_recorded(trace, source))
+        put_count(table, item, count);
+    else
+        put_unrecorded(table, item);
+}
+
 static void put_compilation(struct table *table, const struct trace *trace)
 {
+    if (!is_recorded(trace, TRACE_COMPILE))
+        put_unrecorded(table, "Compiling");
     if (trace->counts[EVENT_COMPILATION] == 0)
         return;
     put(table, table_text(table, "Compiling"), cell_share(trace->compiling_total, trace_span(trace)), TYPE_PERCENT);
     put(table, table_text(table, "Compilation time"), cell_integer(trace->compiling_total), TYPE_NS);
 }
 
+static void put_calls(struct table *table, const struct trace *trace)
+{
+    struct cell calls = cell_integer((int64_t)(trace->counts[EVENT_RUNTIME] + trace->counts[EVENT_DRIVER]));
+    struct cell failed = cell_integer((int64_t)trace->failed_calls.count);
+    if (!is_recorded(trace, TRACE_API)) {
+        put_unrecorded(table, "API calls");
+        put_unrecorded(table, "Failed API calls");
+        return;
+    }
+    struct cell *detail = put(table, table_text(table, "API calls"), calls, TYPE_COUNT);
+    if (detail)
+        *detail = without_cell(table, trace, TRACE_API);
+    detail = put(table, table_text(table, "Failed API calls"), failed, TYPE_COUNT);
+    if (detail)
+        *detail = errors_cell(&trace->failed_calls, table);
+}
+
 static void put_counts(struct table *table, const struct trace *trace)
 {
     const uint64_t *counts = trace->counts;
-    put_count(table, "Kernels", counts[EVENT_KERNEL]);
-    put_count(table, "Memory copies", counts[EVENT_MEMCPY]);
-    put_count(table, "Memory sets", counts[EVENT_MEMSET]);
+    put_count_of(table, trace, TRACE_KERNEL, "Kernels", counts[EVENT_KERNEL]);
+    put_count_of(table, trace, TRACE_MEMCPY, "Memory copies", counts[EVENT_MEMCPY]);
+    put_count_of(table, trace, TRACE_MEMSET, "Memory sets", counts[EVENT_MEMSET]);
     if (counts[EVENT_GRAPH])
         put_count(table, "Graph launches", counts[EVENT_GRAPH]);
-    put_count(table, "API calls", counts[EVENT_RUNTIME] + counts[EVENT_DRIVER]);
-    put_count(table, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
+    put_calls(table, trace);
+    put_count_of(table, trace, TRACE_NVTX, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
     if (trace->marks)
         put_count(table, "NVTX marks", trace->marks);
     if (counts[EVENT_CPU_OP])
@@ -139,6 +191,8 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS);
     for (size_t i = 0; i < trace->devices.count; i++)
         put_device(table, trace, i);
+    if (!is_recorded(trace, TRACE_GPU_WORK))
+        put_unrecorded(table, "GPU busy");
     put_compilation(table, trace);
     put_counts(table, trace);
     put_program(table, trace);

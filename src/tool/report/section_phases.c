@@ -1,11 +1,13 @@
 /* Each phase of compilation, the longest first: when it was, on which thread, in which function, and how it ended. */
+#include "tool/report/errors.h"
 #include "tool/report/section.h"
 
 #define COLUMNS(X)                                          \
     X(DURATION, "duration", "Duration", NS, COLUMN_APART)   \
     X(AT, "at", "At", NS, COLUMN_APART)                     \
     X(NAME, "name", "Name", TEXT, 0)                        \
-    X(RESULT, "result", "Error", NUMBER, COLUMN_OPTIONAL)   \
+    X(RESULT, "result", "Result", NUMBER, COLUMN_MACHINE)   \
+    X(ERROR, "error", "Error", TEXT, COLUMN_OPTIONAL)       \
     X(CACHE, "cache", "Cache", TEXT, COLUMN_OPTIONAL)       \
     X(ENDING, "ending", "Ended by", TEXT, COLUMN_OPTIONAL)  \
     X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL) \
@@ -68,6 +70,7 @@ static int put_phase(const struct trace *trace, struct table *table, const struc
     row[COLUMN_NAME] = trace_text_cell(trace, table, phase->name);
     if (phase->result != 0)
         row[COLUMN_RESULT] = trace_number_cell(phase->result);
+    row[COLUMN_ERROR] = driver_error_cell(table, phase->result);
     if (phase->cache_hit != EVENT_NONE)
         row[COLUMN_CACHE] = table_text(table, phase->cache_hit == 1 ? "hit" : "miss");
     row[COLUMN_ENDING] = trace_text_cell(trace, table, phase->ending);
@@ -96,6 +99,7 @@ static void release(void *state)
 const struct section section_phases = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_COMPILE},
     .sort = "duration",
     .categories = EVENT_BIT(EVENT_COMPILATION),
     .state_size = sizeof(struct phases),

@@ -58,9 +58,9 @@ static int finish(void *state, const struct trace *trace, struct table *table)
             return -1;
         row[COLUMN_BUSY_SHARE] = cell_share(stream->busy_total, trace_span(trace));
         row[COLUMN_BUSY] = cell_integer(stream->busy_total);
-        row[COLUMN_KERNELS] = cell_integer((int64_t)stream->works[EVENT_KERNEL]);
-        row[COLUMN_COPIES] = cell_integer((int64_t)stream->works[EVENT_MEMCPY]);
-        row[COLUMN_SETS] = cell_integer((int64_t)stream->works[EVENT_MEMSET]);
+        row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, (int64_t)stream->works[EVENT_KERNEL]);
+        row[COLUMN_COPIES] = trace_count_cell(trace, TRACE_MEMCPY, (int64_t)stream->works[EVENT_MEMCPY]);
+        row[COLUMN_SETS] = trace_count_cell(trace, TRACE_MEMSET, (int64_t)stream->works[EVENT_MEMSET]);
         if (trace->counts[EVENT_GRAPH])
             row[COLUMN_GRAPHS] = cell_integer((int64_t)stream->works[EVENT_GRAPH]);
         row[COLUMN_FIRST] = cell_integer(stream->first - trace->start);
@@ -77,6 +77,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 const struct section section_streams = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_GPU_WORK},
     .sort = "busy",
     .finish = finish,
 };

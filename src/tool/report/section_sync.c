@@ -226,6 +226,7 @@ static void release(void *state)
 const struct section section_sync = {
     .columns = columns,
     .column_count = COLUMNS_END,
+    .sources = {TRACE_SYNC | TRACE_API},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_SYNC),
     .state_size = sizeof(struct sync),

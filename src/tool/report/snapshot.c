@@ -9,6 +9,8 @@
 #include "tool/report/reader.h"
 #include "tool/report/trace.h"
 
+#define TIME_TEXT 32
+
 static int see_time(void *context, struct trace_event *event)
 {
     return trace_event(context, event) < 0 || trace_work(context, event) < 0 ? error_no_memory("the trace's rows") : 0;
@@ -41,7 +43,8 @@ int snapshot_find(int64_t *moment, const struct report_options *options, const c
     return status;
 }
 
-void snapshot_title(char *title, size_t size, int64_t ns)
+/* "1.5 s" */
+static void put_time(char text[TIME_TEXT], int64_t ns)
 {
     static const struct {
         const char *word;
@@ -50,5 +53,26 @@ void snapshot_title(char *title, size_t size, int64_t ns)
     size_t i = 0;
     while (ns < units[i].ns && i + 1 < sizeof(units) / sizeof(*units))
         i++;
-    snprintf(title, size, "Memory allocated at %.9g %s", (double)ns / (double)units[i].ns, units[i].word);
+    snprintf(text, TIME_TEXT, "%.9g %s", (double)ns / (double)units[i].ns, units[i].word);
+}
+
+void snapshot_title(char *title, size_t size, int64_t asked, int64_t span)
+{
+    char time[TIME_TEXT], end[TIME_TEXT];
+    put_time(time, asked);
+    put_time(end, span);
+    if (asked <= span)
+        snprintf(title, size, "Memory allocated at %s", time);
+    else
+        snprintf(title, size, "Memory allocated at the end of the trace, %s (--snapshot asked for %s)", end, time);
+}
+
+void snapshot_warn(const char *path, int64_t asked, int64_t span)
+{
+    char time[TIME_TEXT], end[TIME_TEXT];
+    put_time(time, asked);
+    put_time(end, span);
+    if (asked > span)
+        warning("'%s' ends at %s, before the %s of --snapshot: shown is what was allocated at its end", path, end,
+                time);
 }

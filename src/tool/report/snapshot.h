@@ -13,7 +13,11 @@ struct report_options;
  * error(). */
 int snapshot_find(int64_t *moment, const struct report_options *options, const char *path);
 
-/* The section's title: "Memory allocated at 1.5 s". */
-void snapshot_title(char *title, size_t size, int64_t ns);
+/* The section's title: "Memory allocated at 1.5 s"; it says so when the time that was ASKED for is beyond the trace's
+ * end, SPAN ns after its start. */
+void snapshot_title(char *title, size_t size, int64_t asked, int64_t span);
+
+/* Warns of that, for the formats that have no titles. */
+void snapshot_warn(const char *path, int64_t asked, int64_t span);
 
 #endif

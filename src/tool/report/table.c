@@ -121,6 +121,11 @@ static int compare_numbers(const struct cell *a, const struct cell *b)
     return (left < right) - (left > right);
 }
 
+static bool is_unknown(const struct cell *cell)
+{
+    return cell->kind == CELL_NONE || cell->kind == CELL_UNRECORDED;
+}
+
 static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct ordering *ordering = context;
@@ -129,11 +134,11 @@ static int compare_rows(const void *left, const void *right, void *context)
     const struct cell *a = &table->cells.items[rows[0] * table->column_count + ordering->column];
     const struct cell *b = &table->cells.items[rows[1] * table->column_count + ordering->column];
     int order = 0;
-    if ((a->kind == CELL_NONE) != (b->kind == CELL_NONE))
-        order = a->kind == CELL_NONE ? 1 : -1; /* what is not known comes last */
+    if (is_unknown(a) != is_unknown(b))
+        order = is_unknown(a) ? 1 : -1; /* what is not known comes last */
     else if (a->kind == CELL_TEXT && b->kind == CELL_TEXT)
         order = strcmp(interned(&table->texts, a->text), interned(&table->texts, b->text));
-    else if (a->kind != CELL_NONE)
+    else if (!is_unknown(a))
         order = compare_numbers(a, b);
     return order ? order : (rows[0] > rows[1]) - (rows[0] < rows[1]);
 }

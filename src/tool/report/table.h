@@ -56,7 +56,13 @@ struct column {
     X(MAX, "max", "Max", type, 0) \
     X(STDDEV, "stddev", "StdDev", type, 0)
 
-enum cell_kind { CELL_NONE, CELL_INTEGER, CELL_REAL, CELL_TEXT };
+enum cell_kind {
+    CELL_NONE,
+    CELL_INTEGER,
+    CELL_REAL,
+    CELL_TEXT,
+    CELL_UNRECORDED, /* --trace left it out; programs get what they get for CELL_NONE */
+};
 
 struct cell {
     enum cell_kind kind;
@@ -68,17 +74,21 @@ struct cell {
     };
 };
 
+#define TABLE_MISSING 128 /* for all words of --trace */
+
 struct table {
     const char *word, *title; /* of the section */
     const struct column *columns;
     size_t column_count;
     ARRAY(struct cell) cells; /* row after row */
     size_t rows;
-    size_t *order;  /* the rows as they are shown; made by table_sort() */
-    size_t shown;   /* of them: the first ones */
-    bool listing;   /* rows are facts in a fixed order, not data: never sorted, cut or summed */
-    bool headed;    /* a listing whose columns need their heads all the same */
-    bool no_memory; /* sticky */
+    size_t *order;               /* the rows as they are shown; made by table_sort() */
+    size_t shown;                /* of them: the first ones */
+    bool listing;                /* rows are facts in a fixed order, not data: never sorted, cut or summed */
+    bool headed;                 /* a listing whose columns need their heads all the same */
+    bool unrecorded;             /* --trace left out what it is about: it has no rows, and MISSING says what */
+    char missing[TABLE_MISSING]; /* what of it was not recorded: "kernel, memset"; "": nothing is missing */
+    bool no_memory;              /* sticky */
     struct interner texts;
 };
 

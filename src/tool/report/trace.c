@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tool/report/errors.h"
 #include "tool/report/heap.h"
 
 /* Slices of these are what a thread of the program did. */
@@ -136,6 +137,8 @@ static int64_t thread_of(struct trace *trace, const struct trace_event *event)
 
 static int api_call(struct trace *trace, const struct trace_event *event)
 {
+    if (errors_is_failure(trace, event))
+        errors_add(&trace->failed_calls, event);
     int64_t thread = thread_of(trace, event);
     if (thread < 0)
         return -1;

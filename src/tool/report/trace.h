@@ -40,6 +40,18 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
     times->any = true;
 }
 
+/* How often calls failed, and with which errors (errors.h); of more than so many different ones, the first. */
+#define ERROR_KINDS 8
+struct errors {
+    uint64_t count;
+    unsigned kinds;
+    struct error_kind {
+        int64_t code;
+        uint64_t count;
+        bool of_runtime; /* else of the driver */
+    } kind[ERROR_KINDS];
+};
+
 struct trace {
     const struct report_options *options;
     struct interner strings;
@@ -60,6 +72,7 @@ struct trace {
     _Alignas(TRACE_APART) struct trace_times times;
     uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU work after trace_finish() */
     uint64_t marks, async_ranges;
+    struct errors failed_calls;             /* of the API */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
     struct groups process_ids; /* event_id -> processes */
@@ -78,6 +91,7 @@ struct trace {
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
+    uint64_t unrecorded; /* bits of enum trace_bits (wire/settings.h) that --trace left out; 0 when not told */
     uint32_t program, version, host, ending;
     bool losses_known;
     ARRAY(struct trace_loss) losses;  /* those that are not 0 */
@@ -200,6 +214,8 @@ int trace_busy_finish(struct trace *trace);
 bool trace_renames(const struct trace *trace);
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
+/* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
+void trace_bit_words(uint64_t bits, char *text, size_t size);
 /* The part of it about plugins. */
 int trace_plugins(struct trace *trace, const struct cJSON *plugins);
 /* The part of one process about its end. */
@@ -252,6 +268,8 @@ struct cell trace_thread_cell(const struct trace *trace, struct table *table, ui
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
 struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
+/* How many there are of what SOURCE, a bit of enum trace_bits, records. */
+struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count);
 /* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);

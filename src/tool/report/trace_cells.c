@@ -20,6 +20,11 @@ struct cell trace_number_cell(int64_t number)
     return number == EVENT_NONE ? (struct cell){0} : cell_integer(number);
 }
 
+struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count)
+{
+    return trace->unrecorded & source ? (struct cell){.kind = CELL_UNRECORDED} : cell_integer(count);
+}
+
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
 {
     const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);

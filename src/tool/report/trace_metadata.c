@@ -1,9 +1,11 @@
 /* What stands around the events: the GPUs, and what gputrace wrote about the run under its own key. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tool/report/metadata.h"
 #include "tool/report/trace.h"
+#include "wire/settings.h"
 
 static int take_text(struct trace *trace, const char *text, uint32_t *number)
 {
@@ -122,6 +124,38 @@ static int take_symbol(struct trace *trace, const cJSON *symbol)
     return 0;
 }
 
+static const char *const trace_words[] = {
+#define BIT(name, word, on, text) word,
+    TRACE_BITS(BIT)
+#undef BIT
+};
+#define TRACE_WORDS (sizeof(trace_words) / sizeof(*trace_words))
+
+/* {"trace": ["kernel", "memcpy", …], …} */
+static void take_options(struct trace *trace, const cJSON *options)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(options, "trace");
+    if (!cJSON_IsArray(list))
+        return;
+    trace->unrecorded = TRACE_DEFAULT;
+    for (const cJSON *word = list->child; word; word = word->next)
+        for (size_t i = 0; cJSON_IsString(word) && i < TRACE_WORDS; i++)
+            if (strcmp(word->valuestring, trace_words[i]) == 0)
+                trace->unrecorded &= ~(UINT64_C(1) << i);
+}
+
+void trace_bit_words(uint64_t bits, char *text, size_t size)
+{
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < TRACE_WORDS; i++) {
+        if (!(bits >> i & 1) || length >= size)
+            continue;
+        int added = snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", trace_words[i]);
+        length += added > 0 ? (size_t)added : 0;
+    }
+}
+
 static int take_own(struct trace *trace, const cJSON *own)
 {
     const struct {
@@ -133,6 +167,7 @@ static int take_own(struct trace *trace, const cJSON *own)
         if (cJSON_IsString(value) && take_text(trace, value->valuestring, texts[i].place) < 0)
             return -1;
     }
+    take_options(trace, cJSON_GetObjectItemCaseSensitive(own, "options"));
     const cJSON *losses = cJSON_GetObjectItemCaseSensitive(own, "losses");
     trace->losses_known = cJSON_IsObject(losses);
     for (const cJSON *loss = trace->losses_known ? losses->child : NULL; loss; loss = loss->next)

@@ -101,18 +101,34 @@ static struct unit plain_unit(enum column_type type)
     }
 }
 
+/* The unit that the user chose, with decimals enough for four digits of LEAST, but for none below a nanosecond. */
+static struct unit chosen_unit(enum report_unit time, double least)
+{
+    static const int decimals_most[] = {
+        [REPORT_UNIT_NS] = 0, [REPORT_UNIT_US] = 3, [REPORT_UNIT_MS] = 6, [REPORT_UNIT_S] = 9};
+    struct unit unit = times[time];
+    while (least > 0 && least / unit.size * pow(10, unit.decimals) < 1000 && unit.decimals < decimals_most[time])
+        unit.decimals++;
+    return unit;
+}
+
 struct unit unit_of_value(enum column_type type, double value, enum report_unit time)
 {
     if (type == TYPE_NS)
-        return time == REPORT_UNIT_AUTO ? largest_below(value) : times[time];
+        return time == REPORT_UNIT_AUTO ? largest_below(value) : chosen_unit(time, value);
     return type == TYPE_BYTES ? size_for_each : plain_unit(type);
 }
 
 struct unit unit_of_column(const struct table *table, size_t column, enum report_unit time)
 {
     enum column_type type = table->columns[column].type;
+    if (type == TYPE_NS && time != REPORT_UNIT_AUTO) {
+        struct range range = {0};
+        widen(&range, table, column);
+        return chosen_unit(time, range.least);
+    }
     if (type == TYPE_NS)
-        return time == REPORT_UNIT_AUTO ? time_unit(table, column) : times[time];
+        return time_unit(table, column);
     return type == TYPE_BYTES ? size_for_each : plain_unit(type);
 }
 

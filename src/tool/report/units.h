@@ -18,7 +18,8 @@ struct unit {
 /* The unit of one VALUE that stands alone. */
 struct unit unit_of_value(enum column_type type, double value, enum report_unit time);
 
-/* The unit of a column. Sizes have one for each value instead: theirs is nameless. */
+/* The unit of a column. In one that the user chose, the smallest value has four digits. Sizes have one for each value
+ * instead: theirs is nameless. */
 struct unit unit_of_column(const struct table *table, size_t column, enum report_unit time);
 
 /* The unit that values go to programs in: ns and bytes, unless the user chose another unit of time. */

@@ -3,11 +3,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <zlib.h>
 
 #include "base/log.h"
+#include "tool/gzip/peek.h"
 #include "tool/pftrace/reader.h"
 #include "tool/transcode/sources.h"
 #include "tool/write/output.h"
@@ -35,13 +35,7 @@ static int look(const char *path, enum kind *kind)
 bool transcode_is_pftrace(const char *path)
 {
     char bytes[16];
-    struct stat status;
-    gzFile file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? gzopen(path, "rb") : NULL;
-    if (!file)
-        return false;
-    int size = gzread(file, bytes, sizeof(bytes));
-    gzclose(file);
-    size_t at = 0, length = size > 0 ? (size_t)size : 0;
+    size_t at = 0, length = peek(path, bytes, sizeof(bytes));
     while (at < length && strchr(" \n\r\t", bytes[at]) && bytes[at])
         at++;
     bool json = at == length || bytes[at] == '{' || bytes[at] == '['; /* white space may stand before it */

@@ -12,7 +12,7 @@ struct transcode_summary {
     uint64_t bytes;  /* of the finished file */
 };
 
-/* Whether PATH is a file, and begins as a .pftrace, plain or gzip. Pipes are not looked into, nothing is said. */
+/* Whether PATH ("-": stdin) begins as a .pftrace, plain or gzip (gzip/peek.h). Prints nothing. */
 bool transcode_is_pftrace(const char *path);
 
 /* Reads the trace INPUT and writes OUTPUT, whose name tells its format, as writer_format_for() has it. What cannot be

@@ -86,7 +86,8 @@ static void test_failures_and_endings_are_told(void **state)
                                         .ending = i},
                     3000 * i + 10);
     struct trace trace = trace_of_done(&spool);
-    assert_true(arg_is(trace_event(&trace, "X", "compilation", "Linking", 0), "result", 218));
+    const cJSON *failed = trace_event(&trace, "X", "compilation", "Linking", 0);
+    assert_true(arg_is(failed, "result", 218) && arg_text_is(failed, "error", "CUDA_ERROR_INVALID_PTX"));
     for (int i = 0; i < 4; i++)
         assert_true(arg_text_is(trace_event(&trace, "X", "compilation", "Graph capture", i), "ending", words[i]));
     trace_release(&trace);

@@ -86,6 +86,31 @@ static const cJSON *member(const struct trace *trace, const char *key)
     return cJSON_GetObjectItemCaseSensitive(trace->json, key);
 }
 
+/* Number 21 is an error of the runtime's and none of the driver's; 4 is another error in each. */
+static void test_what_a_call_returned_is_told_by_number_and_name(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    make_spool_begin(&spool, PID, THREAD);
+    make_spool_done(&spool, SPOOL_DONE);
+    make_spool_chunk(&spool, SPOOL_CUPTI, PID);
+    make_api(&spool, (struct make_api){.cbid = LAUNCH, .thread = PID, .start = 1000, .end = 1100, .result = 21});
+    make_api(&spool, (struct make_api){.cbid = LAUNCH, .thread = PID, .start = 2000, .end = 2100, .result = 4});
+    make_api(&spool, (struct make_api){.cbid = LAUNCH, .thread = PID, .start = 3000, .end = 3100});
+    make_api(&spool, (struct make_api){.cbid = 1, .thread = PID, .start = 4000, .end = 4100, .result = 4, .driver = 1});
+    make_api(&spool,
+             (struct make_api){.cbid = 1, .thread = PID, .start = 5000, .end = 5100, .result = 21, .driver = 1});
+    struct trace trace = trace_of_done(&spool);
+    const cJSON *first = trace_event(&trace, "X", "cuda_runtime", NULL, 0);
+    assert_true(arg_is(first, "return value", 21) && arg_text_is(first, "error", "cudaErrorInvalidMemcpyDirection"));
+    assert_true(arg_text_is(trace_event(&trace, "X", "cuda_runtime", NULL, 1), "error", "cudaErrorCudartUnloading"));
+    assert_null(event_arg(trace_event(&trace, "X", "cuda_runtime", NULL, 2), "error"));
+    assert_true(arg_text_is(trace_event(&trace, "X", "cuda_driver", NULL, 0), "error", "CUDA_ERROR_DEINITIALIZED"));
+    const cJSON *nameless = trace_event(&trace, "X", "cuda_driver", NULL, 1);
+    assert_true(arg_is(nameless, "return value", 21) && !event_arg(nameless, "error"));
+    trace_release(&trace);
+}
+
 static void test_no_spool_at_all_is_a_trace_without_events(void **state)
 {
     (void)state;
@@ -398,6 +423,7 @@ static void test_files_that_are_no_spool_are_left_out_and_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_a_call_returned_is_told_by_number_and_name),
         cmocka_unit_test(test_no_spool_at_all_is_a_trace_without_events),
         cmocka_unit_test(test_a_directory_that_is_not_there_is_an_error),
         cmocka_unit_test(test_metadata_tells_of_devices_versions_and_the_run),

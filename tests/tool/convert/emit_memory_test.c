@@ -87,7 +87,8 @@ static void test_failed_operations_are_shown_and_change_nothing(void **state)
     give_back(&spool, 3000, 0x1000, 1);
     struct trace trace = trace_of_done(&spool);
     assert_levels(&trace, "Memory in use: Device", (double[]){100}, 1);
-    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device failed", 0), "result", 2));
+    const cJSON *failed = trace_event(&trace, "i", "memory", "Allocate Device failed", 0);
+    assert_true(arg_is(failed, "result", 2) && arg_text_is(failed, "error", "CUDA_ERROR_OUT_OF_MEMORY"));
     assert_int_equal(trace_count(&trace, "i", "memory", "Release Device failed"), 1);
     trace_release(&trace);
 }

@@ -51,6 +51,7 @@ static void test_each_kind_has_its_name_row_and_args(void **state)
     assert_true(event_ns(wait, "ts") == 1000 && event_ns(wait, "dur") == 2000);
     assert_true(arg_is(wait, "stream", 13) && arg_is(wait, "context", 2) && arg_is(wait, "device", 1));
     assert_true(arg_is(wait, "correlation", 40) && arg_is(wait, "return value", 700));
+    assert_true(arg_text_is(wait, "error", "CUDA_ERROR_ILLEGAL_ADDRESS"));
     assert_true(arg_text_is(wait, "cuda_sync_kind", "Stream Sync"));
     assert_null(event_arg(wait, "wait_on_stream"));
     assert_string_equal(row_name(&trace, wait), "stream 13 synchronisation");

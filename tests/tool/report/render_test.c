@@ -53,7 +53,7 @@ static const char *rendered(const struct renderer *format, const struct report_o
     if (format->begin)
         format->begin(&render);
     if (format->trace_begin)
-        format->trace_begin(&render, "t.json");
+        format->trace_begin(&render, "t.json", "");
     format->table(&render, &table);
     if (format->trace_end)
         format->trace_end(&render);
@@ -96,7 +96,7 @@ static void a_chosen_unit_is_used_everywhere(void **state)
     struct report_options options = {.unit = REPORT_UNIT_MS};
     add_row(1234567, 1000, 1, "x");
     assert_contains(rendered(&renderer_table, &options), "  Total (ms)  Avg (ms)");
-    assert_contains(rendered(&renderer_table, &options), "       1.235     0.001");
+    assert_contains(rendered(&renderer_table, &options), "       1.235  0.001000");
     assert_contains(rendered(&renderer_csv, &options),
                     "total_ms,avg_ms,size_bytes,note,name\r\n1.234567,0.001000,1,,x\r\n");
 }
@@ -179,6 +179,23 @@ static void texts_are_sorted_from_a_and_what_is_not_known_comes_last(void **stat
     assert_int_equal(table_cell(&table, 3, COLUMN_NAME)->kind, CELL_NONE);
 }
 
+static void what_was_not_recorded_is_no_value_for_programs_and_words_for_people(void **state)
+{
+    (void)state;
+    struct report_options options = {.unit = REPORT_UNIT_NS};
+    add_row(5, 1, 1, "b");
+    add_row(7, 1, 1, "a");
+    struct cell *row = table_row(&table);
+    row[COLUMN_TOTAL].kind = CELL_UNRECORDED;
+    row[COLUMN_NAME] = table_text(&table, "c");
+    snprintf(table.missing, sizeof(table.missing), "kernel");
+    const char *text = rendered(&renderer_table, &options);
+    assert_contains(text, "\n  not recorded         -     -  c\n");
+    assert_contains(text, "            12                  total\n  not recorded (left out by --trace): kernel\n");
+    assert_contains(rendered(&renderer_json, &options), "{\"total_ns\": null, ");
+    assert_contains(rendered(&renderer_csv, &options), "\r\n,,,,c\r\n,,,,not recorded: kernel\r\n");
+}
+
 #define RENDER_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -194,6 +211,7 @@ int main(void)
         RENDER_TEST(json_has_exact_numbers_whatever_the_unit),
         RENDER_TEST(columns_are_found_by_word_or_by_key),
         RENDER_TEST(texts_are_sorted_from_a_and_what_is_not_known_comes_last),
+        RENDER_TEST(what_was_not_recorded_is_no_value_for_programs_and_words_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

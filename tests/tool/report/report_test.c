@@ -9,6 +9,7 @@
 #define SMALL "tests/data/report/small.json"
 #define COMPILATION "tests/data/report/compilation.json"
 #define MEMORY "tests/data/report/memory.json"
+#define ERRORS "tests/data/report/errors.json"
 #define PYTORCH "tests/data/report/pytorch-memory.json"
 
 static const char *folder;
@@ -19,8 +20,8 @@ struct sample {
     char bytes[32 * 1024];
     size_t size;
 };
-static struct sample small, compilation, memory, pytorch;
-static const struct sample *const samples[] = {&small, &compilation, &memory, &pytorch};
+static struct sample small, compilation, memory, pytorch, errors;
+static const struct sample *const samples[] = {&small, &compilation, &memory, &pytorch, &errors};
 #define SAMPLES (sizeof(samples) / sizeof(*samples))
 
 static void read_sample(const char *name, struct sample *sample)
@@ -41,6 +42,7 @@ static int begin(void **state)
     read_sample(COMPILATION, &compilation);
     read_sample(MEMORY, &memory);
     read_sample(PYTORCH, &pytorch);
+    read_sample(ERRORS, &errors);
     return 0;
 }
 

@@ -1,0 +1,16 @@
+/*
+ * The first bytes of a trace file, to see what it is before it is read.
+ */
+#ifndef GPUTRACE_TOOL_GZIP_PEEK_H
+#define GPUTRACE_TOOL_GZIP_PEEK_H
+
+#include <stddef.h>
+
+/*
+ * Reads up to SIZE bytes of what PATH ("-": stdin) holds, unpacked where it is gzip, into BYTES. A file, pipe or socket
+ * loses none of them: whoever opens PATH next reads them again. It waits for the first bytes of a pipe or socket.
+ * Returns how many there are; 0 when it is empty, or cannot be looked into, as a FIFO with a name. Prints nothing.
+ */
+size_t peek(const char *path, char *bytes, size_t size);
+
+#endif
