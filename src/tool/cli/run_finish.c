@@ -46,6 +46,7 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
     struct convert_options options = {.spool_directory = result->directory->path,
                                       .output = result->output,
                                       .arrows_on_slices = result->options->arrows_on_slices,
+                                      .ran = result->launch->ended - result->launch->started,
                                       .exit_text = exit_text,
                                       .lives = run_directory_writer_lives,
                                       .namer = symbols ? &namer : NULL};
@@ -125,8 +126,11 @@ int run_finish(const struct run_result *result)
     symbols_free(symbols);
     if (failed)
         return EXIT_OURS;
-    if (!result->options->strict || !summary_has_losses(&summary))
+    if (!result->options->strict || !summary_is_incomplete(&summary))
         return 0;
-    error("'%s' is not whole, which --strict asks for", result->output);
+    if (*summary.missed)
+        error("'%s' is not what --strict asks for: %s", result->output, summary.missed);
+    else
+        error("'%s' is not whole, which --strict asks for", result->output);
     return EXIT_LOSSES;
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/convert/convert.h"
+#include "tool/report/render.h"
 
 #define VIEWER "https://ui.perfetto.dev"
 
@@ -30,13 +31,13 @@ static void put_losses(struct sink *sink, const struct convert_losses *losses)
 #undef PUT
 }
 
-bool summary_has_losses(const struct convert_summary *summary)
+bool summary_is_incomplete(const struct convert_summary *summary)
 {
     uint64_t all = 0;
 #define ADD(field, words) all |= summary->losses.field;
     CONVERT_LOSSES(ADD)
 #undef ADD
-    return all != 0;
+    return all != 0 || *summary->missed;
 }
 
 void summary_print(const char *output, const struct convert_summary *summary)
@@ -48,8 +49,12 @@ void summary_print(const char *output, const struct convert_summary *summary)
     summary_put_size(&line, summary->bytes);
     sink_char(&line, ')');
     put_losses(&line, &summary->losses);
-    if (summary->events > 0)
+    if (summary->events > 0 && !summary->missed_all)
         sink_text(&line, "; to look at it, open " VIEWER);
+    if (*summary->missed) {
+        sink_text(&line, "; ");
+        render_visible(&line, summary->missed, "");
+    }
     sink_char(&line, '\0');
     if (sink_finish(&line) == 0)
         notice("%s", line.data);

@@ -1,5 +1,6 @@
 #include "tool/convert/convert.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -112,7 +113,7 @@ static int learn(struct conversion *conversion)
         return -1;
     sum_losses(conversion);
     session_note_read(&conversion->session, conversion->options->spool_directory);
-    return 0;
+    return find_missed(conversion);
 }
 
 static int write_trace(struct conversion *conversion, struct output *output)
@@ -153,6 +154,8 @@ static void summarise(struct conversion *conversion, struct convert_summary *sum
     summary->losses = conversion->losses;
     summary->plugins = conversion->plugins;
     conversion->plugins = (struct convert_plugins){0};
+    summary->missed_all = conversion->missed.all;
+    snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed.text.data);
     for (size_t i = 0; i < conversion->processes.count; i++) {
         summary->cuda |= conversion->processes.items[i]->cuda;
         summary->nvtx |= conversion->processes.items[i]->nvtx_seen;
@@ -167,6 +170,7 @@ static void release(struct conversion *conversion)
     }
     array_release(&conversion->processes);
     session_note_release(&conversion->session);
+    release_missed(&conversion->missed);
     convert_plugins_release(&conversion->plugins);
     sink_release(&conversion->stacks.frames);
     sink_release(&conversion->stacks.stacks);

@@ -27,6 +27,7 @@ struct convert_options {
     const struct convert_stream *stream; /* NULL: a file is written */
     const char *output;                  /* path of the trace; a name that ends in .gz is written with gzip */
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
+    uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
@@ -98,6 +99,9 @@ struct convert_summary {
     bool nvtx;          /* some process recorded NVTX */
     struct convert_losses losses;
     struct convert_plugins plugins; /* the caller's: convert_plugins_release() */
+    /* Recording, or NVTX, that the user waited for in vain, and what was seen instead; "": there is none. */
+    char missed[1024];
+    bool missed_all; /* nothing was recorded */
 };
 
 /*
