@@ -13,6 +13,7 @@
 #include "tool/cli/summary.h"
 #include "tool/cli/writing.h"
 #include "tool/convert/convert.h"
+#include "tool/doctor/doctor.h"
 #include "tool/launch/ending.h"
 #include "tool/launch/program_kind.h"
 #include "tool/report/report.h"
@@ -21,11 +22,18 @@
 /* The library comes into a process with its first use of CUDA or NVTX, and then writes a spool file. */
 static void warn_of_emptiness(const struct run_result *result, const struct convert_summary *summary)
 {
-    if (summary->processes == 0 && program_is_static(result->launch->path))
-        warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded",
-                result->launch->argv[0]);
-    else if (summary->processes == 0 && summary->losses.unrecorded == 0)
-        warning("'%s' used neither CUDA nor NVTX: the trace is empty", result->launch->argv[0]);
+    const char *program = result->launch->argv[0];
+    bool empty = summary->processes == 0;
+    char words[512];
+    if (empty && program_is_static(result->launch->path))
+        warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded", program);
+    else if (empty ? summary->losses.unrecorded > 0 : summary->cuda || !program_has_kernels(result->launch->path))
+        return;
+    else if (doctor_lacks_cuda(words, sizeof(words)))
+        warning("%s, and '%s' %s: 'gputrace doctor' says what CUDA needs", words, program,
+                empty ? "used no NVTX, so the trace is empty" : "was recorded without it");
+    else if (empty)
+        warning("'%s' used neither CUDA nor NVTX: the trace is empty", program);
 }
 
 static void warn_of_the_living(const struct run_result *result)

@@ -33,15 +33,43 @@ static int has_segment(int fd, const Elf64_Ehdr *head, uint32_t type)
     return 0;
 }
 
+/* The head of a 64-bit ELF file. */
+static bool read_head(int fd, Elf64_Ehdr *head)
+{
+    return fd >= 0 && pread(fd, head, sizeof(*head), 0) == (ssize_t)sizeof(*head) &&
+           memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64;
+}
+
 bool program_is_static(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     Elf64_Ehdr head;
-    if (fd < 0)
-        return false;
-    bool elf = pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-               memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64;
-    bool without_loader = elf && has_segment(fd, &head, PT_INTERP) == 0;
-    close(fd);
+    bool without_loader = read_head(fd, &head) && has_segment(fd, &head, PT_INTERP) == 0;
+    if (fd >= 0)
+        close(fd);
     return without_loader;
+}
+
+static bool read_section(int fd, const Elf64_Ehdr *head, unsigned number, Elf64_Shdr *section)
+{
+    off_t at = (off_t)(head->e_shoff + number * sizeof(*section));
+    return number < head->e_shnum && head->e_shentsize == sizeof(*section) &&
+           pread(fd, section, sizeof(*section), at) == (ssize_t)sizeof(*section);
+}
+
+bool program_has_kernels(const char *path)
+{
+    static const char wanted[] = ".nv_fatbin"; /* where nvcc puts them */
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf64_Ehdr head;
+    Elf64_Shdr names, section;
+    bool found = false, readable = read_head(fd, &head) && read_section(fd, &head, head.e_shstrndx, &names);
+    for (unsigned i = 0; readable && !found && read_section(fd, &head, i, &section); i++) {
+        char name[sizeof(wanted)];
+        off_t at = (off_t)(names.sh_offset + section.sh_name);
+        found = pread(fd, name, sizeof(name), at) == (ssize_t)sizeof(name) && memcmp(name, wanted, sizeof(name)) == 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return found;
 }
