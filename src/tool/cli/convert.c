@@ -33,18 +33,6 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static bool has_known_ending(const char *path)
-{
-    static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-        size_t size = strlen(endings[i]);
-        if (length > size && strcmp(path + length - size, endings[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A spool is left as it is: 'recover' is what removes it. */
 static int from_spool(const struct convert_command_options *wanted, const char *directory, const char *output,
                       struct convert_summary *summary)
@@ -142,7 +130,7 @@ static int convert_run(int argc, char **argv)
         error("'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
         return EXIT_USAGE;
     }
-    if (!has_known_ending(argv[first + 1])) {
+    if (!output_name_ends_well(argv[first + 1])) {
         error("'%s' does not tell a format: its name must end in .json, .json.gz, .pftrace or .pftrace.gz",
               argv[first + 1]);
         return EXIT_USAGE;

@@ -206,6 +206,8 @@ static int recover_command(int argc, char **argv)
         error("'recover' takes one directory, not '%s' too", argv[first + 1]);
         return EXIT_USAGE;
     }
+    if (options.output && output_name_check_ending(options.output) < 0)
+        return EXIT_USAGE;
     if (first == argc && (options.output || options.keep)) {
         error("'recover' needs a directory for that: without one it lists those there are");
         return EXIT_USAGE;
