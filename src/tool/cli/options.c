@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tool/cli/suggest.h"
+#include "base/suggest.h"
 #include "tool/launch/library.h"
 
 /* getopt_long gives a row's number above any letter, so that one number space tells rows and letters apart. */

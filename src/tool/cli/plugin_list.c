@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/sink.h"
-#include "tool/cli/suggest.h"
+#include "base/suggest.h"
 #include "tool/launch/elf_file.h"
 #include "tool/launch/library.h"
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/cli/output_name.h"
+#include "tool/cli/progress.h"
 #include "tool/cli/run_plugins.h"
 #include "tool/cli/summary.h"
 #include "tool/cli/writing.h"
@@ -59,7 +60,12 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
                                       .lives = run_directory_writer_lives,
                                       .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
-    if (output_name_keep_old(result->output) < 0 || convert_spool(&options, summary) < 0)
+    struct progress progress;
+    progress_begin(&progress, result->output);
+    options.progress = &progress.made;
+    int failed = output_name_keep_old(result->output) < 0 || convert_spool(&options, summary) < 0;
+    progress_end(&progress);
+    if (failed)
         return -1;
     verbose("%u process%s read, trace written in %.2f s", summary->processes, summary->processes == 1 ? "" : "es",
             (double)(clock_monotonic() - begun) / (double)NS_PER_S);

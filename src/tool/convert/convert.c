@@ -127,7 +127,7 @@ static int write_trace(struct conversion *conversion, struct output *output)
     return 0;
 }
 
-static int write_file(struct conversion *conversion, uint64_t *bytes)
+static int write_file(struct conversion *conversion, struct convert_summary *summary)
 {
     const struct convert_stream *stream = conversion->options->stream;
     const char *path = conversion->options->output;
@@ -140,8 +140,9 @@ static int write_file(struct conversion *conversion, uint64_t *bytes)
                 stream ? stream->format : writer_format_for(path, conversion->options->arrows_on_slices), &output.sink);
     int result = write_trace(conversion, &output);
     writer_release(&conversion->writer);
+    summary->unpacked = output.sink.total + output.sink.length;
     if (result == 0)
-        return output_commit(&output, bytes);
+        return output_commit(&output, &summary->bytes);
     output_discard(&output);
     return -1;
 }
@@ -188,7 +189,7 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     *summary = (struct convert_summary){0};
     int result = learn(conversion);
     if (result == 0)
-        result = write_file(conversion, &summary->bytes);
+        result = write_file(conversion, summary);
     if (result == 0)
         summarise(conversion, summary);
     release(conversion);

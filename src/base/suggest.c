@@ -1,4 +1,4 @@
-#include "tool/cli/suggest.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -48,7 +48,7 @@ bool suggestion_consider(struct suggestion *suggestion, const char *word)
         return false;
     size_t distance = edit_distance(suggestion->given, suggestion->length, word, length);
     size_t longer = length > suggestion->length ? length : suggestion->length;
-    if (distance >= suggestion->distance || distance >= length || 2 * distance > longer)
+    if (distance >= suggestion->distance || distance >= length || 2 * distance >= longer)
         return false;
     suggestion->word = word;
     suggestion->distance = distance;

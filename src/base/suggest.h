@@ -1,8 +1,8 @@
 /*
  * "Did you mean …?": the known word nearest to one that is not known.
  */
-#ifndef GPUTRACE_TOOL_CLI_SUGGEST_H
-#define GPUTRACE_TOOL_CLI_SUGGEST_H
+#ifndef GPUTRACE_BASE_SUGGEST_H
+#define GPUTRACE_BASE_SUGGEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
