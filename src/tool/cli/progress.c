@@ -17,11 +17,10 @@ static void show(const struct progress *progress)
     uint64_t done = __atomic_load_n(&progress->made.done, __ATOMIC_RELAXED);
     struct sink text;
     sink_init_memory(&text);
+    sink_format(&text, "writing '%s'", progress->output);
     if (total > 0)
-        sink_format(&text, "writing '%s': %.0f %%", progress->output, 100 * (double)done / (double)total);
-    else
-        sink_format(&text, "preparing '%s'", progress->output);
-    sink_format(&text, ", %.0f s", (double)(clock_monotonic() - progress->begun) / (double)NS_PER_S);
+        sink_format(&text, ": %.0f %%", 100 * (double)done / (double)total);
+    sink_format(&text, ", %llu s", (unsigned long long)((clock_monotonic() - progress->begun) / NS_PER_S));
     if (sink_finish(&text) == 0)
         terminal_line_show(&text);
     sink_release(&text);
