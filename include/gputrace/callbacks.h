@@ -703,6 +703,11 @@ extern __attribute__((visibility("default"))) struct gputrace_plugin gputrace_pl
     struct gputrace_plugin gputrace_plugin = {GPUTRACE_CALLBACKS_VERSION, sizeof(struct gputrace_plugin), plugin_name, \
                                               plugin_start}
 
+/* Also, where it has settings: GPUTRACE_PLUGIN_SETTINGS("top,stacks"); names with commas between, "" for none.
+ * `gputrace run` then refuses others before the program starts; without it the plugin is given whatever is written. */
+extern __attribute__((visibility("default"))) const char gputrace_plugin_settings[];
+#define GPUTRACE_PLUGIN_SETTINGS(names) const char gputrace_plugin_settings[] = names
+
 /* --- being the program --- */
 
 /* The program's host; NULL when this process is not recorded by a gputrace of this version. */

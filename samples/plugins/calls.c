@@ -168,3 +168,4 @@ static int start(const struct gputrace_host *host)
 }
 
 GPUTRACE_PLUGIN("calls", start);
+GPUTRACE_PLUGIN_SETTINGS("file");

@@ -25,3 +25,4 @@ static int start(const struct gputrace_host *host)
 }
 
 GPUTRACE_PLUGIN("empty", start);
+GPUTRACE_PLUGIN_SETTINGS("");

@@ -136,3 +136,4 @@ static int start(const struct gputrace_host *host)
 }
 
 GPUTRACE_PLUGIN("hazards", start);
+GPUTRACE_PLUGIN_SETTINGS("top,stacks,barrier");

@@ -172,3 +172,4 @@ static int start(const struct gputrace_host *host)
 }
 
 GPUTRACE_PLUGIN("leaks", start);
+GPUTRACE_PLUGIN_SETTINGS("least,top,stacks");

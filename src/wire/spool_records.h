@@ -47,7 +47,8 @@
     X(SYNC, spool_sync, FIXED)                   \
     X(EVENT_RECORD, spool_event_record, FIXED)   \
     X(FUNCTION_NAME, spool_function_name, TEXT)  \
-    X(GRAPH_NODE, spool_graph_node, FIXED)
+    X(GRAPH_NODE, spool_graph_node, FIXED)       \
+    X(SEEN, spool_seen, TEXT)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -79,6 +80,18 @@ struct spool_thread_name {
 /* Recording went on (flags 1) or off (flags 0); the text says what asked for it. */
 struct spool_capture {
     struct spool_record head;
+    uint32_t length;
+    char text[4];
+};
+
+/* What the process did while recording waited for something else: a record for each text, of ranges some alone. */
+enum {
+    SPOOL_SEEN_RANGE = 0,  /* it opened this NVTX range, "NAME" or "NAME@DOMAIN", and capture_range names another */
+    SPOOL_SEEN_DOMAIN = 1, /* it used this NVTX domain, which nvtx_domains or nvtx_exclude leave out */
+    SPOOL_SEEN_START = 2,  /* it started what capture_range names, outside of the time window */
+};
+struct spool_seen {
+    struct spool_record head; /* flags: SPOOL_SEEN_RANGE … */
     uint32_t length;
     char text[4];
 };

@@ -4,7 +4,7 @@ load common
 
 @test "a sample's trace has its kernels, copies, calls and arrows" {
     run -0 "$gputrace" run "$samples/vector_add"
-    assert_line --regexp "^gputrace: [0-9]+ events in 'trace\.json' \([0-9.]+ [kM]B\); to look at it, open https://ui.perfetto.dev$"
+    assert_line --regexp "^gputrace: [0-9]+ events in 'trace\.json' \([0-9.]+ [kM]B\); to look at it, open https://ui.perfetto.dev or run 'gputrace report trace\.json'$"
     [ "$(count kernel)" -gt 0 ]
     [ "$(count gpu_memcpy)" -gt 0 ]
     [ "$(count cuda_runtime)" -gt 0 ]
@@ -137,6 +137,29 @@ load common
     SIMGPU_NO_DEVICE=1 run "$gputrace" run "$samples/vector_add"
     assert_equal "$status" "$own"
     jq -e .traceEvents trace.json
+}
+
+@test "without a driver, or without a GPU, the program is not said to use no CUDA" {
+    [ -n "${simulated-}" ] || skip "this machine has a driver"
+    printf '#include <cuda_runtime.h>\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n' >app.cu
+    nvcc -o app app.cu # with the real runtime, linked statically
+    LD_LIBRARY_PATH='' run -35 "$gputrace" run ./app
+    assert_line "gputrace: warning: CUDA found no driver, and './app' used no NVTX, so the trace is empty: 'gputrace doctor' says what CUDA needs"
+    refute_line --partial 'neither'
+    CUDA_VISIBLE_DEVICES='' SIMGPU_NO_DEVICE=1 run -100 "$gputrace" run ./app
+    assert_line --partial "warning: CUDA found no GPU, and './app' "
+}
+
+@test "without a driver NVTX of a CUDA program is recorded, and the warning says that CUDA is missing" {
+    [ -n "${simulated-}" ] || skip "this machine has a driver"
+    printf '#include <cuda_runtime.h>\n#include <nvtx3/nvToolsExt.h>\n__global__ void k() {}\nint main() { nvtxMarkA("x"); k<<<1, 1>>>(); return 0; }\n' >app.cu
+    nvcc -o app app.cu
+    LD_LIBRARY_PATH='' run -0 "$gputrace" run ./app
+    assert_line "gputrace: warning: CUDA found no driver, and './app' was recorded without it: 'gputrace doctor' says what CUDA needs"
+    run -0 "$gputrace" run ./app
+    refute_output --partial warning
+    LD_LIBRARY_PATH='' run -0 "$gputrace" run "$samples/nvtx" # has nothing for a GPU
+    refute_output --partial warning
 }
 
 @test "NVTX without CUDA is traced" {

@@ -73,6 +73,13 @@ load common
     assert_line --regexp "^note +environment +CUDA_INJECTION64_PATH is '/other.so'"
 }
 
+@test "a libcupti that is not there is refused, as run does" {
+    run -2 "$gputrace" doctor --cupti=/nope
+    assert_output "gputrace: '--cupti=/nope': No such file or directory"
+    run -125 "$gputrace" run --cupti=/nope true
+    assert_output "gputrace: '--cupti=/nope': No such file or directory"
+}
+
 @test "a command line that cannot be understood is 2" {
     run -2 "$gputrace" doctor something
     run -2 "$gputrace" doctor --something

@@ -52,6 +52,25 @@ man_options() { # COMMAND
     assert_output --partial "no option '--versoin'"
 }
 
+@test "what other tools call a command, and a trace in its place, get a suggestion" {
+    run -2 "$gputrace" record ./a -x
+    assert_output "gputrace: no command 'record': did you mean 'gputrace run ./a -x'?"
+    run -2 "$gputrace" stats t.json
+    assert_output "gputrace: no command 'stats': did you mean 'gputrace report t.json'?"
+    run -2 "$gputrace" analyze
+    assert_output "gputrace: no command 'analyze': did you mean 'gputrace report'?"
+    run -2 "$gputrace" trace.json
+    assert_output "gputrace: no command 'trace.json': did you mean 'gputrace report trace.json'?"
+    run -2 "$gputrace" trace.pftrace -r kernels
+    assert_output "gputrace: no command 'trace.pftrace': did you mean 'gputrace report trace.pftrace -r kernels'?"
+    echo '[]' >recorded
+    run -2 "$gputrace" ./recorded
+    assert_output --partial "did you mean 'gputrace report ./recorded'?"
+    chmod +x recorded
+    run -2 "$gputrace" ./recorded
+    assert_output --partial "to trace a program, 'gputrace run ./recorded'"
+}
+
 @test "a stdout that takes nothing is told" {
     run -2 sh -c "'$gputrace' --help >/dev/full"
     assert_output --partial 'cannot write to standard output: No space left on device'
@@ -97,6 +116,44 @@ man_options() { # COMMAND
     COMP_WORDS=(gputrace run --trace=kernel,mem) COMP_CWORD=2 COMPREPLY=()
     _gputrace
     assert_equal "${COMPREPLY[*]}" '--trace=kernel,memcpy --trace=kernel,memset --trace=kernel,memory'
+}
+
+# The words of the report's sections, as the table has them.
+sections() {
+    sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)",.*/\1/p' "$root/src/tool/report/report.h"
+}
+
+# The plugins that are installed.
+plugins() {
+    find "$build/samples/plugins" -name '*.so' ! -name empty.so -printf '%f\n' | sed 's/\.so$//' | sort
+}
+
+@test "help, man page and completion know every section of the report and every plugin" {
+    # shellcheck source=src/tool/cli/completion.bash
+    source "$root/src/tool/cli/completion.bash"
+    sections >in-table
+    [ "$(wc -l <in-table)" -gt 20 ]
+    "$gputrace" report --help | sed -n '/--report=/,/default: all/p' | grep -v 'default: all' |
+        sed 's/.*commas: //' | grep -oE '[a-z][a-z-]+' | grep -vE '^(report)$' >in-help || true
+    for section in $(cat in-table); do
+        grep -qx -- "$section" in-help
+        grep -qE "^\.It Cm $section\$" "$root/man/gputrace-report.1"
+    done
+    _gputrace_argument --report '' ''
+    diff in-table <(printf '%s\n' "${COMPREPLY[@]}")
+    diff in-table <(sed -n '/local -a sections=(/,/)/p' "$root/src/tool/cli/completion.zsh" |
+        sed 's/.*(//; s/)//' | tr -s ' ' '\n' | grep .)
+    plugins >in-build
+    [ -s in-build ]
+    COMPREPLY=()
+    _gputrace_argument --plugin '' ''
+    diff in-build <(printf '%s\n' "${COMPREPLY[@]}" | sort)
+    sed -n "s/.*'plugins:plugin:(\([a-z ]*\))'.*/\1/p" "$root/src/tool/cli/completion.zsh" |
+        tr ' ' '\n' | sort | diff in-build -
+    for plugin in $(cat in-build); do
+        grep -qx "\.It Cm $plugin" "$root/man/gputrace-run.1"
+        "$gputrace" run --help | grep -qw "$plugin"
+    done
 }
 
 @test "zsh completion knows every option" {

@@ -63,6 +63,41 @@ lines" true
     assert_output --partial "'--plugin' needs an argument"
 }
 
+@test "a plugin whose name is mistyped gets a suggestion" {
+    run -125 "$gputrace" run --plugin=leak touch started
+    assert_output --partial "gputrace: no plugin 'leak': did you mean 'leaks'? Looked for '"
+    [ ! -e started ]
+}
+
+@test "a setting that a plugin does not have ends run before the program starts, and names those it has" {
+    run -125 "$gputrace" run --plugin=leaks,top=5,foo=1 touch started
+    assert_output "gputrace: plugin 'leaks' has no setting 'foo': it takes least, top, stacks"
+    run -125 "$gputrace" run --plugin=hazards,barier=x touch started
+    assert_output "gputrace: plugin 'hazards' has no setting 'barier': did you mean 'barrier'? It takes top, stacks, barrier"
+    run -125 "$gputrace" run --plugin=calls,files touch started
+    assert_output --partial "has no setting 'files'"
+    run -125 "$gputrace" run --plugin=empty,key touch started
+    assert_output "gputrace: plugin 'empty' has no setting 'key': it takes none"
+    [ ! -e started ]
+    run -0 "$gputrace" run --plugin=leaks,top=5,stacks=no,least=1K --plugin=hazards,top=1,stacks=no,barrier=x --plugin=calls,file=x true
+}
+
+@test "a plugin that does not name its settings is given what is written" {
+    marking_program
+    says mine
+    run -0 "$gputrace" run --plugin=./mine.so,any=thing ./marks x
+    assert_line 'gputrace: mine: mine was called'
+}
+
+@test "the settings that the plugins name are those of their manuals" {
+    local plugin
+    for plugin in leaks hazards; do
+        run -125 "$gputrace" run --plugin="$plugin,=x,nosuch" true
+        assert_equal "$(sed 's/.*[iI]t takes //' <<<"$output" | tr -d ' ' | tr ',' '\n' | sort)" \
+            "$(sed -n '/^The settings are:/,$s/^\.It Cm \([a-z]*\) Ns = .*/\1/p' "$root/man/gputrace-$plugin.7" | sort)"
+    done
+}
+
 @test "a plugin is found by its name among gputrace's own and in this directory, and by its path" {
     marking_program
     says mine

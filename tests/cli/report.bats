@@ -884,10 +884,34 @@ END
         run -2 "$gputrace" report --top="$top" "$small"
         assert_output --partial "--top needs a number of rows"
     done
-    run -1 "$gputrace" report -r kernels --sort=size "$small"
+    run -2 "$gputrace" report -r kernels --sort=size "$small"
     assert_output "gputrace: no column 'size' to sort by: these sections have time, total, calls, avg, med, min, max, stddev, grid, block, name"
     run -2 "$gputrace" report
     assert_output --partial "no trace to report on"
+}
+
+@test "a word that is nearly right gets a suggestion" {
+    run -2 "$gputrace" report -r overview,kernel "$small"
+    assert_output --partial "--report knows no 'kernel': did you mean 'kernels'? It takes overview, "
+    run -2 "$gputrace" report -f JSON "$small"
+    assert_output --partial "--format knows no 'JSON': did you mean 'json'? It takes table, csv, json, markdown"
+    run -2 "$gputrace" report -r kernels -s totl "$small"
+    assert_output --partial "no column 'totl' to sort by: did you mean 'total'? These sections have time, total, "
+}
+
+@test "without a file the newest trace of this directory is reported" {
+    run -2 "$gputrace" report
+    assert_output "gputrace: no trace to report on: there is no 'trace.json' here, which 'gputrace run PROGRAM' writes; for another file 'gputrace report FILE'"
+    "$gputrace" run -q -o trace.json sh -c 'exit 0' first
+    "$gputrace" run -q -o trace.pftrace sh -c 'exit 0' second
+    touch -d '1 hour ago' trace.json
+    run -0 --separate-stderr "$gputrace" report -r overview -f csv
+    assert_line --partial 'sh -c exit 0 second'
+    # shellcheck disable=SC2154 # Bats sets it
+    assert_equal "$stderr" "gputrace: this is the report of 'trace.pftrace'"
+    touch trace.json
+    run -0 --separate-stderr "$gputrace" report -r overview -f csv
+    assert_line --partial 'sh -c exit 0 first'
 }
 
 @test "what is no trace is refused with the file, the place and what was expected" {

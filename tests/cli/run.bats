@@ -122,6 +122,24 @@ load common
     [ -c /dev/null ]
 }
 
+@test "an output with the ending of something else is refused before the program starts" {
+    run -125 "$gputrace" run -o x.nsys-rep touch started
+    assert_output --partial "no trace is written as '.nsys-rep': a name ends in .json, .json.gz, .pftrace or .pftrace.gz"
+    run -125 "$gputrace" run -o x.txt touch started
+    [ ! -e started ]
+    run -2 "$gputrace" recover -o x.txt .
+    assert_output --partial "no trace is written as '.txt'"
+    run -0 "$gputrace" run -q -o run-1.5 true
+    jq -e .traceEvents run-1.5
+    mkfifo pipe
+    mkdir folder
+    for name in pipe folder folder/; do
+        run -125 "$gputrace" run -o "$name" touch started
+        assert_output --partial 'a regular file is needed'
+    done
+    [ ! -e started ]
+}
+
 @test "a program that is not there is 127, one that cannot be run 126" {
     run -127 "$gputrace" run no-such-program
     assert_output "gputrace: cannot find 'no-such-program'"

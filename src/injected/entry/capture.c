@@ -1,9 +1,11 @@
 #include "injected/entry/capture.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "injected/collect/activity_kinds.h"
 #include "injected/collect/first_launches.h"
 #include "injected/record/recorder.h"
@@ -23,6 +25,8 @@ static struct capture {
     bool in_window; /* of time */
     bool on;        /* what is recorded now */
     bool told;      /* the spool knows it */
+    bool begun;     /* it was on at some time */
+    bool refused;   /* the program started it outside of the time window, which the spool knows */
     bool cupti_ready;
     bool cupti_on;     /* kinds are enabled */
     bool calls_on;     /* API calls are: from the start, and while the kinds are */
@@ -48,8 +52,19 @@ static void apply(uint64_t time, const char *reason)
         return;
     capture.told = true;
     capture.on = wanted;
+    if (wanted)
+        __atomic_store_n(&capture.begun, true, __ATOMIC_RELAXED);
     capture.off_since = clock_monotonic();
     recorder_switch(wanted, time, reason);
+}
+
+/* Notes that the program started what the user named, too early or too late. Under the lock. */
+static void note_refused(void)
+{
+    if (capture.open == 0 || capture.in_window || capture.begun || capture.refused)
+        return;
+    capture.refused = true;
+    recorder_seen(SPOOL_SEEN_START, (struct gputrace_text){0});
 }
 
 static void open_by(int change, uint64_t time, const char *reason)
@@ -58,6 +73,7 @@ static void open_by(int change, uint64_t time, const char *reason)
     if (change > 0 || capture.open > 0)
         capture.open = (unsigned)((int)capture.open + change);
     apply(time, reason);
+    note_refused();
     pthread_mutex_unlock(&capture.lock);
 }
 
@@ -66,6 +82,7 @@ static void open_set(bool on, uint64_t time, const char *reason)
     pthread_mutex_lock(&capture.lock);
     capture.open = on;
     apply(time, reason);
+    note_refused();
     pthread_mutex_unlock(&capture.lock);
 }
 
@@ -134,6 +151,50 @@ static bool note_started(uint64_t range, uint64_t instead_of)
     return false;
 }
 
+/* The first ranges that are not the one that recording waits for, by hashes of their names: what is read by somebody
+ * who has mistyped a name. Once recording has begun nobody looks. */
+#define SEEN_MAX 8
+#define SEEN_TEXT_MAX 64
+static uint64_t seen[SEEN_MAX];
+
+/* Bytes of TEXT that are kept, which end with a whole character. */
+static int cut(struct gputrace_text text)
+{
+    uint32_t length = text.length < SEEN_TEXT_MAX ? text.length : SEEN_TEXT_MAX;
+    while (length > 0 && length < text.length && (text.bytes[length] & 0xc0) == 0x80)
+        length--;
+    return (int)length;
+}
+
+/* Whether this HASH is new, and there is room for it. */
+static bool is_first_seen(uint64_t hash)
+{
+    for (unsigned i = 0; i < SEEN_MAX; i++) {
+        uint64_t known = __atomic_load_n(&seen[i], __ATOMIC_RELAXED);
+        if (known == 0 &&
+            __atomic_compare_exchange_n(&seen[i], &known, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+        if (known == hash)
+            return false;
+    }
+    return false;
+}
+
+/* The domain belongs to it where the user named one. */
+static void note_other_range(const struct gputrace_nvtx *event)
+{
+    char text[2 * SEEN_TEXT_MAX + 2];
+    if (__atomic_load_n(&capture.begun, __ATOMIC_RELAXED) || __atomic_load_n(&seen[SEEN_MAX - 1], __ATOMIC_RELAXED) ||
+        event->message.length == 0)
+        return;
+    bool with_domain = capture.domain.bytes && event->domain_name.length > 0;
+    int length =
+        snprintf(text, sizeof(text), "%.*s%s%.*s", cut(event->message), event->message.bytes, with_domain ? "@" : "",
+                 with_domain ? cut(event->domain_name) : 0, with_domain ? event->domain_name.bytes : "");
+    if (length > 0 && is_first_seen(hash_bytes(text, (size_t)length) | 1))
+        recorder_seen(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
+}
+
 /* Before the recorder hears it. */
 static void range_pushed(void *data, const struct gputrace_nvtx *event)
 {
@@ -144,13 +205,17 @@ static void range_pushed(void *data, const struct gputrace_nvtx *event)
         pushed.depth = 1;
         pushed.domain = event->domain;
         open_by(1, event->call.end, "NVTX range");
+    } else {
+        note_other_range(event);
     }
 }
 
 static void range_started(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
-    if (range_matches(event) && note_started(event->range, 0))
+    if (!range_matches(event))
+        note_other_range(event);
+    else if (note_started(event->range, 0))
         open_by(1, event->call.end, "NVTX range");
 }
 
@@ -227,8 +292,9 @@ bool capture_hears_nvtx(void)
 void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.on = capture.told = capture.cupti_ready = capture.cupti_on = capture.calls_on = false;
-    capture.context_made = false;
+    capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready = capture.cupti_on = false;
+    capture.calls_on = capture.context_made = false;
+    memset(seen, 0, sizeof(seen));
 }
 
 void capture_restart(void)

@@ -24,9 +24,11 @@ static struct {
     struct map strings;    /* hash -> the first string that has it */
     struct map categories; /* domain, category -> its name */
     uint32_t domain_count, string_count;
+    bool default_left_out; /* the program used the default domain, which is off */
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct nvtx_domain nvtx_default_domain;
+#define DEFAULT_NAME "default" /* as the user calls it */
 
 /* --- which are on --- */
 
@@ -63,7 +65,12 @@ void nvtx_domains_select(const char *only, const char *without)
 {
     domains.only = only && *only ? only : NULL;
     domains.without = without;
-    nvtx_default_domain.off = !is_on(nvtx_ascii("default"));
+    nvtx_default_domain.off = !is_on(nvtx_ascii(DEFAULT_NAME));
+}
+
+bool nvtx_domains_are_listed(void)
+{
+    return domains.only != NULL;
 }
 
 /* --- domains and strings; under the lock --- */
@@ -166,8 +173,14 @@ static void tell(enum nvtx_named named, uint32_t domain, uint32_t number, struct
 
 static void tell_domain(const struct nvtx_domain *domain)
 {
-    if (!domain->off)
-        tell(NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
+    tell(domain->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
+}
+
+void nvtx_default_domain_left_out(void)
+{
+    if (!__atomic_load_n(&domains.default_left_out, __ATOMIC_RELAXED) &&
+        !__atomic_exchange_n(&domains.default_left_out, true, __ATOMIC_RELAXED))
+        tell(NVTX_NAMED_LEFT_OUT, 0, 0, nvtx_ascii(DEFAULT_NAME));
 }
 
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
@@ -219,4 +232,5 @@ void nvtx_domains_retell(void)
         tell_domain(domain);
     for (const struct nvtx_named_text *text = domains.texts; text; text = text->next)
         tell(text->named, text->string.domain, text->string.number, text->string.text);
+    domains.default_left_out = false; /* its next use is told anew */
 }

@@ -1,7 +1,8 @@
 /*
  * NVTX domains and what is named in them: handles for the program, numbers for the spool.
  *
- * The user may want to see some domains only. One that is off has a handle like any other, and nothing is told of it.
+ * The user may want to see some domains only. One that is off has a handle like any other, and nothing is told of it
+ * but that the program has it.
  */
 #ifndef GPUTRACE_INJECTED_NVTX_DOMAINS_H
 #define GPUTRACE_INJECTED_NVTX_DOMAINS_H
@@ -30,8 +31,14 @@ extern struct nvtx_domain nvtx_default_domain;
  */
 void nvtx_domains_select(const char *only, const char *without);
 
+/* Whether ONLY was given: the user is told what domains there are when none of those was used. */
+bool nvtx_domains_are_listed(void);
+
 /* The domain of this name, made and told to the registry when it is new; NULL: no memory. */
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name);
+
+/* The program used the default domain, which is off: tells the registry once. */
+void nvtx_default_domain_left_out(void);
 
 /* The registered string of this text in the domain, made and told when it is new; NULL: no memory, or it is off. */
 struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gputrace_text text);

@@ -193,5 +193,34 @@ static const struct nvtx_function domain_events[] = {
     NVTX_FUNCTION(CORE2, DomainRangePop, domain_range_pop),
 };
 
+/* Where the default domain is off: that it is used is told once, and nothing else. */
+#define LEFT_OUT(type, function, attributes, off_value)         \
+    static type NVTX_API left_out_##function(attributes unused) \
+    {                                                           \
+        (void)unused;                                           \
+        nvtx_default_domain_left_out();                         \
+        return off_value;                                       \
+    }
+#define LEFT_OUT_EACH(type, function, off_value)                            \
+    LEFT_OUT(type, function##_ex, const nvtxEventAttributes_t *, off_value) \
+    LEFT_OUT(type, function##_a, const char *, off_value)                   \
+    LEFT_OUT(type, function##_w, const wchar_t *, off_value)
+LEFT_OUT_EACH(void, mark, )
+LEFT_OUT_EACH(int, range_push, NVTX_NO_PUSH_POP_TRACKING)
+LEFT_OUT_EACH(nvtxRangeId_t, range_start, 0)
+
+static const struct nvtx_function left_out_events[] = {
+    NVTX_FUNCTION(CORE, MarkEx, left_out_mark_ex),
+    NVTX_FUNCTION(CORE, MarkA, left_out_mark_a),
+    NVTX_FUNCTION(CORE, MarkW, left_out_mark_w),
+    NVTX_FUNCTION(CORE, RangeStartEx, left_out_range_start_ex),
+    NVTX_FUNCTION(CORE, RangeStartA, left_out_range_start_a),
+    NVTX_FUNCTION(CORE, RangeStartW, left_out_range_start_w),
+    NVTX_FUNCTION(CORE, RangePushEx, left_out_range_push_ex),
+    NVTX_FUNCTION(CORE, RangePushA, left_out_range_push_a),
+    NVTX_FUNCTION(CORE, RangePushW, left_out_range_push_w),
+};
+
 const struct nvtx_functions nvtx_default_events = NVTX_FUNCTIONS(default_events);
+const struct nvtx_functions nvtx_left_out_events = NVTX_FUNCTIONS(left_out_events);
 const struct nvtx_functions nvtx_domain_events = NVTX_FUNCTIONS(domain_events);

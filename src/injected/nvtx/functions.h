@@ -27,8 +27,9 @@ struct nvtx_functions {
         (table), sizeof(table) / sizeof((table)[0]) \
     }
 
-extern const struct nvtx_functions nvtx_default_events; /* events.c: ranges and marks of the default domain */
-extern const struct nvtx_functions nvtx_domain_events;  /* … and of any, also ended without it */
+extern const struct nvtx_functions nvtx_default_events;  /* events.c: ranges and marks of the default domain */
+extern const struct nvtx_functions nvtx_left_out_events; /* … where that is off */
+extern const struct nvtx_functions nvtx_domain_events;   /* … and of any, also ended without it */
 extern const struct nvtx_functions nvtx_names;     /* names.c: domains, strings, categories, threads, CUDA's objects */
 extern const struct nvtx_functions nvtx_resources; /* resources.c: resources, OpenCL's objects */
 extern const struct nvtx_functions nvtx_syncs;     /* syncs.c: synchronisation objects */

@@ -37,6 +37,8 @@ static void put_in_all(const struct table *tables)
         put_in(tables, always[i]);
     if (!nvtx_default_domain.off)
         put_in(tables, &nvtx_default_events);
+    else if (nvtx_domains_are_listed())
+        put_in(tables, &nvtx_left_out_events);
 }
 
 /* NVTX wants to know what its tools understand. */

@@ -123,6 +123,11 @@ static void record_resource(const struct gputrace_nvtx_name *name)
     writer_commit(&record->head);
 }
 
+static void record_left_out(const struct gputrace_nvtx_name *name)
+{
+    recorder_seen(SPOOL_SEEN_DOMAIN, name->text);
+}
+
 void record_nvtx_name(void *data, const struct gputrace_nvtx_name *name)
 {
     (void)data;
@@ -130,6 +135,7 @@ void record_nvtx_name(void *data, const struct gputrace_nvtx_name *name)
         [NVTX_NAMED_DOMAIN] = record_domain,     [NVTX_NAMED_STRING] = record_string,
         [NVTX_NAMED_CATEGORY] = record_category, [NVTX_NAMED_THREAD] = record_thread,
         [NVTX_NAMED_OBJECT] = record_object,     [NVTX_NAMED_RESOURCE] = record_resource,
+        [NVTX_NAMED_LEFT_OUT] = record_left_out,
     };
     record[name->named](name);
 }

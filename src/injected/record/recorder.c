@@ -89,6 +89,15 @@ void recorder_switch(bool on, uint64_t time, const char *reason)
     writer_commit(&record->head);
 }
 
+void recorder_seen(uint16_t what, struct gputrace_text text)
+{
+    struct spool_seen *record;
+    if (!record_begin_text(record, SPOOL_RECORD_SEEN, clock_now(), text))
+        return;
+    record->head.flags = what;
+    writer_commit(&record->head);
+}
+
 #define NOTE_BYTES 1024
 
 static void put_note(uint16_t flags, const char *words)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "injected/registry/text.h"
 #include "wire/spool.h"
 
 /* Subscribes to what TRACE_BITS ask for. Gives 0, or -1: no memory. */
@@ -21,6 +22,9 @@ int recorder_subscribe_graph_nodes(void);
 
 /* Recording goes on or off, as of TIME (CLOCK_REALTIME, ns); REASON is written beside it. */
 void recorder_switch(bool on, uint64_t time, const char *reason);
+
+/* Notes what the process did while recording waits for something else: WHAT is SPOOL_SEEN_RANGE … */
+void recorder_seen(uint16_t what, struct gputrace_text text);
 
 extern bool recorder_on;
 /* Whether recording is on. */

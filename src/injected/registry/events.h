@@ -24,6 +24,7 @@ enum nvtx_named {
     NVTX_NAMED_THREAD,   /* number: gettid() */
     NVTX_NAMED_OBJECT,   /* object, what */
     NVTX_NAMED_RESOURCE, /* object, domain, resource; also its end */
+    NVTX_NAMED_LEFT_OUT, /* domain: the program has it, and it is off */
 };
 struct gputrace_nvtx_name {
     enum nvtx_named named;

@@ -29,7 +29,13 @@ _gputrace_argument() {
     --names) _gputrace_list "$3" "$2" 'full short mangled' ;;
     --time-unit | -u) _gputrace_list "$3" "$2" 'auto ns us ms s' ;;
     --spool-dir) mapfile -t COMPREPLY < <(compgen -P "$3" -d -- "$2") ;;
-    --output | -o | --cupti | --plugin) mapfile -t COMPREPLY < <(compgen -P "$3" -f -- "$2") ;;
+    --plugin)
+        mapfile -t COMPREPLY < <(
+            compgen -P "$3" -W 'calls hazards leaks' -- "$2"
+            compgen -P "$3" -f -X '!*.so' -- "$2"
+        )
+        ;;
+    --output | -o | --cupti) mapfile -t COMPREPLY < <(compgen -P "$3" -f -- "$2") ;;
     *) return 1 ;;
     esac
 }

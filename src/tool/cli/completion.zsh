@@ -1,6 +1,10 @@
 #compdef gputrace
 # Completion of gputrace for zsh. A test compares the options with those of `gputrace COMMAND --help`.
 
+_gputrace_plugins() {
+    _alternative 'plugins:plugin:(calls hazards leaks)' 'files:file:_files -g "*.so"'
+}
+
 _gputrace_run() {
     local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all all none)
     _arguments -s -S -A '-*' \
@@ -20,7 +24,7 @@ _gputrace_run() {
         '--spool-dir=[keep what is recorded here meanwhile]:directory:_directories' \
         '--keep-spool[do not remove it afterwards]' \
         '--cupti=[use this libcupti]:file:_files' \
-        '*--plugin=[load this library into the program]:file:_files -g "*.so"' \
+        '*--plugin=[load this library into the program]:plugin:_gputrace_plugins' \
         '--live[tell what was recorded so far while the program runs]' \
         '--stats[print the report afterwards]' \
         '--strict[end with 124 when anything is missing in the trace]' \

@@ -13,7 +13,9 @@
 #include "base/sink.h"
 #include "tool/cli/options.h"
 #include "tool/cli/output_name.h"
+#include "tool/cli/progress.h"
 #include "tool/cli/summary.h"
+#include "tool/cli/terminal_line.h"
 #include "tool/convert/convert.h"
 #include "tool/launch/run_directory.h"
 #include "tool/launch/signals.h"
@@ -33,18 +35,6 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static bool has_known_ending(const char *path)
-{
-    static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-        size_t size = strlen(endings[i]);
-        if (length > size && strcmp(path + length - size, endings[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A spool is left as it is: 'recover' is what removes it. */
 static int from_spool(const struct convert_command_options *wanted, const char *directory, const char *output,
                       struct convert_summary *summary)
@@ -56,7 +46,11 @@ static int from_spool(const struct convert_command_options *wanted, const char *
                                       .arrows_on_slices = wanted->arrows_on_slices,
                                       .namer = symbols ? &namer : NULL,
                                       .lives = run_directory_writer_lives};
+    struct progress progress;
+    progress_begin(&progress, output);
+    options.progress = &progress.made;
     int result = convert_spool(&options, summary);
+    progress_end(&progress);
     convert_plugins_release(&summary->plugins);
     symbols_free(symbols);
     return result;
@@ -65,7 +59,11 @@ static int from_spool(const struct convert_command_options *wanted, const char *
 static int from_trace(const struct convert_command_options *wanted, const char *input, const char *output)
 {
     struct transcode_summary made;
-    if (transcode(input, output, wanted->arrows_on_slices, &made) != 0)
+    struct progress progress;
+    progress_begin(&progress, output);
+    int failed = transcode(input, output, wanted->arrows_on_slices, &made);
+    progress_end(&progress);
+    if (failed)
         return -1;
     struct sink size;
     sink_init_memory(&size);
@@ -89,7 +87,8 @@ static void end_when_asked(const char *output)
 {
     static char last_words[PATH_MAX + 64]; /* the handler's, which may come at any time */
     static struct signals signals;
-    snprintf(last_words, sizeof(last_words), "gputrace: interrupted: '%s' was not written\n", output);
+    snprintf(last_words, sizeof(last_words), "%sgputrace: interrupted: '%s' was not written\n",
+             terminal_line_possible() ? TERMINAL_LINE_CLEAR : "", output);
     sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
     signals_on_end(output_abandon);
@@ -142,7 +141,7 @@ static int convert_run(int argc, char **argv)
         error("'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
         return EXIT_USAGE;
     }
-    if (!has_known_ending(argv[first + 1])) {
+    if (!output_name_ends_well(argv[first + 1])) {
         error("'%s' does not tell a format: its name must end in .json, .json.gz, .pftrace or .pftrace.gz",
               argv[first + 1]);
         return EXIT_USAGE;

@@ -11,11 +11,17 @@
 
 #define EXIT_USAGE 2
 
+static int take_cupti(void *settings, const char *value)
+{
+    struct doctor_options *options = settings;
+    return options_cupti(&options->cupti, value);
+}
+
 static const struct option_row rows[] = {
     {.word = "cupti",
      .argument = "FILE",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct doctor_options, cupti),
+     .type = OPTION_CALL,
+     .take = take_cupti,
      .help = "try this libcupti before any other"},
     {.word = "spool-dir",
      .argument = "DIR",

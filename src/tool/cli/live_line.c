@@ -1,14 +1,10 @@
 #include "tool/cli/live_line.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/cli/summary.h"
+#include "tool/cli/terminal_line.h"
 
 #define EVERY_ON_TERMINAL (250 * NS_PER_MS)
 #define EVERY_ELSEWHERE (5 * NS_PER_S)
@@ -16,8 +12,6 @@
 /* Of which time GPUs are said to be busy: what the library has not handed over yet is left out. */
 #define BUSY_FROM (1500 * NS_PER_MS)
 #define BUSY_TO (500 * NS_PER_MS)
-
-#define CLEAR "\r\x1b[K"
 
 static void put_seconds(struct sink *text, uint64_t ns)
 {
@@ -60,40 +54,27 @@ static void put_line(struct sink *text, const struct live *live, uint64_t disk)
     sink_text(text, " on disk");
 }
 
-static size_t columns(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-/* In one write, so that what the program writes does not come between. */
-static void write_stderr(const char *bytes, size_t size)
-{
-    ssize_t written = write(STDERR_FILENO, bytes, size);
-    (void)written; /* nowhere to complain */
-}
-
 static void tell(void *context, const struct live *live, uint64_t disk)
 {
     struct live_line *line = context;
     struct sink text;
     sink_init_memory(&text);
-    sink_text(&text, line->terminal ? CLEAR "gputrace: " : "gputrace: ");
     put_line(&text, live, disk);
-    size_t most = columns() - 1 + strlen(CLEAR);
-    if (!line->terminal)
-        sink_char(&text, '\n');
-    else if (text.length > most)
-        text.length = most; /* a longer one would begin another line */
-    if (sink_finish(&text) == 0)
-        write_stderr(text.data, text.length);
+    sink_char(&text, '\0');
+    text.length--;
+    if (sink_finish(&text) != 0)
+        line->written = false;
+    else if (line->terminal)
+        terminal_line_show(&text);
+    else
+        notice("%s", text.data);
     sink_release(&text);
     line->written = line->terminal;
 }
 
 struct drain_listener live_line_begin(struct live_line *line)
 {
-    *line = (struct live_line){.terminal = isatty(STDERR_FILENO) == 1};
+    *line = (struct live_line){.terminal = terminal_line_possible()};
     return (struct drain_listener){
         .tell = tell, .context = line, .every = line->terminal ? EVERY_ON_TERMINAL : EVERY_ELSEWHERE};
 }
@@ -101,6 +82,6 @@ struct drain_listener live_line_begin(struct live_line *line)
 void live_line_end(struct live_line *line)
 {
     if (line->written)
-        write_stderr(CLEAR, strlen(CLEAR));
+        terminal_line_clear();
     line->written = false;
 }

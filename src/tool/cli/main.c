@@ -1,11 +1,15 @@
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/suggest.h"
 #include "tool/cli/options.h"
-#include "tool/cli/suggest.h"
+#include "tool/cli/output_name.h"
 
 /* A command line that cannot be understood, or an output that cannot be written. */
 #define EXIT_USAGE 2
@@ -22,18 +26,60 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static int unknown_command(const char *name)
+/* What other tools call it: of Nsight Systems, perf and nvprof. */
+static const struct {
+    const char *word;
+    const struct command *command;
+} other_words[] = {
+    {"profile", &command_run},    {"record", &command_run},     {"trace", &command_run},
+    {"launch", &command_run},     {"start", &command_run},      {"exec", &command_run},
+    {"stats", &command_report},   {"analyze", &command_report}, {"analyse", &command_report},
+    {"stat", &command_report},    {"summary", &command_report}, {"view", &command_report},
+    {"show", &command_report},    {"open", &command_report},    {"export", &command_convert},
+    {"script", &command_convert}, {"check", &command_doctor},   {"status", &command_doctor},
+};
+
+static bool is_trace(const char *name)
+{
+    struct stat status;
+    return output_name_ends_well(name) ||
+           (stat(name, &status) == 0 && S_ISREG(status.st_mode) && access(name, X_OK) != 0);
+}
+
+/* What NAME, in the place of a command, is likely to mean; NULL: that is not known. */
+static const char *command_meant(const char *name)
 {
     struct suggestion nearest = suggestion_for(name, strlen(name));
+    for (size_t i = 0; i < sizeof(other_words) / sizeof(*other_words); i++)
+        if (strcmp(other_words[i].word, name) == 0)
+            return other_words[i].command->name;
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         suggestion_consider(&nearest, commands[i]->name);
+    return nearest.word;
+}
+
+/* ARGV[0] is no command; what follows it is shown as far as there is room. */
+static int unknown_command(int argc, char **argv)
+{
+    const char *name = argv[0], *meant = command_meant(name);
+    char rest[256] = "";
+    for (int i = 1, length = 0; i < argc; i++) {
+        int room = (int)sizeof(rest) - length, size = snprintf(rest + length, (size_t)room, " %s", argv[i]);
+        if (size < 0 || size >= room) {
+            snprintf(rest + length, (size_t)room, room > 4 ? " ..." : "");
+            break;
+        }
+        length += size;
+    }
     if (*name == '-')
         error("no option '%s': see 'gputrace --help'", name);
-    else if (nearest.word)
-        error("no command '%s': did you mean 'gputrace %s'?", name, nearest.word);
+    else if (meant)
+        error("no command '%s': did you mean 'gputrace %s%s'?", name, meant, rest);
+    else if (is_trace(name))
+        error("no command '%s': did you mean 'gputrace report %s%s'?", name, name, rest);
     else
-        error("no command '%s': to trace a program, 'gputrace run %s'; for the commands, 'gputrace --help'", name,
-              name);
+        error("no command '%s': to trace a program, 'gputrace run %s%s'; for the commands, 'gputrace --help'", name,
+              name, rest);
     return EXIT_USAGE;
 }
 
@@ -55,7 +101,7 @@ static int help(int argc, char **argv)
         return print_usage(stdout);
     const struct command *command = find_command(argv[1]);
     if (!command)
-        return unknown_command(argv[1]);
+        return unknown_command(1, argv + 1);
     options_help(command, stdout);
     return EXIT_SUCCESS;
 }
@@ -76,7 +122,7 @@ static int dispatch(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     const struct command *command = find_command(name);
-    return command ? command->run(argc - 1, argv + 1) : unknown_command(name);
+    return command ? command->run(argc - 1, argv + 1) : unknown_command(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -1,12 +1,14 @@
 #include "tool/cli/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "tool/cli/suggest.h"
+#include "base/suggest.h"
+#include "tool/launch/library.h"
 
 /* getopt_long gives a row's number above any letter, so that one number space tells rows and letters apart. */
 #define ROW_BASE 256
@@ -166,4 +168,13 @@ int options_choice(bool *field, const char *word, const char *first, const char 
     if (*field || strcmp(value, first) == 0)
         return 0;
     return error("'--%s=%s' is neither '%s' nor '%s'", word, value, first, second);
+}
+
+int options_cupti(const char **field, const char *value)
+{
+    char *path = realpath(value, NULL);
+    if (!path)
+        return error("'--cupti=%s': %s", value, strerror(errno));
+    *field = path;
+    return library_check(path);
 }

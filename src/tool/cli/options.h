@@ -52,6 +52,10 @@ void options_help(const struct command *command, FILE *out);
 /* For `take` of the option WORD: one of two words, of which the second sets FIELD. Gives 0, or -1 after error(). */
 int options_choice(bool *field, const char *word, const char *first, const char *second, const char *value);
 
+/* For `take` of --cupti: stores the absolute path of VALUE, as the program may change its directory; it is never freed.
+ * Gives 0, or -1 after error(): there is no such file, or it must not be loaded. */
+int options_cupti(const char **field, const char *value);
+
 /* Help of --arrows, which several commands have. */
 #define OPTIONS_ARROWS_HELP                                             \
     "draw arrows in JSON by flow events of their own (events), or by\n" \

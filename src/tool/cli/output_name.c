@@ -1,5 +1,6 @@
 #include "tool/cli/output_name.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -77,11 +78,58 @@ int output_name_expand(const char *pattern, const struct output_facts *facts, ch
     return result;
 }
 
+static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
+
+bool output_name_ends_well(const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        size_t size = strlen(endings[i]);
+        if (length > size && strcmp(name + length - size, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What comes after the pattern that begins at AT. */
+static const char *after_pattern(const char *at)
+{
+    const char *end = strncmp(at, "%q{", 3) == 0 ? strchr(at, '}') : NULL;
+    return end ? end + 1 : at + 1 + (at[1] != '\0');
+}
+
+/* The ending of NAME: from the last dot on, or from the one before that of ".gz". A number is none (run-1.5), nor is
+ * what holds or follows a pattern, nor the whole of a name (.hidden). NULL: it has none. */
+static const char *ending_of(const char *name)
+{
+    const char *first = name, *ending = NULL;
+    for (const char *at = name; *at; at = *at == '%' ? after_pattern(at) : at + 1) {
+        if (*at == '/')
+            first = at + 1;
+        if (*at == '/' || *at == '%')
+            ending = NULL;
+        else if (*at == '.' && at > first && isalpha((unsigned char)at[1]) && (!ending || strcmp(at, ".gz") != 0))
+            ending = at;
+    }
+    return ending;
+}
+
+int output_name_check_ending(const char *name)
+{
+    const char *ending = ending_of(name);
+    if (!ending || strcmp(ending, ".gz") == 0 || output_name_ends_well(ending - 1))
+        return 0;
+    return error("'-o %s': no trace is written as '%s': a name ends in .json, .json.gz, .pftrace or .pftrace.gz", name,
+                 ending);
+}
+
 int output_name_check(const char *pattern)
 {
     char name[PATH_MAX];
     struct output_facts facts = {.pid = getpid(), .program = "program"};
-    return output_name_expand(pattern, &facts, name, sizeof(name));
+    if (output_name_expand(pattern, &facts, name, sizeof(name)) < 0)
+        return -1;
+    return output_name_check_ending(pattern);
 }
 
 int output_name_writable(const char *name)

@@ -4,6 +4,7 @@
 #ifndef GPUTRACE_TOOL_CLI_OUTPUT_NAME_H
 #define GPUTRACE_TOOL_CLI_OUTPUT_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -17,6 +18,13 @@ struct output_facts {
  * Gives 0, or -1 after error(): an unknown pattern, a variable that is not set, a name that is too long.
  */
 int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t room);
+
+/* Whether NAME ends in .json, .json.gz, .pftrace or .pftrace.gz. */
+bool output_name_ends_well(const char *name);
+
+/* Refuses a NAME or pattern with the ending of something else, "trace.txt"; one without ending is right. Gives 0, or -1
+ * after error(). */
+int output_name_check_ending(const char *name);
 
 /* Checks PATTERN alone, before anything has started. Gives 0, or -1 after error(). */
 int output_name_check(const char *pattern);

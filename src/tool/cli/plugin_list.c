@@ -1,7 +1,9 @@
 #include "tool/cli/plugin_list.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,8 @@
 
 #include "base/log.h"
 #include "base/sink.h"
+#include "base/suggest.h"
+#include "tool/launch/elf_file.h"
 #include "tool/launch/library.h"
 
 /* Below the library's own directory, as `make install` and `make samples` put plugins there. */
@@ -79,6 +83,26 @@ static int search_init(struct search *search, const char *value)
     return 0;
 }
 
+/* The name nearest to the one that was not found, among the plugins that come with gputrace. */
+static bool suggest_name(const struct search *search, char nearest[NAME_MAX + 1])
+{
+    struct suggestion suggestion = suggestion_for(search->name, strlen(search->name));
+    for (size_t i = 0; *search->library && i < COUNT(places); i++) {
+        char path[PATH_MAX + 32];
+        snprintf(path, sizeof(path), "%s%s", search->library, places[i]);
+        DIR *directory = opendir(path);
+        for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+            char name[NAME_MAX + 1];
+            snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
+            if (suggestion_consider(&suggestion, name))
+                suggestion.word = strcpy(nearest, name);
+        }
+        if (directory)
+            closedir(directory);
+    }
+    return suggestion.word != NULL;
+}
+
 static int find(struct search *search)
 {
     if (strchr(search->name, '/'))
@@ -87,7 +111,60 @@ static int find(struct search *search)
     if (look_for_name(search) == 0)
         return 0;
     sink_char(&search->looked, '\0');
-    return error("no plugin '%s': looked for %s", search->name, search->looked.failure ? "it" : search->looked.data);
+    const char *looked = search->looked.failure ? "it" : search->looked.data;
+    char nearest[NAME_MAX + 1];
+    if (suggest_name(search, nearest))
+        return error("no plugin '%s': did you mean '%s'? Looked for %s", search->name, nearest, looked);
+    return error("no plugin '%s': looked for %s", search->name, looked);
+}
+
+/* --- its settings --- */
+
+#define SETTINGS_MAX 1024
+
+/* The item that begins at LIST, and where the next one begins; NULL: there is none. */
+static const char *next_item(const char *list, size_t *length)
+{
+    list += *list == ',';
+    *length = strcspn(list, ",");
+    return *list ? list : NULL;
+}
+
+static int error_unknown_setting(const struct search *search, const char *known, const char *key, size_t length)
+{
+    char words[SETTINGS_MAX], list[2 * SETTINGS_MAX] = "";
+    struct suggestion nearest = suggestion_for(key, length);
+    snprintf(words, sizeof(words), "%s", known);
+    for (char *rest = words, *word; (word = strsep(&rest, ","));) {
+        suggestion_consider(&nearest, word);
+        strcat(strcat(list, *list ? ", " : ""), word);
+    }
+    if (nearest.word)
+        return error("plugin '%s' has no setting '%.*s': did you mean '%s'? It takes %s", search->name, (int)length,
+                     key, nearest.word, list);
+    return error("plugin '%s' has no setting '%.*s': it takes %s", search->name, (int)length, key,
+                 *list ? list : "none");
+}
+
+/* A plugin says what settings it has; one that does not is given whatever is written. */
+static int check_settings(const struct search *search, const char *settings)
+{
+    char known[SETTINGS_MAX];
+    struct elf_file file;
+    bool says =
+        elf_open(&file, search->found) && elf_exported_text(&file, "gputrace_plugin_settings", known, sizeof(known));
+    elf_close(&file);
+    const char *item = settings;
+    for (size_t length; says && (item = next_item(item, &length)); item += length) {
+        size_t key = strcspn(item, "=,");
+        const char *word = known;
+        bool found = false;
+        for (size_t size; !found && (word = next_item(word, &size)); word += size)
+            found = size == key && memcmp(word, item, key) == 0;
+        if (!found && key > 0)
+            return error_unknown_setting(search, known, item, key);
+    }
+    return 0;
 }
 
 static int append(const char **list, const char *path, const char *settings)
@@ -110,6 +187,8 @@ int plugin_list_add(const char **list, const char *value)
         failed = find(&search);
     if (!failed)
         failed = library_check(search.found);
+    if (!failed)
+        failed = check_settings(&search, value + strcspn(value, ","));
     if (!failed)
         failed = append(list, search.found, value + strcspn(value, ","));
     sink_release(&search.looked);

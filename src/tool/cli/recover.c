@@ -13,6 +13,7 @@
 #include "base/sink.h"
 #include "tool/cli/options.h"
 #include "tool/cli/output_name.h"
+#include "tool/cli/progress.h"
 #include "tool/cli/session.h"
 #include "tool/cli/summary.h"
 #include "tool/cli/writing.h"
@@ -108,7 +109,11 @@ static int convert(const struct recover_options *wanted, const char *directory, 
                                           wanted->arrows_chosen ? wanted->arrows_on_slices : facts.arrows_on_slices,
                                       .namer = symbols ? &namer : NULL,
                                       .lives = living ? run_directory_writer_lives : NULL};
+    struct progress progress;
+    progress_begin(&progress, output);
+    options.progress = &progress.made;
     int result = output_name_keep_old(output) < 0 ? -1 : convert_spool(&options, summary);
+    progress_end(&progress);
     convert_plugins_release(&summary->plugins);
     symbols_free(symbols);
     return result;
@@ -206,6 +211,8 @@ static int recover_command(int argc, char **argv)
         error("'recover' takes one directory, not '%s' too", argv[first + 1]);
         return EXIT_USAGE;
     }
+    if (options.output && output_name_check_ending(options.output) < 0)
+        return EXIT_USAGE;
     if (first == argc && (options.output || options.keep)) {
         error("'recover' needs a directory for that: without one it lists those there are");
         return EXIT_USAGE;

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/sink.h"
+#include "base/suggest.h"
 #include "tool/cli/duration.h"
 #include "tool/cli/options.h"
 #include "tool/cli/report_readers.h"
@@ -42,12 +44,17 @@ static const struct choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_
 static int choose(const struct choice *choices, const char *option, const char *word, size_t length)
 {
     char list[512] = "";
+    struct suggestion nearest = suggestion_for(word, length);
     for (const struct choice *choice = choices; choice->word; choice++) {
         if (strlen(choice->word) == length && strncmp(choice->word, word, length) == 0)
             return choice->value;
+        suggestion_consider(&nearest, choice->word);
         if (strlen(list) + strlen(choice->word) + 3 < sizeof(list))
             strcat(strcat(list, *list ? ", " : ""), choice->word);
     }
+    if (nearest.word)
+        return error("--%s knows no '%.*s': did you mean '%s'? It takes %s", option, (int)length, word, nearest.word,
+                     list);
     return error("--%s knows no '%.*s': it takes %s", option, (int)length, word, list);
 }
 
@@ -188,6 +195,26 @@ static int write_report(const struct report_options *report, const char *const *
     return status;
 }
 
+/* The newest of the files that a run may have written here; NULL: there is none. */
+static const char *newest_trace(void)
+{
+    static const char *const names[] = {"trace.json", "trace.json.gz", "trace.pftrace", "trace.pftrace.gz"};
+    const char *newest = NULL;
+    struct timespec since = {0};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        struct stat status;
+        if (stat(names[i], &status) != 0)
+            continue;
+        const struct timespec *time = &status.st_mtim;
+        bool newer = time->tv_sec != since.tv_sec ? time->tv_sec > since.tv_sec : time->tv_nsec > since.tv_nsec;
+        if (newest && !newer)
+            continue;
+        newest = names[i];
+        since = *time;
+    }
+    return newest;
+}
+
 static int run(int argc, char **argv)
 {
     struct settings settings = {0};
@@ -196,22 +223,33 @@ static int run(int argc, char **argv)
         return EXIT_SUCCESS;
     if (first == OPTIONS_ERROR)
         return EXIT_USAGE;
-    if (first == argc) {
-        error("no trace to report on: gputrace report trace.json, or '-' to read standard input");
+    const char *const *paths = (const char *const *)argv + first, *newest = NULL;
+    size_t count = (size_t)(argc - first);
+    if (report_check(&settings.report) < 0)
         return EXIT_USAGE;
+    if (count == 0) {
+        newest = newest_trace();
+        if (!newest) {
+            error("no trace to report on: there is no 'trace.json' here, which 'gputrace run PROGRAM' writes; for "
+                  "another file 'gputrace report FILE'");
+            return EXIT_USAGE;
+        }
+        notice("this is the report of '%s'", newest);
+        paths = &newest;
+        count = 1;
     }
     if (!settings.top_given && (settings.report.format == REPORT_TABLE || settings.report.format == REPORT_MARKDOWN))
         settings.report.top = REPORT_TOP_FOR_PEOPLE;
     settings.report.width = terminal_width();
     settings.report.readers = report_readers;
-    if (write_report(&settings.report, (const char *const *)argv + first, (size_t)(argc - first)) < 0)
+    if (write_report(&settings.report, paths, count) < 0)
         return EXIT_FAILURE;
     return EXIT_SUCCESS;
 }
 
 const struct command command_report = {
     .name = "report",
-    .operands = "TRACE...",
+    .operands = "[TRACE...]",
     .summary = "Says where the time of a trace went",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

@@ -143,6 +143,8 @@ static enum launch_way before(void *context, pid_t pid)
     struct session session = {.command = run->launch.argv,
                               .output = run->output,
                               .settings = &run->options.settings,
+                              .delay = run->options.delay,
+                              .duration = run->options.duration,
                               .arrows_on_slices = run->options.arrows_on_slices};
     run->traced = session_write(run->directory.path, &session) == 0;
     if (!run->traced)

@@ -9,10 +9,12 @@
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/cli/output_name.h"
+#include "tool/cli/progress.h"
 #include "tool/cli/run_plugins.h"
 #include "tool/cli/summary.h"
 #include "tool/cli/writing.h"
 #include "tool/convert/convert.h"
+#include "tool/doctor/doctor.h"
 #include "tool/launch/ending.h"
 #include "tool/launch/program_kind.h"
 #include "tool/report/report.h"
@@ -21,11 +23,18 @@
 /* The library comes into a process with its first use of CUDA or NVTX, and then writes a spool file. */
 static void warn_of_emptiness(const struct run_result *result, const struct convert_summary *summary)
 {
-    if (summary->processes == 0 && program_is_static(result->launch->path))
-        warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded",
-                result->launch->argv[0]);
-    else if (summary->processes == 0 && summary->losses.unrecorded == 0)
-        warning("'%s' used neither CUDA nor NVTX: the trace is empty", result->launch->argv[0]);
+    const char *program = result->launch->argv[0];
+    bool empty = summary->processes == 0;
+    char words[512];
+    if (empty && program_is_static(result->launch->path))
+        warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded", program);
+    else if (empty ? summary->losses.unrecorded > 0 : summary->cuda || !program_has_kernels(result->launch->path))
+        return;
+    else if (doctor_lacks_cuda(words, sizeof(words)))
+        warning("%s, and '%s' %s: 'gputrace doctor' says what CUDA needs", words, program,
+                empty ? "used no NVTX, so the trace is empty" : "was recorded without it");
+    else if (empty)
+        warning("'%s' used neither CUDA nor NVTX: the trace is empty", program);
 }
 
 static void warn_of_the_living(const struct run_result *result)
@@ -46,11 +55,17 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
     struct convert_options options = {.spool_directory = result->directory->path,
                                       .output = result->output,
                                       .arrows_on_slices = result->options->arrows_on_slices,
+                                      .ran = result->launch->ended - result->launch->started,
                                       .exit_text = exit_text,
                                       .lives = run_directory_writer_lives,
                                       .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
-    if (output_name_keep_old(result->output) < 0 || convert_spool(&options, summary) < 0)
+    struct progress progress;
+    progress_begin(&progress, result->output);
+    options.progress = &progress.made;
+    int failed = output_name_keep_old(result->output) < 0 || convert_spool(&options, summary) < 0;
+    progress_end(&progress);
+    if (failed)
         return -1;
     verbose("%u process%s read, trace written in %.2f s", summary->processes, summary->processes == 1 ? "" : "es",
             (double)(clock_monotonic() - begun) / (double)NS_PER_S);
@@ -125,8 +140,11 @@ int run_finish(const struct run_result *result)
     symbols_free(symbols);
     if (failed)
         return EXIT_OURS;
-    if (!result->options->strict || !summary_has_losses(&summary))
+    if (!result->options->strict || !summary_is_incomplete(&summary))
         return 0;
-    error("'%s' is not whole, which --strict asks for", result->output);
+    if (*summary.missed)
+        error("'%s' is not what --strict asks for: %s", result->output, summary.missed);
+    else
+        error("'%s' is not whole, which --strict asks for", result->output);
     return EXIT_LOSSES;
 }

@@ -1,7 +1,6 @@
 #include "tool/cli/run_options.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "tool/cli/output_name.h"
 #include "tool/cli/plugin_list.h"
 #include "tool/cli/trace_list.h"
-#include "tool/launch/library.h"
 
 #define FLUSH_INTERVAL_MAX 3600000
 
@@ -108,15 +106,10 @@ static int take_flush_interval(void *settings, const char *value)
     return 0;
 }
 
-/* The program may change its directory, so the library is told an absolute path. It lives as long as we do. */
 static int take_cupti(void *settings, const char *value)
 {
-    static char path[PATH_MAX];
     struct run_options *options = settings;
-    if (!realpath(value, path))
-        return error("'--cupti=%s': %s", value, strerror(errno));
-    options->settings.cupti = path;
-    return library_check(path);
+    return options_cupti(&options->settings.cupti, value);
 }
 
 static int take_children(void *settings, const char *value)

@@ -61,8 +61,17 @@ static void put_domains(struct json_out *json, const char *key, const char *list
     json_string(json, list);
 }
 
-static void put_options(struct json_out *json, const struct settings *settings)
+static void put_time(struct json_out *json, const char *key, uint64_t ns)
 {
+    if (ns == 0)
+        return;
+    json_key(json, key);
+    json_u64(json, ns);
+}
+
+static void put_options(struct json_out *json, const struct session *session)
+{
+    const struct settings *settings = session->settings;
     json_key(json, "options");
     json_begin_object(json);
     json_key(json, "trace");
@@ -83,6 +92,8 @@ static void put_options(struct json_out *json, const struct settings *settings)
     json_i64(json, settings->start_at);
     json_key(json, "stop_at");
     json_i64(json, settings->stop_at);
+    put_time(json, "delay", session->delay);
+    put_time(json, "duration", session->duration);
     json_key(json, "backtrace");
     json_bool(json, settings->backtrace != BACKTRACE_NONE);
     json_key(json, "flush_interval_ms");
@@ -115,7 +126,7 @@ static void put_session(struct json_out *json, const struct session *session)
         json_string(json, "slices");
     }
     put_rank(json);
-    put_options(json, session->settings);
+    put_options(json, session);
     json_end(json);
 }
 

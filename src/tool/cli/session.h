@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "wire/settings.h"
 
@@ -13,6 +14,7 @@ struct session {
     char *const *command;            /* the program and its arguments; NULL at the end */
     const char *output;              /* path of the trace to be */
     const struct settings *settings; /* what is recorded */
+    uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
     bool arrows_on_slices;           /* in the trace to be */
 };
 

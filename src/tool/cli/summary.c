@@ -1,8 +1,12 @@
 #include "tool/cli/summary.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "base/sink.h"
 #include "tool/convert/convert.h"
+#include "tool/report/render.h"
+#include "tool/write/writer.h"
 
 #define VIEWER "https://ui.perfetto.dev"
 
@@ -30,13 +34,30 @@ static void put_losses(struct sink *sink, const struct convert_losses *losses)
 #undef PUT
 }
 
-bool summary_has_losses(const struct convert_summary *summary)
+bool summary_is_incomplete(const struct convert_summary *summary)
 {
     uint64_t all = 0;
 #define ADD(field, words) all |= summary->losses.field;
     CONVERT_LOSSES(ADD)
 #undef ADD
-    return all != 0;
+    return all != 0 || *summary->missed;
+}
+
+/* Of JSON a browser needs all text at once, and some times as much memory. */
+#define BROWSER_MAX UINT64_C(500000000)
+
+/* How to look at it. */
+static void put_way_on(struct sink *line, const char *output, const struct convert_summary *summary)
+{
+    const char *ending = strstr(output, ".json");
+    int name = ending ? (int)(ending - output) : (int)strlen(output);
+    if (writer_format_for(output, false) != &pftrace && summary->unpacked > BROWSER_MAX)
+        sink_format(line,
+                    "; too large for a browser: 'gputrace convert %s %.*s.pftrace' makes it smaller, "
+                    "'gputrace report %s' reads it as it is",
+                    output, name, output, output);
+    else
+        sink_format(line, "; to look at it, open " VIEWER " or run 'gputrace report %s'", output);
 }
 
 void summary_print(const char *output, const struct convert_summary *summary)
@@ -48,8 +69,12 @@ void summary_print(const char *output, const struct convert_summary *summary)
     summary_put_size(&line, summary->bytes);
     sink_char(&line, ')');
     put_losses(&line, &summary->losses);
-    if (summary->events > 0)
-        sink_text(&line, "; to look at it, open " VIEWER);
+    if (summary->events > 0 && !summary->missed_all)
+        put_way_on(&line, output, summary);
+    if (*summary->missed) {
+        sink_text(&line, "; ");
+        render_visible(&line, summary->missed, "");
+    }
     sink_char(&line, '\0');
     if (sink_finish(&line) == 0)
         notice("%s", line.data);

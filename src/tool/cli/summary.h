@@ -10,10 +10,10 @@
 struct convert_summary;
 struct sink;
 
-/* Whether anything is missing or doubtful in the trace. */
-bool summary_has_losses(const struct convert_summary *summary);
+/* Whether anything is missing or doubtful in the trace, or was waited for in vain. */
+bool summary_is_incomplete(const struct convert_summary *summary);
 
-/* Events, file, size, losses. */
+/* Events, file, size, losses, what was waited for in vain. */
 void summary_print(const char *output, const struct convert_summary *summary);
 
 /* "12.3 MB", in steps of 1000 as file managers and disks count. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tool/cli/suggest.h"
+#include "base/suggest.h"
 #include "wire/settings.h"
 
 static const struct word {

@@ -132,10 +132,19 @@ struct session_note {
     int64_t rank, world_size; /* -1: not known */
 };
 
+/* missed.c */
+struct missed {
+    struct interner ranges, domains; /* that were there */
+    bool started_outside;            /* the program started what was waited for, outside of the time window */
+    bool all;                        /* nothing was recorded */
+    struct sink text;                /* once found; NUL-terminated, "": all that was waited for came */
+};
+
 struct conversion {
     const struct convert_options *options;
     ARRAY(struct process *) processes;
     struct session_note session;
+    struct missed missed;
     struct names names;
     struct rows rows;
     struct writer writer;
@@ -267,8 +276,18 @@ const char *process_state(const struct conversion *conversion, const struct proc
 /* session_note.c */
 void session_note_read(struct session_note *session, const char *directory);
 void session_note_release(struct session_note *session);
+/* The option of this name; NULL, or 0, when it is not known. */
+const char *session_note_text(const struct session_note *session, const char *option);
+uint64_t session_note_number(const struct session_note *session, const char *option);
 /* Its keys, within an object. */
 void session_note_put(const struct session_note *session, struct json_out *json);
+
+/* missed.c: an EVENT_SEEN; then, once all is known, what the user waited for in vain. Give 0, or -1 after error(). */
+int see_seen(struct conversion *conversion, const struct event *event);
+int find_missed(struct conversion *conversion);
+/* Its key and text, within an object, if there is any. */
+void put_missed(const struct conversion *conversion, struct json_out *json);
+void release_missed(struct missed *missed);
 
 /* metadata_frames.c: an object. */
 void put_frame(const struct stack_frame *frame, struct json_out *json);

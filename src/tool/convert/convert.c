@@ -1,5 +1,6 @@
 #include "tool/convert/convert.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -112,7 +113,7 @@ static int learn(struct conversion *conversion)
         return -1;
     sum_losses(conversion);
     session_note_read(&conversion->session, conversion->options->spool_directory);
-    return 0;
+    return find_missed(conversion);
 }
 
 static int write_trace(struct conversion *conversion, struct output *output)
@@ -126,7 +127,7 @@ static int write_trace(struct conversion *conversion, struct output *output)
     return 0;
 }
 
-static int write_file(struct conversion *conversion, uint64_t *bytes)
+static int write_file(struct conversion *conversion, struct convert_summary *summary)
 {
     const struct convert_stream *stream = conversion->options->stream;
     const char *path = conversion->options->output;
@@ -139,8 +140,9 @@ static int write_file(struct conversion *conversion, uint64_t *bytes)
                 stream ? stream->format : writer_format_for(path, conversion->options->arrows_on_slices), &output.sink);
     int result = write_trace(conversion, &output);
     writer_release(&conversion->writer);
+    summary->unpacked = output.sink.total + output.sink.length;
     if (result == 0)
-        return output_commit(&output, bytes);
+        return output_commit(&output, &summary->bytes);
     output_discard(&output);
     return -1;
 }
@@ -153,6 +155,8 @@ static void summarise(struct conversion *conversion, struct convert_summary *sum
     summary->losses = conversion->losses;
     summary->plugins = conversion->plugins;
     conversion->plugins = (struct convert_plugins){0};
+    summary->missed_all = conversion->missed.all;
+    snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed.text.data);
     for (size_t i = 0; i < conversion->processes.count; i++) {
         summary->cuda |= conversion->processes.items[i]->cuda;
         summary->nvtx |= conversion->processes.items[i]->nvtx_seen;
@@ -167,6 +171,7 @@ static void release(struct conversion *conversion)
     }
     array_release(&conversion->processes);
     session_note_release(&conversion->session);
+    release_missed(&conversion->missed);
     convert_plugins_release(&conversion->plugins);
     sink_release(&conversion->stacks.frames);
     sink_release(&conversion->stacks.stacks);
@@ -184,7 +189,7 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     *summary = (struct convert_summary){0};
     int result = learn(conversion);
     if (result == 0)
-        result = write_file(conversion, &summary->bytes);
+        result = write_file(conversion, summary);
     if (result == 0)
         summarise(conversion, summary);
     release(conversion);

@@ -22,11 +22,18 @@ struct convert_stream {
     void *context;
 };
 
+/* How far the writing is; another thread may read it meanwhile, each number by itself. */
+struct convert_progress {
+    uint64_t done, total; /* TOTAL 0: it has not begun */
+};
+
 struct convert_options {
     const char *spool_directory;         /* holds *.spool files and session.json */
     const struct convert_stream *stream; /* NULL: a file is written */
     const char *output;                  /* path of the trace; a name that ends in .gz is written with gzip */
+    struct convert_progress *progress;   /* NULL: nobody asks */
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
+    uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
@@ -93,11 +100,15 @@ struct convert_summary {
     uint64_t events;    /* slices, instants, asynchronous ranges and counters written; not names, not arrows */
     uint64_t kernels;   /* of them */
     uint64_t bytes;     /* of the finished file */
+    uint64_t unpacked;  /* of the same without compression */
     uint32_t processes; /* spool files read */
     bool cuda;          /* some process recorded CUDA */
     bool nvtx;          /* some process recorded NVTX */
     struct convert_losses losses;
     struct convert_plugins plugins; /* the caller's: convert_plugins_release() */
+    /* Recording, or NVTX, that the user waited for in vain, and what was seen instead; "": there is none. */
+    char missed[1024];
+    bool missed_all; /* nothing was recorded */
 };
 
 /*

@@ -149,6 +149,16 @@ static int plan_process(struct emission *emission, struct process *process)
 
 /* --- the pieces --- */
 
+/* DONE of all pieces are in the file. */
+static void tell_progress(const struct emission *emission, size_t done)
+{
+    struct convert_progress *progress = emission->conversion->options->progress;
+    if (!progress)
+        return;
+    __atomic_store_n(&progress->done, done, __ATOMIC_RELAXED);
+    __atomic_store_n(&progress->total, emission->jobs.count, __ATOMIC_RELAXED);
+}
+
 static int make_piece(void *context, size_t piece, unsigned slot, unsigned number)
 {
     struct emission *emission = context;
@@ -190,6 +200,7 @@ static int take_piece(void *context, size_t piece, unsigned slot)
     struct emission *emission = context;
     const struct job *job = &emission->jobs.items[piece];
     const struct made *made = &emission->slots[slot];
+    tell_progress(emission, piece);
     if (!job->emit)
         return emit_alone(emission, job);
     emission->conversion->events += made->events;

@@ -198,6 +198,7 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
         put_text(json, "exit", conversion->options->exit_text);
     json_key(json, "losses");
     put_losses(&conversion->losses, json);
+    put_missed(conversion, json);
     json_key(json, "notes");
     put_notes(conversion, json);
     json_key(json, "plugins");

@@ -97,6 +97,24 @@ void session_note_release(struct session_note *session)
     session->json = NULL;
 }
 
+static const cJSON *option_of(const struct session_note *session, const char *name)
+{
+    const cJSON *options = cJSON_GetObjectItemCaseSensitive(session->json, "options");
+    return cJSON_GetObjectItemCaseSensitive(options, name);
+}
+
+const char *session_note_text(const struct session_note *session, const char *option)
+{
+    return cJSON_GetStringValue(option_of(session, option));
+}
+
+uint64_t session_note_number(const struct session_note *session, const char *option)
+{
+    const cJSON *value = option_of(session, option);
+    bool fits = cJSON_IsNumber(value) && value->valuedouble > 0 && value->valuedouble < 9e18;
+    return fits ? (uint64_t)value->valuedouble : 0;
+}
+
 static void put_value(struct json_out *json, const cJSON *value, int depth);
 
 static void put_number(struct json_out *json, double number)

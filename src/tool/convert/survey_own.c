@@ -91,6 +91,7 @@ int see_own(struct conversion *conversion, struct process *process, const struct
     case EVENT_PHASE:
     case EVENT_CAPTURE: return see_timed(conversion, process, event);
     case EVENT_SYNC: return see_own_sync(process, event);
+    case EVENT_SEEN: return see_seen(conversion, event);
     case EVENT_CUDA_EVENT: return cuda_events_see(&process->cuda_events, event);
     case EVENT_PLUGIN_EVENT: return see_plugin_event(process, event);
     case EVENT_PLUGIN:

@@ -24,6 +24,13 @@ static void decode_capture(struct event *event, const void *record)
     event->capture.on = capture->head.flags != 0;
 }
 
+static void decode_seen(struct event *event, const void *record)
+{
+    const struct spool_seen *seen = record;
+    event->type = EVENT_SEEN;
+    event->seen = seen->head.flags;
+}
+
 static void decode_note(struct event *event, const void *record)
 {
     const struct spool_note *note = record;
@@ -329,6 +336,7 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_THREAD_NAME] = decode_thread_name,
     [SPOOL_RECORD_CAPTURE] = decode_capture,
     [SPOOL_RECORD_NOTE] = decode_note,
+    [SPOOL_RECORD_SEEN] = decode_seen,
     [SPOOL_RECORD_CONTEXT] = decode_context,
     [SPOOL_RECORD_STREAM] = decode_stream,
     [SPOOL_RECORD_MEMORY] = decode_memory,

@@ -59,3 +59,21 @@ int doctor_examine(const struct doctor_options *options, struct sink *out)
                     problems == 1 ? "" : "s");
     return problems;
 }
+
+bool doctor_lacks_cuda(char *words, size_t room)
+{
+    enum { NO_DEVICE = 100 }; /* CUDA_ERROR_NO_DEVICE */
+    struct driver_answer driver;
+    ask_driver(&driver);
+    if (driver.end == PROBE_NOT_ASKED)
+        return false;
+    if (driver.end != PROBE_ANSWERED)
+        snprintf(words, room, "CUDA's driver %s when it is started", driver.end == PROBE_CRASHED ? "crashes" : "hangs");
+    else if (!driver.loaded)
+        snprintf(words, room, "CUDA found no driver");
+    else if (driver.result == NO_DEVICE || (driver.result == 0 && driver.devices == 0))
+        snprintf(words, room, "CUDA found no GPU");
+    else
+        snprintf(words, room, "CUDA's driver does not start (%d: %s)", driver.result, driver.words);
+    return driver.end != PROBE_ANSWERED || driver.result != 0 || driver.devices == 0;
+}

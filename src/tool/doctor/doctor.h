@@ -4,6 +4,9 @@
 #ifndef GPUTRACE_TOOL_DOCTOR_DOCTOR_H
 #define GPUTRACE_TOOL_DOCTOR_DOCTOR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct sink;
 
 struct doctor_options {
@@ -13,5 +16,9 @@ struct doctor_options {
 
 /* Writes a row for each check to OUT. Gives the number of problems: 0 means that tracing a CUDA program would work. */
 int doctor_examine(const struct doctor_options *options, struct sink *out);
+
+/* Whether CUDA cannot start here, in a process of its own that is asked to. Why goes into WORDS: "CUDA found no
+ * driver". */
+bool doctor_lacks_cuda(char *words, size_t room);
 
 #endif

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/open_to_others.h"
@@ -26,9 +27,16 @@ static void *load(const char *path, char *words, size_t room)
         memcpy(&(variable), &symbol, sizeof(variable)); \
     } while (0)
 
+/* What the environment has the driver load is none of this question's. */
+static void forget_injection(void)
+{
+    unsetenv("CUDA_INJECTION64_PATH");
+}
+
 static void question_driver(const void *question, void *out)
 {
     struct driver_answer *answer = out;
+    forget_injection();
     void *handle = load(question, answer->words, sizeof(answer->words));
     if (!handle)
         return;

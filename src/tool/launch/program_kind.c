@@ -1,11 +1,10 @@
 #include "tool/launch/program_kind.h"
 
-#include <elf.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "tool/launch/elf_file.h"
 
 bool program_gains_rights(const char *path)
 {
@@ -17,31 +16,18 @@ bool program_gains_rights(const char *path)
     return user || group || (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
-/* Gives 1 when a program header of the type is there, 0 when not, -1 when this cannot be told. */
-static int has_segment(int fd, const Elf64_Ehdr *head, uint32_t type)
-{
-    if (head->e_phentsize != sizeof(Elf64_Phdr))
-        return -1;
-    for (unsigned i = 0; i < head->e_phnum; i++) {
-        Elf64_Phdr segment;
-        off_t at = (off_t)(head->e_phoff + i * sizeof(segment));
-        if (pread(fd, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
-            return -1;
-        if (segment.p_type == type)
-            return 1;
-    }
-    return 0;
-}
-
 bool program_is_static(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    Elf64_Ehdr head;
-    if (fd < 0)
-        return false;
-    bool elf = pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-               memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64;
-    bool without_loader = elf && has_segment(fd, &head, PT_INTERP) == 0;
-    close(fd);
+    struct elf_file file;
+    bool without_loader = elf_open(&file, path) && elf_has_segment(&file, PT_INTERP) == 0;
+    elf_close(&file);
     return without_loader;
+}
+
+bool program_has_kernels(const char *path)
+{
+    struct elf_file file;
+    bool found = elf_open(&file, path) && elf_has_section(&file, ".nv_fatbin"); /* where nvcc puts them */
+    elf_close(&file);
+    return found;
 }

@@ -1,5 +1,5 @@
 /*
- * What sort of file a program is, as far as it decides whether a library can be loaded into it.
+ * What sort of file a program is: whether a library can be loaded into it, whether it is for a GPU.
  */
 #ifndef GPUTRACE_TOOL_LAUNCH_PROGRAM_KIND_H
 #define GPUTRACE_TOOL_LAUNCH_PROGRAM_KIND_H
@@ -11,5 +11,8 @@ bool program_gains_rights(const char *path);
 
 /* Whether the file is an executable without a dynamic loader. */
 bool program_is_static(const char *path);
+
+/* Whether nvcc put code for GPUs into the file. */
+bool program_has_kernels(const char *path);
 
 #endif

@@ -55,6 +55,7 @@ enum event_type {
     EVENT_LAUNCH_NAME,    /* its text: the mangled name of what `correlation` launches */
     EVENT_FUNCTION_NAME,  /* its text: the mangled name of graph_node.function */
     EVENT_GRAPH_NODE,     /* what it launches, or is a copy of */
+    EVENT_SEEN,           /* its text: what was there instead of what recording waits for */
     EVENT_NVTX_EXTENSION, /* its record is a struct of wire/spool_nvtx.h */
 };
 
@@ -173,6 +174,7 @@ struct event {
         struct {
             bool on;
         } capture;
+        uint16_t seen; /* SPOOL_SEEN_RANGE … of EVENT_SEEN */
         struct {
             bool warning;
             bool printed; /* by the process: the user has read it */

@@ -14,6 +14,7 @@ int windows_mark(struct windows *windows, const struct event *event)
         return error_no_memory("capture windows");
     *mark = (struct window_mark){.time = event->start, .on = event->capture.on};
     windows->limited |= !mark->on;
+    windows->any_on |= mark->on;
     return 0;
 }
 

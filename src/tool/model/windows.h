@@ -19,6 +19,7 @@ struct windows {
         bool on;
     })
     marks;
+    bool any_on;
     bool limited; /* recording was off at some time: else everything counts */
 };
 
@@ -32,6 +33,12 @@ int windows_close(struct windows *windows);
 
 /* Whether recording was on at TIME. */
 bool windows_hold(const struct windows *windows, uint64_t time);
+
+/* Whether recording was on at any time. */
+static inline bool windows_any_on(const struct windows *windows)
+{
+    return !windows->limited || windows->any_on;
+}
 
 /* The end of the window that holds TIME; UINT64_MAX: it has none. */
 uint64_t windows_end(const struct windows *windows, uint64_t time);

@@ -1,10 +1,12 @@
 #include "tool/report/report.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/sink.h"
+#include "base/suggest.h"
 #include "tool/report/heap.h"
 #include "tool/report/reader.h"
 #include "tool/report/render.h"
@@ -181,8 +183,21 @@ static int report_file(const struct report_options *options, const char *path, s
     return status;
 }
 
+/* LIST has the names there are, with commas between. */
+static int error_no_column(const char *given, const char *list)
+{
+    char words[1024];
+    struct suggestion nearest = suggestion_for(given, strlen(given));
+    snprintf(words, sizeof(words), "%s", list);
+    for (char *rest = words, *word; (word = strsep(&rest, ","));)
+        suggestion_consider(&nearest, word + strspn(word, " "));
+    if (nearest.word)
+        return error("no column '%s' to sort by: did you mean '%s'? These sections have %s", given, nearest.word, list);
+    return error("no column '%s' to sort by: these sections have %s", given, list);
+}
+
 /* Whether some wanted section can be sorted as asked; else says by what they can. */
-static int check_sort(const struct report_options *options)
+int report_check(const struct report_options *options)
 {
     struct interner words = {0};
     char list[1024] = "";
@@ -203,9 +218,8 @@ static int check_sort(const struct report_options *options)
     interner_release(&words);
     if (found)
         return 0;
-    if (!*list)
-        return error("cannot sort by '%s': the overview is not sorted", options->sort);
-    return error("no column '%s' to sort by: these sections have %s", options->sort, list);
+    return *list ? error_no_column(options->sort, list)
+                 : error("cannot sort by '%s': the overview is not sorted", options->sort);
 }
 
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct sink *out)
@@ -218,7 +232,7 @@ int report_files(const struct report_options *options, const char *const *paths,
         .several_traces = count > 1,
         .several_tables = (wanted & (wanted - 1)) != 0,
     };
-    int status = check_sort(options);
+    int status = report_check(options);
     if (status < 0)
         return status;
     if (render.format->begin)

@@ -78,6 +78,9 @@ struct report_options {
 int report_read(const struct report_options *options, const char *path, struct interner *strings,
                 const struct reader_sink *sink);
 
+/* Whether the options fit together, before any file is read. Gives 0, or -1 after error(). */
+int report_check(const struct report_options *options);
+
 /*
  * Reads the trace files (their format by content; "-" is stdin, but not with a snapshot, for which a file is
  * read twice), each reported on its own, and writes the report to OUT. Gives 0, or -1 after error(), which names the

@@ -188,6 +188,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     put_text(table, trace, "Program", trace->program);
     put_text(table, trace, "Host", trace->host);
     put_text(table, trace, "Ended with", trace->ending);
+    put_text(table, trace, "Warning", trace->missed);
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS);
     for (size_t i = 0; i < trace->devices.count; i++)
         put_device(table, trace, i);

@@ -23,6 +23,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .version = EVENT_NO_TEXT,
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
+        .missed = EVENT_NO_TEXT,
         .own_room = sorter_room_usual(),
         .room = &trace->own_room,
     };

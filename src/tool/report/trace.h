@@ -93,6 +93,7 @@ struct trace {
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
     uint64_t unrecorded; /* bits of enum trace_bits (wire/settings.h) that --trace left out; 0 when not told */
     uint32_t program, version, host, ending;
+    uint32_t missed; /* what the user waited for in vain; of a trace that misses nothing EVENT_NO_TEXT */
     bool losses_known;
     ARRAY(struct trace_loss) losses;  /* those that are not 0 */
     ARRAY(struct trace_death) deaths; /* of processes that did not end by exit */

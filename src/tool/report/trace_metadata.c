@@ -161,7 +161,8 @@ static int take_own(struct trace *trace, const cJSON *own)
     const struct {
         const char *key;
         uint32_t *place;
-    } texts[] = {{"version", &trace->version}, {"host", &trace->host}, {"exit", &trace->ending}};
+    } texts[] = {
+        {"version", &trace->version}, {"host", &trace->host}, {"exit", &trace->ending}, {"missed", &trace->missed}};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(own, texts[i].key);
         if (cJSON_IsString(value) && take_text(trace, value->valuestring, texts[i].place) < 0)

@@ -10,7 +10,7 @@
 #include "tests/injected/nvtx/module.h"
 #include "tests/unit.h"
 
-static unsigned events, names;
+static unsigned events, names, left_out;
 
 static void hear_event(void *data, const struct gputrace_nvtx *event)
 {
@@ -20,8 +20,8 @@ static void hear_event(void *data, const struct gputrace_nvtx *event)
 
 static void hear_name(void *data, const struct gputrace_nvtx_name *name)
 {
-    (void)data, (void)name;
-    __atomic_add_fetch(&names, 1, __ATOMIC_RELAXED);
+    (void)data;
+    __atomic_add_fetch(name->named == NVTX_NAMED_LEFT_OUT ? &left_out : &names, 1, __ATOMIC_RELAXED);
 }
 
 static int listen(void **state)
@@ -38,7 +38,7 @@ static void attach(const char *only, const char *without)
     nvtx_domains_select(only, without);
     memset(module_functions, 0, sizeof(module_functions));
     assert_int_equal(nvtx_attach(module_export_table), 1);
-    events = names = 0;
+    events = names = left_out = 0;
 }
 
 static bool is_on(const char *name)
@@ -67,7 +67,7 @@ static void lists_say_which_domains_are_on(void **state)
     assert_true(is_on("a7") && !is_on("b7"));
 }
 
-static void of_a_domain_that_is_off_nothing_is_told(void **state)
+static void of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there(void **state)
 {
     (void)state;
     attach("on", NULL);
@@ -87,7 +87,9 @@ static void of_a_domain_that_is_off_nothing_is_told(void **state)
     FAKE(SYNC, DomainSyncUserAcquireStart)(lock);
     FAKE(SYNC, DomainSyncUserDestroy)(lock);
     assert_true(events == 0 && names == 0);
-    assert_null(FUNCTION(CORE, RangePushA)); /* so the default domain costs the program nothing */
+    assert_int_equal(left_out, 1);
+    CORE2(DomainCreateA)("off");
+    assert_int_equal(left_out, 1);
     assert_int_equal(CORE2(DomainRangePushEx)(NULL, NULL), NVTX_NO_PUSH_POP_TRACKING);
     nvtxDomainHandle_t on = CORE2(DomainCreateA)("on");
     range = CORE2(DomainRangeStartEx)(on, NULL);
@@ -95,6 +97,30 @@ static void of_a_domain_that_is_off_nothing_is_told(void **state)
     assert_true(events == 2 && names == 1);
     CORE(NameOsThreadA)(1, "threads are of no domain");
     assert_int_equal(names, 2);
+}
+
+static void the_default_domain_that_is_off_is_told_at_its_first_use(void **state)
+{
+    (void)state;
+    attach("on", NULL);
+    assert_int_equal(left_out, 0);
+    assert_int_equal(CORE(RangePushA)("x"), NVTX_NO_PUSH_POP_TRACKING);
+    assert_int_equal(left_out, 1);
+    assert_int_equal(CORE(RangePushEx)(NULL), NVTX_NO_PUSH_POP_TRACKING);
+    CORE(MarkA)("x");
+    CORE(MarkW)(L"x");
+    assert_int_equal(CORE(RangeStartA)("x"), 0);
+    assert_true(left_out == 1 && events == 0 && names == 0);
+    assert_null(FUNCTION(CORE, RangePop));
+}
+
+static void the_default_domain_that_is_excluded_costs_the_program_nothing(void **state)
+{
+    (void)state;
+    attach(NULL, "default");
+    assert_null(FUNCTION(CORE, RangePushA));
+    assert_null(FUNCTION(CORE, RangePop));
+    assert_null(FUNCTION(CORE, MarkA));
 }
 
 enum { THREADS = 8, STRINGS = 64, ROUNDS = 20 };
@@ -164,7 +190,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_say_which_domains_are_on),
-        cmocka_unit_test(of_a_domain_that_is_off_nothing_is_told),
+        cmocka_unit_test(of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there),
+        cmocka_unit_test(the_default_domain_that_is_off_is_told_at_its_first_use),
+        cmocka_unit_test(the_default_domain_that_is_excluded_costs_the_program_nothing),
         cmocka_unit_test(threads_that_make_the_same_names_get_the_same_handles),
         cmocka_unit_test(a_category_is_told_again_when_it_gets_another_name),
     };

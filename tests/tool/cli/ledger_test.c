@@ -239,7 +239,7 @@ static void check(const struct loss *loss)
             fail_msg("the spool of %s has %llu of %s", loss->name,
                      (unsigned long long)count_of(&summary.losses, &losses[i]), losses[i].name);
     }
-    assert_true(summary_has_losses(&summary));
+    assert_true(summary_is_incomplete(&summary));
     snprintf(words, sizeof(words), "; not whole: 1 %s", loss->words);
     assert_last_line(&summary, words);
     snprintf(words, sizeof(words), "Lost or doubtful: %s", loss->name);
@@ -265,7 +265,7 @@ static void a_whole_trace_has_none(void **state)
     make_whole(&spool);
     struct convert_summary summary;
     cJSON_Delete(convert(&spool, &summary));
-    assert_false(summary_has_losses(&summary));
+    assert_false(summary_is_incomplete(&summary));
     assert_last_line(&summary, NULL);
     assert_report("Lost or doubtful");
     assert_report("nothing");

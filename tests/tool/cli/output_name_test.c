@@ -49,6 +49,35 @@ static void wrong_patterns_are_told(void **state)
     assert_contains(refused("12345678", 8), "too long");
 }
 
+static const char *ending_refused(const char *pattern)
+{
+    unit_stderr_begin();
+    int result = output_name_check(pattern);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    return text;
+}
+
+static void the_ending_of_something_else_is_refused(void **state)
+{
+    (void)state;
+    static const char *const right[] = {"trace.json", "t.json.gz", "t.pftrace",  "t.pftrace.gz", "trace",
+                                        "trace.gz",   "run-1.5",   "run-1.5.gz", "a.b/trace",    ".hidden",
+                                        "trace.%p",   "x.txt%p",   "t-%h.json",  "x.%n.pftrace", "%q{A.B}",
+                                        "trace.",     "../t",      "./t.json",   "t.20260801",   "t.json.%p.gz"};
+    setenv("A.B", "value.txt", 1);
+    for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++)
+        assert_int_equal(output_name_check(right[i]), 0);
+    assert_contains(ending_refused("x.nsys-rep"),
+                    "'-o x.nsys-rep': no trace is written as '.nsys-rep': a name ends in .json, .json.gz, .pftrace or");
+    assert_contains(ending_refused("dir/x.txt"), "as '.txt'");
+    assert_contains(ending_refused("x.txt.gz"), "as '.txt.gz'");
+    assert_contains(ending_refused("x.json.zip"), "as '.zip'");
+    assert_contains(ending_refused("x.JSON"), "as '.JSON'");
+    assert_contains(ending_refused("%p.csv"), "as '.csv'");
+    assert_true(output_name_ends_well("a.json") && !output_name_ends_well(".json") && !output_name_ends_well("a"));
+}
+
 static char folder[256], path[512], old[600];
 
 static int begin(void **state)
@@ -129,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_are_replaced),
         cmocka_unit_test(wrong_patterns_are_told),
+        cmocka_unit_test(the_ending_of_something_else_is_refused),
         cmocka_unit_test_setup_teardown(what_is_there_is_kept_as_old, begin, end),
         cmocka_unit_test_setup_teardown(nothing_there_leaves_nothing_old, begin, end),
         cmocka_unit_test_setup_teardown(only_a_regular_file_in_a_folder_can_be_written, begin, end),

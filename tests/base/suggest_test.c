@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "tool/cli/suggest.h"
+#include "base/suggest.h"
 
 static const char *nearest(const char *given)
 {
@@ -19,6 +19,7 @@ static void a_slip_of_the_hand_is_understood(void **state)
     assert_string_equal(nearest("reprot"), "report");
     assert_string_equal(nearest("docter"), "doctor");
     assert_string_equal(nearest("capturerange"), "capture-range");
+    assert_string_equal(nearest("REPORT"), "report");
 }
 
 static void another_word_is_not_guessed_at(void **state)
@@ -26,6 +27,8 @@ static void another_word_is_not_guessed_at(void **state)
     (void)state;
     assert_string_equal(nearest("profile"), "");
     assert_string_equal(nearest("./app"), "");
+    assert_string_equal(nearest("fon"), "");
+    assert_string_equal(nearest("ran-doctored"), "");
     assert_string_equal(nearest(""), "");
     assert_string_equal(nearest("a-word-that-is-longer-than-any-matrix-that-we-have-room-for-in-the-row"), "");
 }

@@ -1,9 +1,10 @@
 /*
  * "Did you mean …?": the known word nearest to one that is not known.
  */
-#ifndef GPUTRACE_TOOL_CLI_SUGGEST_H
-#define GPUTRACE_TOOL_CLI_SUGGEST_H
+#ifndef GPUTRACE_BASE_SUGGEST_H
+#define GPUTRACE_BASE_SUGGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct suggestion {
@@ -16,7 +17,8 @@ struct suggestion {
 /* Starts a search for GIVEN (LENGTH bytes, kept by pointer). */
 struct suggestion suggestion_for(const char *given, size_t length);
 
-/* Takes WORD when it is nearer than what was considered before, and near enough for a slip of the hand. */
-void suggestion_consider(struct suggestion *suggestion, const char *word);
+/* Takes WORD, and returns true, when it is nearer than what was considered before, and near enough for a slip of the
+ * hand. Upper and lower case are the same. */
+bool suggestion_consider(struct suggestion *suggestion, const char *word);
 
 #endif
