@@ -30,6 +30,7 @@
     X(cuptiGetCallbackState)        \
     X(cuptiActivityEnableDriverApi) \
     X(cuptiGetGraphNodeId)          \
+    X(cuptiGetGraphExecId)          \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 
 struct cupti {

@@ -55,6 +55,7 @@ enum event_type {
     EVENT_LAUNCH_NAME,    /* its text: the mangled name of what `correlation` launches */
     EVENT_FUNCTION_NAME,  /* its text: the mangled name of graph_node.function */
     EVENT_GRAPH_NODE,     /* what it launches, or is a copy of */
+    EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
     EVENT_NVTX_EXTENSION, /* its record is a struct of wire/spool_nvtx.h */
 };
 

@@ -70,6 +70,12 @@ static CUptiResult node_id(CUgraphNode node, uint64_t *id)
     return CUPTI_SUCCESS;
 }
 
+static CUptiResult exec_id(CUgraphExec exec, uint32_t *id)
+{
+    *id = (uint32_t)((uintptr_t)exec & 0xffff);
+    return CUPTI_SUCCESS;
+}
+
 const struct cupti fake_cupti = {
     .cuptiSubscribe = subscribe,
     .cuptiEnableCallback = enable,
@@ -79,6 +85,7 @@ const struct cupti fake_cupti = {
     .cuptiGetStreamIdEx = stream_id,
     .cuptiActivityGetNextRecord = next_record,
     .cuptiGetGraphNodeId = node_id,
+    .cuptiGetGraphExecId = exec_id,
     .version = 130001,
 };
 
