@@ -3,6 +3,7 @@
 #include "injected/collect/cupti_library.h"
 #include "injected/registry/registry.h"
 #include "tests/unit.h"
+#include "wire/cupti_records.h"
 
 static char told[256];
 
@@ -84,6 +85,22 @@ static void sizes_without_an_answer_are_those_of_the_version(void **state)
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_MEMCPY], sizeof(CUpti_ActivityMemcpy5));
     init(&header, CUPTI_API_VERSION);
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], sizeof(CUpti_ActivityKernel10));
+}
+
+/* The toolkit's own library, which answers on a machine without a GPU. */
+static void a_real_cupti_answers_as_the_table_says(void **state)
+{
+    (void)state;
+    struct spool_header header = {0};
+    char why[1024];
+    const struct cupti *cupti = cupti_load(NULL, why, sizeof(why));
+    if (!cupti)
+        skip();
+    activity_walk_init(&header, cupti);
+    assert_true(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] > 0);
+    for (uint32_t kind = 1; kind < SPOOL_CUPTI_KINDS; kind++)
+        if (cupti_record_bytes(kind, cupti->version) > 0)
+            assert_int_equal(header.record_bytes[kind], cupti_record_bytes(kind, cupti->version));
 }
 
 static void names_come_once_and_from_records_in_flight_too(void **state)
@@ -239,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cupti_is_asked_for_the_sizes_of_its_records),
         cmocka_unit_test(sizes_without_an_answer_are_those_of_the_version),
+        cmocka_unit_test(a_real_cupti_answers_as_the_table_says),
         cmocka_unit_test(names_come_once_and_from_records_in_flight_too),
         cmocka_unit_test(an_unknown_kind_ends_the_walk),
         cmocka_unit_test(sizes_are_learnt_from_complete_buffers),
