@@ -36,6 +36,7 @@ static const struct {
     {"host-function", host_function, false},
     {"held-back", held_back, false},
     {"threads", threads, false},
+    {"taken-over", taken_over, false},
     {"graph", graph, false},
     {"readers", readers, false},
     {"waiting-copies", waiting_copies, false},

@@ -2,6 +2,8 @@
 #ifndef SAMPLES_RACES_RIGHT_H
 #define SAMPLES_RACES_RIGHT_H
 
+#include <sys/mman.h>
+
 #include "races_scene.h"
 
 static void polling()
@@ -14,6 +16,26 @@ static void polling()
     while (cudaStreamQuery(the.two) == cudaErrorNotReady)
         ;
     clear(the.data, the.one);
+}
+
+/* Host memory at an address where memory of the device was freed: CUDA is not told of it. A driver that keeps the
+ * address for itself lets nobody have it. */
+static void taken_over()
+{
+    const size_t large = 8 << 20; /* drivers keep small blocks */
+    void *freed;
+    CHECK(cudaMalloc(&freed, large));
+    CHECK(cudaFree(freed));
+    void *host = mmap(freed, large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (host == freed) {
+        CHECK(cudaMemcpyAsync(the.data, host, bytes, cudaMemcpyHostToDevice, the.one));
+        CHECK(cudaMemcpyAsync(the.data, host, bytes, cudaMemcpyDefault, the.one));
+        CHECK(cudaMemcpyAsync(host, the.data, bytes, cudaMemcpyDeviceToHost, the.one));
+    }
+    clear(the.data, the.one);
+    CHECK(cudaStreamSynchronize(the.one));
+    if (host != MAP_FAILED)
+        munmap(host, large);
 }
 
 static void tell(void *)

@@ -256,6 +256,7 @@ static void compare_freed(const struct memory *memory, const struct order *order
         bool held = order && !by_host && !order_is_done(order, freed->stream, freed->time);
         struct finding *finding = find(findings, ordered ? FINDING_FREED : FINDING_FREED_RACE, freed, use);
         finding->ask = !held;
+        finding->refused = !order;
         finding->probe = use->shape.start > region->address ? use->shape.start : region->address;
     }
 }

@@ -6,8 +6,8 @@
  * then the oldest is forgotten (`forgotten` counts them; a hazard with it is missed).
  *
  * Freed memory is remembered until it is allocated again, at most FREED_MAX regions. Others than CUDA's allocating
- * functions may give its addresses a new meaning, as cuIpcOpenMemHandle does; so a use of it is but a suspicion
- * (`ask`), for whoever can ask the driver whether there is nothing at the address. Stream-ordered memory is an
+ * functions may give its addresses a new meaning, as cuIpcOpenMemHandle and malloc() do; so a use of it is but a
+ * suspicion (`ask`), for the caller to find out whether there is nothing at the address. Stream-ordered memory is an
  * exception until the host knows that it is freed: until then the pool cannot have given it away.
  *
  * One thread at a time.
@@ -33,6 +33,7 @@ enum finding_kind {
 struct finding {
     enum finding_kind kind;
     bool ask;       /* true only when there is no memory … */
+    bool refused;   /* (second failed) */
     uint64_t probe; /* … at this address now */
     struct place first, second;
     uint32_t stream; /* of the first: its number in the order … */

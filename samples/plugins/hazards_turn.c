@@ -1,5 +1,7 @@
 /* What all callbacks of `hazards` go through: the lock, the stack, the stream, and telling what was found. */
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "hazards.h"
 
@@ -33,6 +35,28 @@ static bool driver_knows_nothing_at(uint64_t address)
 
 bool (*hazards_nothing_at)(uint64_t address) = driver_knows_nothing_at;
 
+/* Whether the host can read the byte at ADDRESS: malloc() or mmap() may have given it to the program after CUDA freed
+ * it, and CUDA hears nothing of that. What CUDA keeps for itself cannot be read. True also when there is no way to
+ * know.
+ */
+static bool host_has_memory_at(uint64_t address)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return true;
+    bool readable = write(ends[1], (const void *)(uintptr_t)address, 1) == 1; /* else EFAULT, and no signal */
+    close(ends[0]);
+    close(ends[1]);
+    return readable;
+}
+
+/* A call that CUDA refused found no memory at all. */
+static bool is_certain(const struct finding *finding)
+{
+    return !finding->ask ||
+           (hazards_nothing_at(finding->probe) && (finding->refused || !host_has_memory_at(finding->probe)));
+}
+
 /* --- turns --- */
 
 void turn_begin(struct turn *turn, struct hazards *hazards)
@@ -53,7 +77,7 @@ void turn_end(struct turn *turn)
         hazards_want_launches(hazards);
     for (unsigned i = 0; i < turn->findings.count; i++) {
         const struct finding *finding = &turn->findings.of[i];
-        if (finding->ask && !hazards_nothing_at(finding->probe))
+        if (!is_certain(finding))
             continue;
         pthread_mutex_lock(&hazards->lock);
         hazards_tell(hazards, finding);

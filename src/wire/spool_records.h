@@ -48,7 +48,8 @@
     X(EVENT_RECORD, spool_event_record, FIXED)   \
     X(FUNCTION_NAME, spool_function_name, TEXT)  \
     X(GRAPH_NODE, spool_graph_node, FIXED)       \
-    X(SEEN, spool_seen, TEXT)
+    X(SEEN, spool_seen, TEXT)                    \
+    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -448,6 +449,14 @@ struct spool_graph_node {
     uint64_t function; /* as spool_function_name has it */
     uint32_t correlation;
     uint32_t reserved;
+};
+
+/* The call `correlation`, which began at head.time, launched an executable graph that has conditional nodes: records of
+ * what their bodies do have the graph's number alone. */
+struct spool_graph_launch {
+    struct spool_record head;
+    uint32_t graph; /* CUPTI's number, of no other graph of the process */
+    uint32_t correlation;
 };
 
 /* Every record is a whole number of 8-byte words, and its text ends with its struct. */

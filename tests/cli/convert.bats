@@ -201,6 +201,34 @@ END
     "$check_pftrace" trace.pftrace trace.json
 }
 
+# What Perfetto's importer makes of a trace: its counts of errors and losses, then arrows, and slices by name.
+imported() { # TRACE
+    cat >import.sql <<'END'
+select 'error', name, value from stats where severity in ('error', 'data_loss') and value > 0
+union all select 'arrows', count(*), count(distinct slice_in) from flow
+union all select * from (select 'slice ' || name, count(*), sum(dur) from slice group by name order by name);
+END
+    "$TRACE_PROCESSOR" -q import.sql "$1" 2>/dev/null
+}
+
+@test "Perfetto's own importer finds no error, and what is in the JSON" {
+    [ -x "${TRACE_PROCESSOR-}" ] || skip "TRACE_PROCESSOR names no trace_processor_shell of Perfetto"
+    for sample in vector_add graphs streams_events nvtx; do
+        rm -f ./*.json ./*.pftrace ./*.gz
+        "$gputrace" run -q -o trace.json "$samples/$sample"
+        "$gputrace" convert -q trace.json trace.pftrace
+        "$gputrace" convert -q trace.json trace.pftrace.gz
+        imported trace.json >expected
+        run -1 grep '^"error",' expected
+        grep -q '^"slice ' expected
+        diff expected <(imported trace.pftrace)
+        diff expected <(imported trace.pftrace.gz)
+        "$gputrace" run -q -o direct.pftrace "$samples/$sample"
+        imported direct.pftrace >direct
+        run -1 grep '^"error",' direct
+    done
+}
+
 @test "run -o NAME.pftrace writes Perfetto's format" {
     run -0 "$gputrace" run -o trace.pftrace "$samples/vector_add"
     "$check_pftrace" trace.pftrace

@@ -264,6 +264,18 @@ killed_in_launch() { # NUMBER WAY [OPTION...]
     assert_equal "$(number .gputrace.losses.unnamed)" 0
 }
 
+@test "SIGKILL before a buffer was complete: every version of CUPTI's records are read" {
+    need_simulated
+    need_plain
+    # As cuptiGetVersion() returns them: 11.8, 12.0, … 12.9, 13.0, and two that are newer than the headers.
+    for version in 18 19 20 21 22 23 24 26 27 28 130000 130001 130100 130200; do
+        export SIMGPU_CUPTI_VERSION=$version
+        killed_in_launch 31 never --trace=-compile
+        assert_equal "$(number .cupti_version)" "$version"
+        assert_equal "$(launches)" 30
+    done
+}
+
 # --- memory ---
 
 # A group of processes that may have no more than so much memory, as containers have it, is in `group`.

@@ -99,6 +99,16 @@ waits() { # TRACE
     traces "$samples/graphs"
 }
 
+@test "conditional: what bodies of conditional nodes do belongs to the launch of the graph" {
+    traces "$samples/conditional"
+    jq -e '[.traceEvents[] | select(.name == "cudaGraphLaunch").args.correlation] as $calls
+        | [.traceEvents[] | select(.args["graph id"])] | length == 25 and all(.args.correlation | IN($calls[]))' trace.json
+    jq -e .gputrace.losses.unmatched_arrows==0 trace.json
+    # In the order of the GPU: each launch has its works together.
+    jq -e '[.traceEvents[] | select(.args["graph id"])] | sort_by(.ts) | [.[].args.correlation]
+        | . == sort' trace.json
+}
+
 @test "graphs with the static CUDA runtime" {
     needs_gpu "the static runtime asks the driver for more than the simulated one has"
     traces "$samples/graphs_static"

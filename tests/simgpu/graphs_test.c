@@ -115,6 +115,61 @@ static void a_graph_recorded_as_a_whole_has_no_nodes(void **state)
     CUDA_OK(cudaGraphExecDestroy(exec));
 }
 
+static void add_kernel(cudaGraph_t graph)
+{
+    struct cudaKernelNodeParams params = {
+        .func = (void *)(uintptr_t)recording_kernel, .gridDim = {1, 1, 1}, .blockDim = {32, 1, 1}};
+    cudaGraphNode_t node;
+    CUDA_OK(cudaGraphAddKernelNode(&node, graph, NULL, 0, &params));
+}
+
+/* A graph of one conditional node, with a kernel in each of its bodies, is launched. Gives the records. */
+static size_t launch_conditional(CUgraphConditionalNodeType type, unsigned size, unsigned value, uint32_t *graph_id)
+{
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUgraphNode node;
+    CUDA_OK(cudaGraphCreate(&graph, 0));
+    params.conditional.type = type;
+    params.conditional.size = size;
+    CUDA_OK(
+        cuGraphConditionalHandleCreate(&params.conditional.handle, graph, NULL, value, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUDA_OK(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &params));
+    for (unsigned i = 0; i < size; i++)
+        add_kernel(params.conditional.phGraph_out[i]);
+    CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA_OK(cuptiGetGraphExecId(exec, graph_id));
+    CUDA_OK(cudaGraphDestroy(graph));
+    recording_clear();
+    KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    recording_flush(false);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    return recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+static void bodies_run_as_the_condition_says_without_a_correlation_id(void **state)
+{
+    (void)state;
+    uint32_t id, stream_id;
+    assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_IF, 1, 0, &id), 0);
+    assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_IF, 2, 0, &id), 1); /* else */
+    assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_SWITCH, 3, 2, &id), 1);
+    assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_SWITCH, 3, 3, &id), 0);
+    assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_WHILE, 1, 4, &id), 4);
+    const CUpti_ActivityKernel10 *first = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
+    const CUpti_ActivityKernel10 *last = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 3);
+    CUDA_OK(cuptiGetStreamIdEx(NULL, stream, 0, &stream_id));
+    assert_int_equal(first->correlationId, 0);
+    assert_int_equal(first->graphId, id);
+    assert_int_equal(first->graphNodeId >> 32, id);
+    assert_int_equal(first->graphNodeId, last->graphNodeId);
+    assert_int_not_equal(first->streamId, stream_id);
+    assert_true(first->end <= last->start);
+}
+
 static void branches_run_beside_each_other(void **state)
 {
     (void)state;
@@ -247,6 +302,7 @@ int main(void)
         cmocka_unit_test_teardown(capturing_does_nothing_and_launching_does_it, clear),
         cmocka_unit_test_teardown(nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node, clear),
         cmocka_unit_test_teardown(a_graph_recorded_as_a_whole_has_no_nodes, clear),
+        cmocka_unit_test_teardown(bodies_run_as_the_condition_says_without_a_correlation_id, clear),
         cmocka_unit_test_teardown(branches_run_beside_each_other, clear),
         cmocka_unit_test_teardown(a_capture_whose_streams_do_not_come_back_fails, clear),
         cmocka_unit_test_teardown(graphs_are_built_by_hand_in_graphs, clear),

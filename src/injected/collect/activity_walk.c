@@ -2,42 +2,32 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/record_names.h"
 #include "injected/registry/registry.h"
+#include "wire/cupti_records.h"
 
-/* Records known to have these sizes, by the first CUPTI version that has them: measured, and the headers' own. */
-static const struct {
-    uint32_t since;
-    CUpti_ActivityKind kind;
-    uint16_t bytes;
-} known_sizes[] = {
-    {18, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 200},
-    {18, CUPTI_ACTIVITY_KIND_MEMCPY, 88},
-    {18, CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI)},
-    {18, CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_DEVICE, sizeof(CUpti_ActivityDevice5)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CONTEXT, sizeof(CUpti_ActivityContext3)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, sizeof(CUpti_ActivityCudaEvent2)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(CUpti_ActivityGraphTrace2)},
-    {CUPTI_API_VERSION, CUPTI_ACTIVITY_KIND_JIT, sizeof(CUpti_ActivityJit2)},
-};
-
-void activity_walk_init(struct spool_header *header, uint32_t cupti_version)
+/* The size of KIND's records: how far CUPTI steps in a buffer of nothing but this kind. 0: it steps nowhere. */
+static uint16_t ask_size(const struct cupti *cupti, uint32_t kind)
 {
-    header->cupti_version = cupti_version;
-    for (size_t i = 0; i < sizeof(known_sizes) / sizeof(known_sizes[0]); i++) {
-        bool exact = known_sizes[i].since == cupti_version;
-        bool same_for_all = known_sizes[i].bytes == sizeof(CUpti_ActivityAPI) && cupti_version > known_sizes[i].since;
-        if (exact || same_for_all)
-            header->record_bytes[known_sizes[i].kind] = known_sizes[i].bytes;
+    _Alignas(8) uint8_t buffer[2048] = {0};
+    CUpti_Activity *record = NULL;
+    for (size_t at = 0; at < sizeof(buffer); at += sizeof(uint64_t))
+        memcpy(buffer + at, &kind, sizeof(kind));
+    for (int i = 0; i < 2; i++)
+        if (cupti->cuptiActivityGetNextRecord(buffer, sizeof(buffer), &record) != CUPTI_SUCCESS)
+            return 0;
+    return (uint16_t)((uint8_t *)record - buffer);
+}
+
+void activity_walk_init(struct spool_header *header, const struct cupti *cupti)
+{
+    header->cupti_version = cupti->version;
+    for (uint32_t kind = 1; kind < SPOOL_CUPTI_KINDS; kind++) {
+        uint16_t bytes = ask_size(cupti, kind);
+        header->record_bytes[kind] = bytes > 0 ? bytes : cupti_record_bytes(kind, cupti->version);
     }
 }
 

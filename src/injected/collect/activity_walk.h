@@ -11,8 +11,9 @@
 struct cupti;
 struct spool_header;
 
-/* Fills in the record sizes that are known for this CUPTI; the others are learnt from complete buffers. */
-void activity_walk_init(struct spool_header *header, uint32_t cupti_version);
+/* Asks CUPTI for the size of every kind's records, before it gets a buffer. It answers without a GPU (tried with 11.8,
+ * 12.4 and 13.0). Sizes without an answer are those of the table, or learnt from complete buffers. */
+void activity_walk_init(struct spool_header *header, const struct cupti *cupti);
 
 /* Walks a complete buffer with CUPTI's own iterator; learns sizes, publishes names not seen before and what was
  * compiled just in time. */

@@ -2,6 +2,7 @@
 #include "injected/collect/captures.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/graph_launches.h"
+#include "injected/collect/graph_nodes.h"
 #include "injected/registry/phases.h"
 
 /* What a capture is known by while it goes on: its stream or, of the thread's own default stream, the thread. */
@@ -67,7 +68,7 @@ static void tell_end(const struct driver_return *returned)
 static void tell_instantiation(const struct driver_return *returned, CUgraph graph, CUgraphExec *out, uint64_t flags)
 {
     if (driver_call_done(returned))
-        graph_launches_expect(*out);
+        graph_launches_instantiated(*out, graph_nodes_made_conditional(returned->call.correlation));
     registry_graph_instantiation_publish(&(struct gputrace_graph_instantiation){
         .call = returned->call,
         .graph = graph,

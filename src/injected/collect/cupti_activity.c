@@ -88,7 +88,7 @@ int cupti_activity_init(const struct cupti *cupti, const struct activity_store *
                         size_t size)
 {
     activity.store = store;
-    activity_walk_init(store->header(), cupti->version);
+    activity_walk_init(store->header(), cupti);
     __atomic_store_n(&activity.cupti, cupti, __ATOMIC_RELEASE);
     uint8_t zeroed = 1;
     size_t zeroed_size = sizeof(zeroed);

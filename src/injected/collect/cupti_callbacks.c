@@ -138,11 +138,17 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
     phase_call_begins((enum gputrace_trigger)trigger, &call);
 }
 
-/* The launch of one, which has returned. */
-static inline bool is_new_graph(const struct driver_call *row, const CUpti_CallbackData *data)
+static int32_t result_of(const CUpti_CallbackData *data)
+{
+    return data->functionReturnValue ? (int32_t) * (const CUresult *)data->functionReturnValue : 0;
+}
+
+/* The launch of one, which began at START and has returned. */
+static inline bool is_new_graph(const struct driver_call *row, const CUpti_CallbackData *data, uint64_t start)
 {
     return row->kinds == REGISTRY_BIT(graph_launch) &&
-           graph_launches_returned(((const cuGraphLaunch_params *)data->functionParams)->hGraph);
+           graph_launches_returned(((const cuGraphLaunch_params *)data->functionParams)->hGraph,
+                                   result_of(data) == CUDA_SUCCESS ? data->correlationId : 0, start);
 }
 
 static void end_phase(const struct driver_call *row, const struct gputrace_call *call)
@@ -168,7 +174,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
     bool in_phase = open && open->in_phase, told = open && open->told; /* read before another call may begin */
     if (is_told_open(row))
         tell_return(mine, row, data);
-    if (row->launched ? first_launches_returned() : is_new_graph(row, data))
+    if (row->launched ? first_launches_returned() : is_new_graph(row, data, start))
         cupti_activity_gather_names(); /* that of a first launch is in its record, or soon will be */
     bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
     if (!wanted && !in_phase)
@@ -182,7 +188,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
         .reader = reader_of(mine),
         .ids = &mine->ids,
     };
-    returned.call.result = data->functionReturnValue ? (int32_t) * (const CUresult *)data->functionReturnValue : 0;
+    returned.call.result = result_of(data);
     if (in_phase)
         end_phase(row, &returned.call);
     if (wanted)
@@ -256,6 +262,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     driver_calls_init();
     cupti_ids_init(cupti);
     graph_nodes_init(cupti);
+    graph_launches_init(cupti);
     captures_init();
     function_names_init();
     callback_switches_init(cupti, subscriber);

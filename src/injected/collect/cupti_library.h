@@ -31,6 +31,7 @@
     X(cuptiActivityEnableDriverApi)  \
     X(cuptiActivityEnableRuntimeApi) \
     X(cuptiGetGraphNodeId)          \
+    X(cuptiGetGraphExecId)          \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 
 struct cupti {

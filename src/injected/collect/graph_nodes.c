@@ -12,6 +12,8 @@
 
 static const struct cupti *cupti_in_use;
 
+static __thread uint32_t conditional_in; /* the last call in which a conditional node was made */
+
 static __thread struct {
     uint64_t node; /* the last of which CUPTI told that it is a copy, in the call `correlation` */
     uint32_t correlation;
@@ -50,6 +52,8 @@ static void tell(uint64_t node, const void *function, uint64_t original, uint32_
 /* Nodes that the program adds itself are told by their calls, where the function is. */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
 {
+    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL && open)
+        conditional_in = open->correlation;
     if (type != CU_GRAPH_NODE_TYPE_KERNEL || !open || !open->row->launched)
         return;
     graph_node_launches(node, open->row->launched(open->params), open->correlation);
@@ -64,6 +68,11 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
     copied.node = number_of(node);
     copied.correlation = open ? open->correlation : 0;
     tell(copied.node, NULL, of, copied.correlation);
+}
+
+bool graph_nodes_made_conditional(uint32_t correlation)
+{
+    return correlation != 0 && conditional_in == correlation;
 }
 
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation)

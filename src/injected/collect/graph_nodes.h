@@ -10,6 +10,7 @@
 #define GPUTRACE_INJECTED_COLLECT_GRAPH_NODES_H
 
 #include <cuda.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cupti;
@@ -25,6 +26,9 @@ void graph_nodes_launch_begins(const void *function, const char *name);
  * in none that has a callback). */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
+
+/* Whether CUPTI told of a conditional node that was made in the call CORRELATION of this thread. */
+bool graph_nodes_made_conditional(uint32_t correlation);
 
 /* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);

@@ -60,10 +60,22 @@ static void record_graph_node(void *data, const struct gputrace_graph_node *node
     writer_commit(&record->head);
 }
 
+static void record_conditional_launch(void *data, const struct gputrace_conditional_launch *launch)
+{
+    (void)data;
+    struct spool_graph_launch *record = writer_begin(SPOOL_RECORD_GRAPH_LAUNCH, sizeof(*record), launch->start);
+    if (!record)
+        return;
+    record->graph = launch->graph;
+    record->correlation = launch->correlation;
+    writer_commit(&record->head);
+}
+
 int recorder_subscribe_graph_nodes(void)
 {
     return registry_function_name_register(record_function_name, NULL) |
-           registry_graph_node_register(record_graph_node, NULL);
+           registry_graph_node_register(record_graph_node, NULL) |
+           registry_conditional_launch_register(record_conditional_launch, NULL);
 }
 
 int recorder_subscribe(uint64_t trace_bits)

@@ -67,6 +67,13 @@ struct gputrace_function_name {
     struct gputrace_text text;
 };
 
+/* The call CORRELATION launched an executable graph that has conditional nodes. */
+struct gputrace_conditional_launch {
+    uint64_t start; /* of the call */
+    uint32_t correlation;
+    uint32_t graph; /* CUPTI's number */
+};
+
 /* A node of a graph was made, copied or changed by the call CORRELATION. */
 struct gputrace_graph_node {
     uint32_t correlation;

@@ -32,6 +32,7 @@ typedef void gputrace_pool_level_fn(void *data, const struct gputrace_pool_level
 typedef void gputrace_launch_name_fn(void *data, const struct gputrace_launch_name *what);
 typedef void gputrace_function_name_fn(void *data, const struct gputrace_function_name *what);
 typedef void gputrace_graph_node_fn(void *data, const struct gputrace_graph_node *what);
+typedef void gputrace_conditional_launch_fn(void *data, const struct gputrace_conditional_launch *what);
 
 #define REGISTRY_KINDS(X) \
     GPUTRACE_KINDS(X)     \
@@ -44,7 +45,8 @@ typedef void gputrace_graph_node_fn(void *data, const struct gputrace_graph_node
     X(pool_level)         \
     X(launch_name)        \
     X(function_name)      \
-    X(graph_node)
+    X(graph_node)         \
+    X(conditional_launch)
 
 enum registry_kind {
 #define KIND(name) REGISTRY_##name,

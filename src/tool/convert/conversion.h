@@ -3,10 +3,10 @@
  *
  *   survey   own records first (when recording was on, names, threads, NVTX, allocations), then CUPTI's: which call
  *            started which work, which rows there are and whether they need lanes, the first and last time. Everything
- *            in flight or without times is counted here.
- *   match    CUPTI's again, now that all calls are known: arrows that will lack an end, works before their launch, NVTX
- *            ranges on the GPU, lanes. Then rows and arrows get their numbers.
- *   emit     writes each event and forgets it.
+ *            in flight or without times is counted here. Where graphs have conditional nodes, CUPTI's records are
+ * walked once more before: from then on work in the bodies of such nodes has the correlation id of its launch. match
+ * CUPTI's again, now that all calls are known: arrows that will lack an end, works before their launch, NVTX ranges on
+ * the GPU, lanes. Then rows and arrows get their numbers. emit     writes each event and forgets it.
  *
  * CUPTI's records, which are most of them, are looked at by several threads in each of the three (sift.h, emission.c).
  *
@@ -17,11 +17,12 @@
  * for a call that allocates or releases, 48 for a deferred NVTX event, 16 for a window of a plugin; and so do those
  * that only some programs have: 272 for a device range, of which 160 until the first walk is done, 80 for a phase's
  * start or end and what the JIT compiler did, 40 for a step of a memory pool and a node of a graph, 24 for a piece of
- * an NVTX payload, 16 for a named CUDA event's record and a mark of recording, 12 for a graph's launch whose works are
- * in several parts of the spool. In memory is what there is at once: 48 bytes and more for an allocation that lives,
- * and for an NVTX range that is open or ended before its start was read; what was released, allocations and regions of
- * NVTX's heaps, no more than there is a bound for (tool/model/memory.h, nvtx_heaps.h). And names, threads, streams,
- * functions, call stacks, each of which was recorded once, and allocations that failed.
+ * an NVTX payload, 16 for a named CUDA event's record and a mark of recording, 48 for a launch of a graph with
+ * conditional nodes, 12 for a graph's launch whose works are in several parts of the spool. In memory is what there is
+ * at once: 48 bytes and more for an allocation that lives, and for an NVTX range that is open or ended before its start
+ * was read; what was released, allocations and regions of NVTX's heaps, no more than there is a bound for
+ * (tool/model/memory.h, nvtx_heaps.h). And names, threads, streams, functions, call stacks, each of which was recorded
+ * once, and allocations that failed.
  */
 #ifndef GPUTRACE_TOOL_CONVERT_CONVERSION_H
 #define GPUTRACE_TOOL_CONVERT_CONVERSION_H
@@ -36,6 +37,7 @@
 #include "tool/decode/api_names.h"
 #include "tool/model/clock_axis.h"
 #include "tool/model/compilation.h"
+#include "tool/model/conditional_launches.h"
 #include "tool/model/cuda_events.h"
 #include "tool/model/device_ranges.h"
 #include "tool/model/event.h"
@@ -98,6 +100,7 @@ struct process {
     struct pointer_names symbols;
     struct kernel_names kernel_names;
     struct launches launches;
+    struct conditional_launches conditional;
     struct tracks tracks;
     struct tracks waits; /* as their records tell of where they were, until all contexts are known */
     struct nvtx nvtx;

@@ -26,6 +26,7 @@ int process_open(struct process *process, const char *path, const char *director
     process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
     cupti_record_sizes(process->record_bytes, header);
     launches_init(&process->launches, directory);
+    conditional_launches_init(&process->conditional, directory);
     nvtx_init(&process->nvtx, directory);
     projections_init(&process->projections, directory);
     nvtx_extensions_init(&process->extensions, directory);
@@ -46,6 +47,7 @@ void process_close(struct process *process)
     pointer_names_release(&process->symbols);
     release_kernel_names(process);
     launches_release(&process->launches);
+    conditional_launches_release(&process->conditional);
     tracks_release(&process->tracks);
     nvtx_release(&process->nvtx);
     nvtx_extensions_release(&process->extensions);
@@ -86,6 +88,7 @@ void process_rest(const struct process *process)
 {
     spool_file_rest(&process->file);
     launches_rest(&process->launches);
+    big_array_rest(&process->conditional.items);
     nvtx_rest(&process->nvtx);
     projections_rest(&process->projections);
     tracks_rest(&process->tracks);

@@ -9,11 +9,13 @@
 /* Parts that are looked at, or were and are not taken yet, may take this much: of the spool, or unpacked. */
 #define HELD_BYTES ((size_t)64 << 20)
 
-/* An event that was put off: where its record lies, and the times that it has on the axis of all processes. */
+/* An event that was put off: where its record lies, and what it has beside: the times on the axis of all processes, and
+ * the correlation id of its launch. */
 struct put_off {
     const void *record;
     uint32_t kind, bytes;
     uint64_t start, end;
+    uint32_t correlation;
     bool in_flight;
 };
 
@@ -50,6 +52,7 @@ static int put_off(struct part_found *found, const struct part_walk *walk, const
         .bytes = walk->cupti.bytes,
         .start = event->start,
         .end = event->end,
+        .correlation = event->correlation,
         .in_flight = walk->cupti.in_flight,
     };
     return 0;
@@ -84,6 +87,7 @@ static int see(struct sifting *sifting, const struct put_off *put_off)
     cupti_decode(&event, &walk);
     event.start = put_off->start;
     event.end = put_off->end;
+    event.correlation = put_off->correlation;
     return sifting->sift->see(sifting->conversion, sifting->process, &event);
 }
 

@@ -192,9 +192,31 @@ static int see(struct conversion *conversion, struct process *process, const str
     }
 }
 
+static int look_at_graphs(struct process *process, void *context, const struct event *event)
+{
+    (void)context;
+    return event_is_gpu_work(event->type) && process_knows_span(process, event)
+               ? conditional_launches_look(&process->conditional, event)
+               : 0;
+}
+
+/* Before all other walks, which show works by their launches. */
+static int survey_conditional_launches(struct conversion *conversion, struct process *process)
+{
+    static const struct sift graphs = {.all = true, .look = look_at_graphs};
+    if (process->conditional.items.count == 0)
+        return 0;
+    if (conditional_launches_order(&process->conditional) != 0 || process_sift(conversion, process, &graphs, NULL) != 0)
+        return -1;
+    conditional_launches_finish(&process->conditional);
+    return 0;
+}
+
 int survey_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded)
 {
     static const struct sift survey = {
         .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = see};
+    if (survey_conditional_launches(conversion, process) != 0)
+        return -1;
     return process_sift(conversion, process, &survey, undecoded);
 }

@@ -81,6 +81,7 @@ int see_own(struct conversion *conversion, struct process *process, const struct
     case EVENT_LAUNCH_NAME: return see_launch_name(conversion, process, event);
     case EVENT_FUNCTION_NAME: return see_function_name(conversion, process, event);
     case EVENT_GRAPH_NODE: return see_graph_node(process, event);
+    case EVENT_GRAPH_LAUNCH: return conditional_launches_see(&process->conditional, event);
     case EVENT_THREAD_NAME: return see_thread_name(process, event);
     case EVENT_CONTEXT: process->cuda = true; return see_context(process, event);
     case EVENT_STREAM: process->cuda = true; return see_stream(process, event);

@@ -24,6 +24,8 @@ static bool next_cupti(struct part_walk *walk, struct event *event)
             continue;
         cupti_decode(event, &walk->cupti);
         clock_walk_set(&walk->clocks, event);
+        if (event->correlation == 0)
+            event->correlation = conditional_launches_find(&walk->process->conditional, event);
         if (event->type == EVENT_NONE)
             walk->unreadable++;
         else if (walk->all || process_shows(walk->process, event))

@@ -293,6 +293,14 @@ static void decode_graph_node(struct event *event, const void *record)
     event->graph_node.function = node->function;
 }
 
+static void decode_graph_launch(struct event *event, const void *record)
+{
+    const struct spool_graph_launch *launch = record;
+    event->type = EVENT_GRAPH_LAUNCH;
+    event->correlation = launch->correlation;
+    event->graph.graph = launch->graph;
+}
+
 static void decode_sync(struct event *event, const void *record)
 {
     static const enum event_sync_kind kinds[] = {
@@ -363,6 +371,7 @@ static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, cons
     [SPOOL_RECORD_LAUNCH_NAME] = decode_launch_name,
     [SPOOL_RECORD_FUNCTION_NAME] = decode_function_name,
     [SPOOL_RECORD_GRAPH_NODE] = decode_graph_node,
+    [SPOOL_RECORD_GRAPH_LAUNCH] = decode_graph_launch,
     [SPOOL_RECORD_SYNC] = decode_sync,
     [SPOOL_RECORD_EVENT_RECORD] = decode_event_record,
 #define EXTENSION(type, structure, holds) [SPOOL_RECORD_##type] = decode_nvtx_extension,

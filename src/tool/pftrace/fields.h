@@ -55,7 +55,7 @@ enum { PB_EVENT_DEFAULTS_TRACK_UUID = 11 };
 /* trace/clock_snapshot.proto: ClockSnapshot, ClockSnapshot.Clock; common/builtin_clock.proto */
 enum { PB_SNAPSHOT_CLOCK = 1, PB_SNAPSHOT_PRIMARY_TRACE_CLOCK = 2 };
 enum { PB_CLOCK_ID = 1, PB_CLOCK_TIMESTAMP = 2, PB_CLOCK_IS_INCREMENTAL = 3 };
-enum { PB_CLOCK_REALTIME_ID = 1 };
+enum { PB_CLOCK_REALTIME_ID = 1, PB_CLOCK_BOOTTIME_ID = 6 };
 /* Of the sequence that tells of them: 64 to 127. */
 enum { PFTRACE_CLOCK_DELTA = 64, PFTRACE_CLOCK_SINCE_BASE = 65 };
 

@@ -158,10 +158,13 @@ static void write_metadata(struct writer *writer, const char *key, const char *v
 
 static void write_begin(struct writer *writer, uint64_t base)
 {
+    struct pftrace_state *state = writer->state ? writer->state : pftrace_state_new(writer, NULL);
     writer->base = base;
     writer->any = true;
-    if (!writer->state)
-        pftrace_state_new(writer, NULL);
+    if (!state)
+        return;
+    pftrace_flush(writer);
+    pftrace_relate_clocks(&state->body, writer->sink, base);
 }
 
 static void write_process(struct writer *writer, const struct row_name *process)

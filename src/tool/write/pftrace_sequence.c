@@ -144,6 +144,17 @@ static void put_clock(struct sink *packet, uint64_t id, uint64_t time, bool incr
     protobuf_end(packet, clock);
 }
 
+void pftrace_relate_clocks(struct sink *packet, struct sink *out, uint64_t base)
+{
+    packet->length = 0;
+    size_t snapshot = protobuf_begin(packet, PB_PACKET_CLOCK_SNAPSHOT);
+    put_clock(packet, PB_CLOCK_REALTIME_ID, base, false);
+    put_clock(packet, PB_CLOCK_BOOTTIME_ID, base, false);
+    protobuf_put_u64(packet, PB_SNAPSHOT_PRIMARY_TRACE_CLOCK, PB_CLOCK_REALTIME_ID);
+    protobuf_end(packet, snapshot);
+    pftrace_plain_packet(out, packet);
+}
+
 void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct sink *out,
                             uint64_t base)
 {

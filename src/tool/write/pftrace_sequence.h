@@ -73,6 +73,13 @@ void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence
 /* A packet without time of no sequence; BODY is all of it. */
 void pftrace_plain_packet(struct sink *out, const struct sink *body);
 
+/* A packet that relates BOOTTIME to REALTIME, the clock of the trace, once before the first packet with a time. No time
+ * is one of BOOTTIME, and when the machine was booted is not known: the two are written as equal. But a trace processor
+ * that finds no way from one to the other counts an error (clock_sync_unrelatable_clock_domains). PACKET is
+ * overwritten.
+ */
+void pftrace_relate_clocks(struct sink *packet, struct sink *out, uint64_t base);
+
 /* A packet that begins the sequence, once: its state is cleared, its clocks and default track told. BASE is the
  * trace's. */
 void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct sink *out,

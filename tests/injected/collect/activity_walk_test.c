@@ -3,6 +3,7 @@
 #include "injected/collect/cupti_library.h"
 #include "injected/registry/registry.h"
 #include "tests/unit.h"
+#include "wire/cupti_records.h"
 
 static char told[256];
 
@@ -40,21 +41,66 @@ static CUpti_ActivityKernel10 *put_kernel(uint8_t *at, const char *name, bool in
     return kernel;
 }
 
-static void sizes_of_the_headers_own_version_are_known(void **state)
+static CUptiResult no_answer(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    (void)buffer, (void)valid, (void)record;
+    return CUPTI_ERROR_INVALID_KIND;
+}
+
+/* The table's sizes alone. */
+static void init(struct spool_header *header, uint32_t version)
+{
+    activity_walk_init(header, &(struct cupti){.cuptiActivityGetNextRecord = no_answer, .version = version});
+}
+
+/* Kernels that are longer than the headers know, calls, and nothing else. */
+static CUptiResult next_of_13_2(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    uint32_t kind = *(const uint32_t *)(const void *)buffer;
+    size_t bytes = kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? 224 : kind == CUPTI_ACTIVITY_KIND_DRIVER ? 40 : 0;
+    uint8_t *at = *record ? (uint8_t *)*record + bytes : buffer;
+    assert_true(bytes == 0 || (size_t)(at - buffer) + bytes <= valid);
+    *record = (CUpti_Activity *)at;
+    return bytes > 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
+}
+
+static void cupti_is_asked_for_the_sizes_of_its_records(void **state)
 {
     (void)state;
     struct spool_header header = {0};
-    activity_walk_init(&header, CUPTI_API_VERSION);
-    assert_int_equal(header.cupti_version, CUPTI_API_VERSION);
+    activity_walk_init(&header, &(struct cupti){.cuptiActivityGetNextRecord = next_of_13_2, .version = 130200});
+    assert_int_equal(header.cupti_version, 130200);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 224);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_DRIVER], 40);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_DEVICE], 0); /* nobody knows it */
+}
+
+static void sizes_without_an_answer_are_those_of_the_version(void **state)
+{
+    (void)state;
+    struct spool_header header = {0};
+    init(&header, 24);
+    assert_int_equal(header.cupti_version, 24);
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], sizeof(CUpti_ActivityKernel9));
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_MEMCPY], sizeof(CUpti_ActivityMemcpy5));
+    init(&header, CUPTI_API_VERSION);
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], sizeof(CUpti_ActivityKernel10));
-    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_RUNTIME], sizeof(CUpti_ActivityAPI));
-    struct spool_header old = {0};
-    activity_walk_init(&old, 18);
-    assert_int_equal(old.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 200);
-    struct spool_header between = {0}; /* not measured: learnt from complete buffers */
-    activity_walk_init(&between, 24);
-    assert_int_equal(between.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 0);
-    assert_int_equal(between.record_bytes[CUPTI_ACTIVITY_KIND_DRIVER], 40);
+}
+
+/* The toolkit's own library, which answers on a machine without a GPU. */
+static void a_real_cupti_answers_as_the_table_says(void **state)
+{
+    (void)state;
+    struct spool_header header = {0};
+    char why[1024];
+    const struct cupti *cupti = cupti_load(NULL, why, sizeof(why));
+    if (!cupti)
+        skip();
+    activity_walk_init(&header, cupti);
+    assert_true(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] > 0);
+    for (uint32_t kind = 1; kind < SPOOL_CUPTI_KINDS; kind++)
+        if (cupti_record_bytes(kind, cupti->version) > 0)
+            assert_int_equal(header.record_bytes[kind], cupti_record_bytes(kind, cupti->version));
 }
 
 static void names_come_once_and_from_records_in_flight_too(void **state)
@@ -62,7 +108,7 @@ static void names_come_once_and_from_records_in_flight_too(void **state)
     (void)state;
     static uint8_t data[4096] __attribute__((aligned(64)));
     struct spool_header header = {0};
-    activity_walk_init(&header, CUPTI_API_VERSION);
+    init(&header, CUPTI_API_VERSION);
     const size_t kernel = sizeof(CUpti_ActivityKernel10);
     static const char one[] = "one", two[] = "two", three[] = "three";
     put_kernel(data, one, false);
@@ -88,7 +134,7 @@ static void an_unknown_kind_ends_the_walk(void **state)
     (void)state;
     static uint8_t data[1024] __attribute__((aligned(64)));
     struct spool_header header = {0};
-    activity_walk_init(&header, CUPTI_API_VERSION);
+    init(&header, CUPTI_API_VERSION);
     *(uint32_t *)data = 62;
     size_t walked = 0;
     assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 0);
@@ -115,7 +161,7 @@ static void sizes_are_learnt_from_complete_buffers(void **state)
     (void)state;
     static uint8_t data[1024] __attribute__((aligned(64)));
     struct spool_header header = {0};
-    activity_walk_init(&header, 28);
+    init(&header, 28);
     put_kernel(data, "four", false);
     *(uint32_t *)(data + 208) = CUPTI_ACTIVITY_KIND_RUNTIME;
     put_kernel(data + 248, "five", false);
@@ -162,7 +208,7 @@ static void compilation_is_told_when_its_buffer_is_complete(void **state)
     static uint8_t data[512] __attribute__((aligned(64)));
     struct spool_header header = {0};
     struct cupti cupti = {.cuptiActivityGetNextRecord = next_jit};
-    activity_walk_init(&header, CUPTI_API_VERSION);
+    init(&header, CUPTI_API_VERSION);
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_JIT], sizeof(CUpti_ActivityJit2));
     jit_bytes = sizeof(CUpti_ActivityJit2);
     put_jit(data, CUPTI_ACTIVITY_JIT_OPERATION_COMPILE, NULL);
@@ -192,7 +238,7 @@ static void compilation_of_an_older_cupti_names_no_thread(void **state)
     static uint8_t data[512] __attribute__((aligned(64)));
     struct spool_header header = {0};
     struct cupti cupti = {.cuptiActivityGetNextRecord = next_jit};
-    activity_walk_init(&header, 20);
+    init(&header, 20);
     jit_bytes = offsetof(CUpti_ActivityJit2, processId);
     jit_count = 0;
     put_jit(data, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD, "/home/cache/2");
@@ -208,7 +254,9 @@ static void compilation_of_an_older_cupti_names_no_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_of_the_headers_own_version_are_known),
+        cmocka_unit_test(cupti_is_asked_for_the_sizes_of_its_records),
+        cmocka_unit_test(sizes_without_an_answer_are_those_of_the_version),
+        cmocka_unit_test(a_real_cupti_answers_as_the_table_says),
         cmocka_unit_test(names_come_once_and_from_records_in_flight_too),
         cmocka_unit_test(an_unknown_kind_ends_the_walk),
         cmocka_unit_test(sizes_are_learnt_from_complete_buffers),

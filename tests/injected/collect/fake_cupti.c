@@ -58,9 +58,21 @@ static CUptiResult stream_id(CUcontext context, CUstream stream, uint8_t per_thr
     return CUPTI_SUCCESS;
 }
 
+static CUptiResult next_record(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    (void)buffer, (void)valid, (void)record;
+    return CUPTI_ERROR_MAX_LIMIT_REACHED;
+}
+
 static CUptiResult node_id(CUgraphNode node, uint64_t *id)
 {
     *id = (uint64_t)(uintptr_t)node & 0xffff;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult exec_id(CUgraphExec exec, uint32_t *id)
+{
+    *id = (uint32_t)((uintptr_t)exec & 0xffff);
     return CUPTI_SUCCESS;
 }
 
@@ -71,7 +83,9 @@ const struct cupti fake_cupti = {
     .cuptiGetContextId = context_id,
     .cuptiGetDeviceId = device_id,
     .cuptiGetStreamIdEx = stream_id,
+    .cuptiActivityGetNextRecord = next_record,
     .cuptiGetGraphNodeId = node_id,
+    .cuptiGetGraphExecId = exec_id,
     .version = 130001,
 };
 

@@ -2,7 +2,7 @@
  * A CUPTI that tells what a test makes it tell, for the collector to be subscribed to.
  *
  * A context at address A has number A & 0xff, a stream at S the number S & 0xff; default streams have 7, the thread's
- * own 8. The device is 3. A graph's node at N has the number N & 0xffff.
+ * own 8. The device is 3. A graph's node or an executable graph at N has the number N & 0xffff.
  */
 #ifndef TESTS_INJECTED_COLLECT_FAKE_CUPTI_H
 #define TESTS_INJECTED_COLLECT_FAKE_CUPTI_H

@@ -13,6 +13,16 @@ static void hear(void *data, const struct gputrace_graph_node *node)
     (void)data, (void)node;
 }
 
+static unsigned told_count;
+static struct gputrace_conditional_launch told;
+
+static void hear_launch(void *data, const struct gputrace_conditional_launch *launch)
+{
+    (void)data;
+    told_count++;
+    told = *launch;
+}
+
 static uint64_t registration;
 
 static int start(void **state)
@@ -20,7 +30,8 @@ static int start(void **state)
     char why[256];
     (void)state;
     registration = registry_add(REGISTRY_LIBRARY, REGISTRY_graph_node, (gputrace_any_fn *)hear, NULL);
-    return registration == 0 || cupti_callbacks_init(&fake_cupti, why, sizeof(why)) != 0;
+    return registration == 0 || registry_conditional_launch_register(hear_launch, NULL) != 0 ||
+           cupti_callbacks_init(&fake_cupti, why, sizeof(why)) != 0;
 }
 
 static int clear(void **state)
@@ -97,9 +108,45 @@ static void a_launch_tells_whether_it_was_expected(void **state)
 {
     (void)state;
     graph_launches_expect(EXEC(1));
-    assert_false(graph_launches_returned(EXEC(2)));
-    assert_true(graph_launches_returned(EXEC(1)));
-    assert_false(graph_launches_returned(EXEC(1)));
+    assert_false(graph_launches_returned(EXEC(2), 1, 10));
+    assert_true(graph_launches_returned(EXEC(1), 2, 20));
+    assert_false(graph_launches_returned(EXEC(1), 3, 30));
+}
+
+/* CUPTI tells of a node of TYPE, made while the graph is instantiated. */
+static void instantiate_with(unsigned number, CUgraphNodeType type)
+{
+    CUgraphExec exec = EXEC(number);
+    cuGraphInstantiateWithFlags_params p = {&exec, (CUgraph)0x60, 0};
+    CUpti_GraphData made = {.graph = (CUgraph)0x61, .node = (CUgraphNode)0x62, .nodeType = type};
+    fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p);
+    fake_resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, FAKE_CONTEXT, NULL, &made);
+    fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p, CUDA_SUCCESS);
+}
+
+static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
+{
+    (void)state;
+    instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    instantiate_with(2, CU_GRAPH_NODE_TYPE_KERNEL);
+    launch(2);
+    assert_int_equal(told_count, 0);
+    launch(1);
+    fake_correlation = 77;
+    launch(1);
+    fake_correlation = 0;
+    assert_true(are_on());
+    assert_int_equal(told_count, 2);
+    assert_int_equal(told.graph, 0x100);
+    assert_int_equal(told.correlation, 77);
+    assert_true(told.start != 0);
+    cuGraphLaunch_params p = {EXEC(1), NULL};
+    fake_call(LAUNCH, &p, CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(told_count, 2);
+    instantiate_with(1, CU_GRAPH_NODE_TYPE_KERNEL); /* another one has its handle */
+    launch(1);
+    assert_int_equal(told_count, 2);
+    assert_false(are_on());
 }
 
 static void patience_ends_with_launches_of_others(void **state)
@@ -132,6 +179,7 @@ int main(void)
         cmocka_unit_test_teardown(what_failed_is_not_expected, clear),
         cmocka_unit_test_teardown(one_that_is_changed_is_new_again, clear),
         cmocka_unit_test_teardown(a_launch_tells_whether_it_was_expected, clear),
+        cmocka_unit_test_teardown(every_launch_of_a_graph_with_conditional_nodes_is_told, clear),
         cmocka_unit_test_teardown(patience_ends_with_launches_of_others, clear),
         cmocka_unit_test_teardown(who_wants_none_hears_none, clear),
     };

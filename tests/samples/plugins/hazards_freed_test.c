@@ -80,6 +80,19 @@ static void host_memory_may_be_used_after_it_was_freed(void **state)
     assert_silent();
 }
 
+static void memory_of_the_host_at_a_freed_address_is_not_freed(void **state)
+{
+    (void)state;
+    static char host[64]; /* malloc() gave the program an address that CUDA had freed */
+    uint64_t address = (uint64_t)(uintptr_t)host;
+    allocate(address, GPUTRACE_MEMORY_DEVICE);
+    free_now(address, GPUTRACE_MEMORY_UNKNOWN);
+    copy(BUFFER, 'D', address, 'H', stream_a, 1);
+    copy(address, '?', BUFFER, 'D', stream_a, 1);
+    set_bytes(address, 16, stream_a); /* where the device can use pageable memory */
+    assert_silent();
+}
+
 static void a_free_told_late_does_not_free_what_came_after_it(void **state)
 {
     (void)state;
@@ -182,6 +195,7 @@ int main(void)
         TEST(use_after_free_is_told_when_the_driver_knows_no_memory_there),
         TEST(a_free_by_the_host_waits_for_the_device),
         TEST(host_memory_may_be_used_after_it_was_freed),
+        TEST(memory_of_the_host_at_a_freed_address_is_not_freed),
         TEST(a_free_told_late_does_not_free_what_came_after_it),
         TEST(unmapped_addresses_are_freed),
         TEST(arrays_are_told_apart_by_box),

@@ -36,7 +36,9 @@ static bool activity_fits(const struct activity_buffer *buffer, size_t size)
 
 static void activity_put(uint8_t *place, const void *record, size_t size, uint32_t kind)
 {
-    memcpy(place + sizeof(kind), (const uint8_t *)record + sizeof(kind), size - sizeof(kind));
+    size_t known = activity_bytes_known(((const CUpti_Activity *)record)->kind);
+    memcpy(place + sizeof(kind), (const uint8_t *)record + sizeof(kind), known - sizeof(kind));
+    memset(place + known, 0, size - known);
     __atomic_store_n((uint32_t *)(void *)place, kind, __ATOMIC_RELEASE);
 }
 

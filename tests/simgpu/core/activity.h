@@ -27,6 +27,8 @@ struct activity_slot {
 
 /* Bytes of a record of KIND in the version of CUPTI that is simulated; 0 for kinds that are never written. */
 size_t activity_size(CUpti_ActivityKind kind);
+/* How many of these the headers know; the others are zero. */
+size_t activity_bytes_known(CUpti_ActivityKind kind);
 
 /* False when KIND does not exist. CONTEXT_ID 0 stands for all contexts. */
 bool activity_enable(CUpti_ActivityKind kind, uint32_t context_id, bool enable);

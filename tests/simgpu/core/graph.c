@@ -34,6 +34,8 @@ CUgraph graph_create(void)
     return graph;
 }
 
+static void graph_make_bodies(struct op_conditional *conditional);
+
 static CUgraphNode graph_new_node(CUgraph graph, const struct op *op)
 {
     CUgraphNode node = calloc(1, sizeof(*node));
@@ -55,6 +57,8 @@ CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *bef
         graph_connect(before[i], node);
     graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = op->type});
+    if (op->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        graph_make_bodies(&node->op.conditional);
     return node;
 }
 
@@ -74,8 +78,24 @@ void graph_disconnect(CUgraphNode from, CUgraphNode to)
     sim_unlock();
 }
 
+/* Instead of those of another node, or none: new ones. */
+static void graph_make_bodies(struct op_conditional *conditional)
+{
+    CUgraph *originals = conditional->bodies;
+    conditional->bodies = calloc(conditional->size, sizeof(CUgraph));
+    if (!conditional->bodies)
+        abort();
+    for (unsigned i = 0; i < conditional->size; i++)
+        conditional->bodies[i] = originals ? graph_clone(originals[i]) : graph_create();
+}
+
 static void graph_free_node(CUgraphNode node)
 {
+    bool conditional = node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    for (unsigned i = 0; conditional && i < node->op.conditional.size; i++)
+        graph_destroy(node->op.conditional.bodies[i]);
+    if (conditional)
+        free(node->op.conditional.bodies);
     if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH)
         graph_destroy(node->op.graph);
     if (node->op.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !node->original)
@@ -129,6 +149,8 @@ CUgraph graph_clone(CUgraph graph)
         node->disabled = original->disabled;
         if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH)
             node->op.graph = graph_clone(original->op.graph);
+        if (node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            graph_make_bodies(&node->op.conditional);
         graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                    &(CUpti_GraphData){.graph = copy, .node = node, .nodeType = node->op.type});
         graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &(CUpti_GraphData){.graph = copy,
@@ -217,7 +239,7 @@ bool graph_exec_update(CUgraphExec exec, CUgraph graph)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         CUgraphNode old = exec->graph->nodes.items[i], now = graph->nodes.items[i];
         bool other = memcmp(&old->op, &now->op, sizeof(old->op)) != 0;
-        if (old->op.type != CU_GRAPH_NODE_TYPE_GRAPH)
+        if (old->op.type != CU_GRAPH_NODE_TYPE_GRAPH && old->op.type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
             old->op = now->op;
         old->original = now;
         if (other) {

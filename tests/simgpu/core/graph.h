@@ -27,6 +27,7 @@ struct CUgraphNode_st {
 struct CUgraph_st {
     uint32_t id;
     uint32_t nodes_made;
+    uint32_t stream_id; /* of the body of an executable graph's conditional node: where its work runs; 0: nowhere yet */
     struct list nodes;
     struct list objects; /* CUuserObject: what it holds, one for each reference */
 };

@@ -20,6 +20,7 @@
 struct step {
     struct op op;
     uint64_t node_id;
+    CUgraph body;       /* of a conditional node, in which this is; NULL: in none */
     struct list before; /* struct step */
     struct activity_slot slot;
     struct work *work;
@@ -37,6 +38,27 @@ static struct step *step_add(struct list *steps, const struct op *op, uint64_t n
 }
 
 static struct step *steps_of_graph(struct list *steps, CUgraph graph, struct step *begin);
+
+static struct step *steps_of_body(struct list *steps, CUgraph body, struct step *begin)
+{
+    size_t first = steps->count;
+    struct step *end = steps_of_graph(steps, body, begin);
+    for (size_t i = first; i < steps->count; i++) {
+        struct step *step = steps->items[i];
+        step->body = step->body ? step->body : body;
+    }
+    return end;
+}
+
+/* A loop runs as often as its condition says. */
+static struct step *steps_of_condition(struct list *steps, const struct op_conditional *node, struct step *step)
+{
+    unsigned is_loop = node->type == CU_GRAPH_COND_TYPE_WHILE;
+    unsigned body = is_loop ? 0 : node->type == CU_GRAPH_COND_TYPE_SWITCH ? node->value : node->value == 0;
+    for (unsigned i = 0; i < (is_loop ? node->value : 1) && body < node->size; i++)
+        step = steps_of_body(steps, node->bodies[body], step);
+    return step;
+}
 
 static size_t node_index(CUgraphNode node)
 {
@@ -59,11 +81,14 @@ static struct step *steps_of_node(struct list *steps, CUgraphNode node, struct s
     if (!before.count)
         list_add(&before, begin);
     bool inert = node->disabled || node->op.type == CU_GRAPH_NODE_TYPE_GRAPH ||
-                 node->op.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node->op.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+                 node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL || node->op.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+                 node->op.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
     struct step *step = step_add(steps, inert ? &nothing : &node->op, node->id);
     step->before = before;
     if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH && !node->disabled)
         step = steps_of_graph(steps, node->op.graph, step);
+    if (node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL && !node->disabled)
+        step = steps_of_condition(steps, &node->op.conditional, step);
     return *place = step;
 }
 
@@ -92,6 +117,20 @@ static uint64_t inner_node_id(CUgraphExec exec, uint64_t node_id, uint32_t *inne
     return (uint64_t)exec->graph->id << 32 | (exec->graph->nodes_made + ++*inner);
 }
 
+/* Records of what a conditional node's body does lack the launch's correlation id, and are of a stream of the body's.
+ */
+static struct record_origin origin_in_body(const struct step *step, struct record_origin origin)
+{
+    if (!step->body->stream_id)
+        step->body->stream_id = stream_take_id();
+    origin.correlation = 0;
+    origin.stream_id = step->body->stream_id;
+    if (step->node_id)
+        origin.graph_node_id =
+            (uint64_t)origin.graph_id << 32 | (uint32_t)(step->body->id << 8 | (step->node_id & 0xff));
+    return origin;
+}
+
 static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream stream)
 {
     struct record_origin origin = {.stream = stream, .correlation = api_correlation(), .graph_id = exec->graph->id};
@@ -102,8 +141,9 @@ static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream s
     uint32_t inner = 0;
     for (size_t i = 0; i < steps->count; i++) {
         struct step *step = steps->items[i];
-        origin.graph_node_id = inner_node_id(exec, step->node_id, &inner);
-        step->slot = records_begin(&step->op, &origin);
+        origin.graph_node_id = step->body ? 0 : inner_node_id(exec, step->node_id, &inner);
+        const struct record_origin its = step->body ? origin_in_body(step, origin) : origin;
+        step->slot = records_begin(&step->op, &its);
     }
 }
 

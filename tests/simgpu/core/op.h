@@ -52,6 +52,13 @@ struct op_host {
     void *data;
 };
 
+/* A conditional node. No kernel sets conditions here: they are what the handle says by default. */
+struct op_conditional {
+    CUgraphConditionalNodeType type;
+    unsigned value, size;
+    CUgraph *bodies; /* the node's own */
+};
+
 /* Waits until memory has a value, or writes it. */
 struct op_value {
     void *address;
@@ -71,7 +78,8 @@ struct op {
         struct op_value value; /* BATCH_MEM_OP */
         CUevent event;         /* EVENT_RECORD, WAIT_EVENT */
         CUgraph graph;         /* GRAPH */
-        CUdeviceptr memory;    /* MEM_ALLOC, MEM_FREE */
+        struct op_conditional conditional;
+        CUdeviceptr memory; /* MEM_ALLOC, MEM_FREE */
     };
 };
 

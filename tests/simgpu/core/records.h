@@ -18,6 +18,7 @@ struct memory_range;
 /* Where work comes from. */
 struct record_origin {
     CUstream stream;
+    uint32_t stream_id; /* 0: the stream's */
     uint32_t correlation;
     uint32_t graph_id;      /* 0 outside of graphs */
     uint64_t graph_node_id; /* likewise */

@@ -23,6 +23,11 @@ void records_set_latency_timestamps(bool enable)
     atomic_store(&latency_timestamps, enable);
 }
 
+static uint32_t stream_id_of(const struct record_origin *origin)
+{
+    return origin->stream_id ? origin->stream_id : origin->stream->id;
+}
+
 static struct activity_slot records_begin_kernel(const struct op_kernel *op, const struct record_origin *origin)
 {
     CUcontext context = origin->stream->context;
@@ -37,7 +42,7 @@ static struct activity_slot records_begin_kernel(const struct op_kernel *op, con
         .registersPerThread = (uint16_t)op->function->registers,
         .deviceId = (uint32_t)context->device->ordinal,
         .contextId = context->id,
-        .streamId = origin->stream->id,
+        .streamId = stream_id_of(origin),
         .gridX = (int32_t)op->grid[0],
         .gridY = (int32_t)op->grid[1],
         .gridZ = (int32_t)op->grid[2],
@@ -77,7 +82,7 @@ static struct activity_slot records_begin_peer(const struct op_copy *op, const s
         .bytes = op_copy_bytes(op),
         .deviceId = (uint32_t)context->device->ordinal,
         .contextId = context->id,
-        .streamId = origin->stream->id,
+        .streamId = stream_id_of(origin),
         .srcDeviceId = (uint32_t)op->from.device,
         .srcContextId = from && from->primary ? from->primary->id : 0,
         .dstDeviceId = (uint32_t)op->to.device,
@@ -109,7 +114,7 @@ static struct activity_slot records_begin_copy(const struct op_copy *op, const s
         .bytes = op_copy_bytes(op),
         .deviceId = (uint32_t)context->device->ordinal,
         .contextId = context->id,
-        .streamId = origin->stream->id,
+        .streamId = stream_id_of(origin),
         .correlationId = origin->correlation,
         .graphNodeId = origin->graph_node_id,
         .graphId = origin->graph_id,
@@ -131,7 +136,7 @@ static struct activity_slot records_begin_set(const struct op_set *op, const str
         .bytes = op_set_bytes(op),
         .deviceId = (uint32_t)context->device->ordinal,
         .contextId = context->id,
-        .streamId = origin->stream->id,
+        .streamId = stream_id_of(origin),
         .correlationId = origin->correlation,
         .flags = op->async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0,
         .memoryKind = (uint16_t)op->to.kind,
@@ -152,7 +157,7 @@ static struct activity_slot records_begin_event(const struct CUevent_st *event, 
         .kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT,
         .correlationId = origin->correlation,
         .contextId = context->id,
-        .streamId = origin->stream->id,
+        .streamId = stream_id_of(origin),
         .eventId = event->id,
         .deviceId = (uint32_t)context->device->ordinal,
         .cudaEventSyncId = event->sync_id,
@@ -191,7 +196,7 @@ struct activity_slot records_begin_graph(const struct record_origin *origin)
         .deviceId = (uint32_t)context->device->ordinal,
         .graphId = origin->graph_id,
         .contextId = context->id,
-        .streamId = origin->stream->id,
+        .streamId = stream_id_of(origin),
         .endDeviceId = (uint32_t)context->device->ordinal,
         .endContextId = context->id,
     };

@@ -49,6 +49,11 @@ CUstream stream_create(CUcontext context, unsigned flags, int priority)
     return stream;
 }
 
+uint32_t stream_take_id(void)
+{
+    return atomic_fetch_add(&next_id, 1);
+}
+
 void stream_destroy(CUstream stream)
 {
     bool programs_own = stream != stream->context->null_stream && !stream->owner;

@@ -33,6 +33,8 @@ struct CUstream_st {
 /* The context's null stream, with the ids that the driver takes for itself. */
 void stream_create_null(CUcontext context);
 CUstream stream_create(CUcontext context, unsigned flags, int priority);
+/* The id of a stream that has no handle. */
+uint32_t stream_take_id(void);
 /* Work in it goes on. */
 void stream_destroy(CUstream stream);
 

@@ -261,7 +261,20 @@ DRIVER_API(cuGraphAddNode_v2,
     struct op op;
     NEED_VALUE(p->nodeParams);
     NEED(graph_op(p->nodeParams, &op), CUDA_ERROR_NOT_SUPPORTED);
-    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
+    CUresult result = add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
+    if (result == CUDA_SUCCESS && op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        p->nodeParams->conditional.phGraph_out = (*p->phGraphNode)->op.conditional.bodies;
+    return result;
+}
+
+DRIVER_API(cuGraphConditionalHandleCreate,
+           (CUgraphConditionalHandle * pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned defaultLaunchValue,
+            unsigned flags),
+           pHandle_out, hGraph, ctx, defaultLaunchValue, flags)
+{
+    NEED_VALUE(p->pHandle_out && p->hGraph);
+    *p->pHandle_out = graph_condition(p->flags & CU_GRAPH_COND_ASSIGN_DEFAULT ? p->defaultLaunchValue : 0);
+    return CUDA_SUCCESS;
 }
 
 DRIVER_API(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodeParams), hNode, nodeParams)

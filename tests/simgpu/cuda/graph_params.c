@@ -83,6 +83,17 @@ static struct op graph_op_any_set(const CUDA_MEMSET_NODE_PARAMS_v2 *set)
     return graph_op_set(&params);
 }
 
+/* A handle is what its condition is at each launch; the upper half only tells it from 0. */
+CUgraphConditionalHandle graph_condition(unsigned value)
+{
+    return (CUgraphConditionalHandle)1 << 32 | value;
+}
+
+static unsigned graph_condition_value(CUgraphConditionalHandle handle)
+{
+    return (unsigned)handle;
+}
+
 bool graph_op(const CUgraphNodeParams *params, struct op *op)
 {
     *op = (struct op){.type = params->type};
@@ -100,6 +111,11 @@ bool graph_op(const CUgraphNodeParams *params, struct op *op)
     case CU_GRAPH_NODE_TYPE_HOST:
         op->host = (struct op_host){.function = params->host.fn, .data = params->host.userData};
         return true;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        op->conditional = (struct op_conditional){.type = params->conditional.type,
+                                                  .value = graph_condition_value(params->conditional.handle),
+                                                  .size = params->conditional.size};
+        return params->conditional.size > 0;
     case CU_GRAPH_NODE_TYPE_GRAPH: op->graph = graph_clone(params->graph.graph); return true;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: op->event = params->eventRecord.event; return true;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: op->event = params->eventWait.event; return true;

@@ -17,6 +17,9 @@ CUDA_KERNEL_NODE_PARAMS graph_params_kernel(const struct op *op);
 CUDA_MEMSET_NODE_PARAMS graph_params_set(const struct op *op);
 CUDA_HOST_NODE_PARAMS graph_params_host(const struct op *op);
 
+/* The handle of a condition that has VALUE at each launch. */
+CUgraphConditionalHandle graph_condition(unsigned value);
+
 /* Of the kinds that cuGraphAddNode takes in one struct. False for those that are not simulated. */
 bool graph_op(const CUgraphNodeParams *params, struct op *op);
 
