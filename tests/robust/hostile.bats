@@ -404,7 +404,7 @@ spool_with() { # LINE...
 
 @test "libgputrace.so that everybody can replace is not loaded, and the program runs" {
     mkdir -p open/bin
-    cp "$gputrace" "$build/libgputrace.so" open/bin/
+    cp "$gputrace" "$build/libgputrace.so.0" open/bin/
     chmod 777 open
     run -0 open/bin/gputrace run -o trace.json echo done
     assert_line --partial "is not loaded into a program, for everybody can write to"

@@ -93,7 +93,7 @@ driver_bore_it() {
     place=$(mktemp -d /tmp/gputrace-setuid.XXXXXX)
     chmod 777 "$place"
     cp "$programs/nvtx_only" "$place/risen"
-    cp "$gputrace" "$build/libgputrace.so" "$place"
+    cp "$gputrace" "$build/libgputrace.so.0" "$place"
     chown 1 "$place/risen"
     chmod 4755 "$place/risen"
     mkdir -m 777 "$place/tmp"

@@ -7,7 +7,7 @@ GEN := $(B)/obj/gen
 define CBID_RULE
 $(GEN)/tool/decode/$(1)_cbid.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/tool/decode/cbid.awk | toolkit
 	@mkdir -p $$(@D)
-	awk -f src/tool/decode/cbid.awk $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
+	$$(call say,GEN,$$@)awk -f src/tool/decode/cbid.awk $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
 endef
 $(foreach api,runtime driver,$(eval $(call CBID_RULE,$(api))))
 
