@@ -352,3 +352,16 @@ P
     INPUT= unharmed -- "$programs/plain" 8 "${words[@]:0:3}"
     recorded gpu_memcpy 40
 }
+
+@test "a machine with pages of 64 KiB: mapped, recorded, drained and read" {
+    need_plain
+    need_simulated # no driver of NVIDIA's is asked to bear this
+    export LD_PRELOAD=$programs/large_pages_library.so
+    assert_equal "$(getconf PAGESIZE)" 65536
+    unharmed -- "$samples/vector_add"
+    assert_equal "$(ledger traced.json)" ''
+    "$check_trace" --strict --expect traced.out traced.json
+    unharmed -- "$programs/flood" 200000 300
+    assert_equal "$(ledger traced.json)" ''
+    [ "$(ranges)" -ge 200000 ]
+}
