@@ -290,7 +290,7 @@ spool_with() { # LINE...
     spool_with 'ln -s /dev/zero 3-0.spool'
     [[ $stderr == *"3-0.spool' is no regular file and is left out"* ]]
     spool_with ': >4-0.spool' 'head -c 100 /dev/zero >5-0.spool' 'head -c 10000 /dev/zero >6-0.spool'
-    spool_with 'head -c 10000 /dev/urandom >7-0.spool'
+    spool_with 'yes "something else" | head -c 10000 >7-0.spool'
     [[ $stderr == *"7-0.spool' is not a spool file and is left out"* ]]
 }
 

@@ -12,6 +12,13 @@ need_plain() {
     esac
 }
 
+# For tests at random moments: what RANDOM gives follows from the seed of the run, so that a failure can be repeated.
+seeded() {
+    seed=${GPUTRACE_TEST_SEED:-$RANDOM}
+    RANDOM=$seed
+    echo "seed $seed: GPUTRACE_TEST_SEED=$seed repeats it" # printed if the test fails
+}
+
 # Nothing may hang.
 limit=60
 
