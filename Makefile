@@ -97,7 +97,7 @@ $(addprefix $(B)/obj/src/injected/,allocator/refusal.o entry/allocator_doors.o):
 toolkit:
 	@test -e $(CUDA_HOME)/include/cuda.h || { \
 	    echo "no CUDA toolkit in CUDA_HOME=$(CUDA_HOME): install it from https://developer.nvidia.com/cuda-downloads" \
-	         "(or your distribution's nvidia-cuda-toolkit), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
+	         "(CUDA 13), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
 
 setup: build/.setup ## installs what building and testing need, with apt-get
 build/.setup: .ci/setup
