@@ -166,5 +166,6 @@ clean: ## removes what was built
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk tests/fuzz/fuzz.mk | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+	@echo "with V=1 whole commands are printed, with WERROR=1 compiler warnings are errors"
 
 .PHONY: all always toolkit setup demo test check-samples bench bench-kill lint fmt install uninstall clean help
