@@ -1,9 +1,19 @@
 # gputrace: `make help` lists what can be made.
 
 VERSION := 0.1.0
-PREFIX ?= /usr/local
 CUDA_HOME ?= /usr/local/cuda
 SAN ?=
+# WERROR=1 makes warnings errors: for our own builds (.ci/run), not for other compilers than we have tried.
+WERROR ?=
+
+# Where `make install` puts things, below DESTDIR.
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 
 comma := ,
 B := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
@@ -11,13 +21,27 @@ B := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion -Werror
-SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 CFLAGS ?= -O2 -g
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' $(CFLAGS) $(WARNINGS) $(SANITIZE) \
-              -fPIC -fvisibility=hidden -pthread
+WERROR_FLAG := $(if $(WERROR),-Werror)
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion $(WERROR_FLAG)
+SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+# Checked calls of libc need optimisation, get in the sanitizers' way, and may be chosen by the packager.
+optimised := $(filter-out -O0,$(filter -O%,$(CFLAGS)))
+fortified := $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS))
+FORTIFY := $(if $(SAN),,$(if $(optimised),$(if $(fortified),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)))
+# The way from BINDIR to LIBDIR, so that an installation can be moved as a whole.
+LIBDIR_FROM_BINDIR := $(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')
+DEFINES := -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' -DGPUTRACE_LIBDIR='"$(LIBDIR_FROM_BINDIR)"'
+ALL_CFLAGS = -std=c11 $(DEFINES) $(FORTIFY) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) \
+              -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread
+LINK_FLAGS := -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(LDFLAGS)
 CUDA_INCLUDES := -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 INCLUDES := -Isrc -Iinclude $(CUDA_INCLUDES)
+
+# Begins the command of a recipe: $(call say,CC,FILE) prints one short line in the command's place, `V=1` the command
+# itself, `make -s` neither.
+silent := $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(V),,@$(if $(silent),,printf '  %s %s\n' '$(1)' '$(2)';) )
 
 sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -35,20 +59,35 @@ TOOL_LIBS := -ldw -lelf -lcjson -lz -llz4 -lstdc++ -lm
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+# The library's file is named as programs that are linked with it ask for it. The number changes when they would break.
+SONAME := libgputrace.so.0
+
 all: $(B)/gputrace $(B)/libgputrace.so plugins ## build/gputrace, build/libgputrace.so and plugins, which run from there
 
 include samples/samples.mk tests/simgpu/simgpu.mk src/wire/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(BASE_OBJ)
-	$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread $(LINK_FLAGS) -o $@ $^ $(TOOL_LIBS)
 
-$(B)/libgputrace.so: $(LIB_OBJ) $(BASE_OBJ) src/injected/entry/exports.map
-	$(CC) $(SANITIZE) -pthread -shared -Wl,-soname,libgputrace.so -Wl,--version-script=src/injected/entry/exports.map \
-	    -Wl,-z,nodelete -o $@ $(LIB_OBJ) $(BASE_OBJ) -ldl
+$(B)/$(SONAME): $(LIB_OBJ) $(BASE_OBJ) src/injected/entry/exports.map
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(SONAME) \
+	    -Wl,--version-script=src/injected/entry/exports.map -Wl,-z,nodelete -o $@ $(LIB_OBJ) $(BASE_OBJ) -ldl
+
+$(B)/libgputrace.so: $(B)/$(SONAME)
+	$(call say,LN,$@)ln -sf $(<F) $@
 
 $(B)/obj/%.o: %.c Makefile | toolkit
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+
+# NVTX's types and numbers alone: without this its headers put the whole of its client into every object.
+$(LIB_OBJ): DEFINES += -DNVTX_NO_IMPL
+
+# Another LIBDIR asks for another gputrace.
+$(B)/obj/src/tool/launch/library.o: $(B)/obj/libdir
+$(B)/obj/libdir: always
+	@mkdir -p $(@D)
+	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@
 
 # What exceptions of C++ pass through on their way to the program.
 $(addprefix $(B)/obj/src/injected/,allocator/refusal.o entry/allocator_doors.o): ALL_CFLAGS += -fexceptions
@@ -58,16 +97,18 @@ $(addprefix $(B)/obj/src/injected/,allocator/refusal.o entry/allocator_doors.o):
 toolkit:
 	@test -e $(CUDA_HOME)/include/cuda.h || { \
 	    echo "no CUDA toolkit in CUDA_HOME=$(CUDA_HOME): install it from https://developer.nvidia.com/cuda-downloads" \
-	         "(or your distribution's nvidia-cuda-toolkit), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
+	         "(CUDA 13), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
 
 setup: build/.setup ## installs what building and testing need, with apt-get
 build/.setup: .ci/setup
 	@.ci/setup $@
+build/.setup-build: .ci/setup
+	@.ci/setup --build $@
 
 # What is called from here builds with all processors, unless -j says otherwise.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-demo: setup ## traces a sample, prints its report, says how to look at it
+demo: build/.setup-build ## traces a sample, prints its report, says how to look at it
 	@+$(SUBMAKE) all samples simgpu
 	@samples/demo $(B)
 
@@ -94,23 +135,30 @@ FORMATTED = $(shell find src include tests samples -name '*.[ch]' -o -name '*.cu
 fmt: ## formats the sources with clang-format
 	clang-format -i $(FORMATTED)
 
-# What is installed: MODE SOURCE PLACE.
+# What is installed: MODE:SOURCE:DIRECTORY:NAME, the directory by the name of its variable.
 MAN := $(sort $(wildcard man/*.[1-8]))
 HEADERS := $(sort $(wildcard include/gputrace/*.h))
-INSTALLED = 755:$(B)/gputrace:bin/gputrace 755:$(B)/libgputrace.so:lib/libgputrace.so \
-    $(foreach plugin,$(filter-out %/empty.so,$(PLUGINS)),755:$(plugin):lib/gputrace/$(notdir $(plugin))) \
-    $(foreach header,$(HEADERS),644:$(header):$(header)) \
-    $(foreach page,$(MAN),644:$(page):share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
-    644:src/tool/cli/completion.bash:share/bash-completion/completions/gputrace \
-    644:src/tool/cli/completion.zsh:share/zsh/site-functions/_gputrace
+LIBRARY := libgputrace.so.$(VERSION)
+INSTALLED = 755:$(B)/gputrace:BINDIR:gputrace 755:$(B)/$(SONAME):LIBDIR:$(LIBRARY) 644:$(B)/gputrace.pc:PKGCONFIGDIR:gputrace.pc \
+    $(foreach plugin,$(filter-out %/empty.so,$(PLUGINS)),755:$(plugin):LIBDIR:gputrace/$(notdir $(plugin))) \
+    $(foreach header,$(HEADERS),644:$(header):INCLUDEDIR:$(header:include/%=%)) \
+    $(foreach page,$(MAN),644:$(page):MANDIR:man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
+    644:src/tool/cli/completion.bash:DATADIR:bash-completion/completions/gputrace \
+    644:src/tool/cli/completion.zsh:DATADIR:zsh/site-functions/_gputrace
 part = $(word $(2),$(subst :, ,$(1)))
+place = $(DESTDIR)$($(call part,$(1),3))/$(call part,$(1),4)
 
-install: all ## into PREFIX (/usr/local), below DESTDIR
-	$(foreach file,$(INSTALLED),install -D -m $(call part,$(file),1) $(call part,$(file),2) \
-	    '$(DESTDIR)$(PREFIX)/$(call part,$(file),3)' &&) true
+install: all $(B)/gputrace.pc ## into PREFIX (/usr/local), below DESTDIR; also BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))$(foreach file,$(INSTALLED), \
+	    install -D -m $(call part,$(file),1) $(call part,$(file),2) '$(call place,$(file))' &&) \
+	    ln -sf $(LIBRARY) '$(DESTDIR)$(LIBDIR)/$(SONAME)' && ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libgputrace.so'
 
 uninstall: ## removes what install put there
-	$(foreach file,$(INSTALLED),rm -f '$(DESTDIR)$(PREFIX)/$(call part,$(file),3)' &&) true
+	$(call say,RM,$(DESTDIR)$(PREFIX))rm -f $(foreach file,$(INSTALLED),'$(call place,$(file))') \
+	    '$(DESTDIR)$(LIBDIR)/$(SONAME)' '$(DESTDIR)$(LIBDIR)/libgputrace.so'
+
+$(B)/gputrace.pc: src/gputrace.pc.in always
+	@sed 's|@prefix@|$(PREFIX)|; s|@libdir@|$(LIBDIR)|; s|@includedir@|$(INCLUDEDIR)|; s|@version@|$(VERSION)|' $< >$@
 
 clean: ## removes what was built
 	rm -rf build
@@ -118,5 +166,6 @@ clean: ## removes what was built
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk tests/fuzz/fuzz.mk | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+	@echo "with V=1 whole commands are printed, with WERROR=1 compiler warnings are errors"
 
-.PHONY: all toolkit setup demo test check-samples bench bench-kill lint fmt install uninstall clean help
+.PHONY: all always toolkit setup demo test check-samples bench bench-kill lint fmt install uninstall clean help

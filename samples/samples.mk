@@ -20,27 +20,27 @@ SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_TH
 samples: $(SAMPLES_ALL) plugins ## the sample programs and plugins, in build/samples
 
 $(SAMPLES_CUDA): $(SAMPLES)/%: samples/%.cu
-	$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $<
+	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $<
 
 $(SAMPLES_STATIC): $(SAMPLES)/%_static: samples/%.cu
-	$(NVCC) $(NVCC_FLAGS) -cudart static -o $@ $<
+	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) -cudart static -o $@ $<
 
 $(SAMPLES_PER_THREAD): $(SAMPLES)/%_per_thread: samples/%.cu
-	$(NVCC) $(NVCC_FLAGS) -default-stream per-thread $(SHARED_CUDART) -o $@ $<
+	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) -default-stream per-thread $(SHARED_CUDART) -o $@ $<
 
 $(SAMPLES_C): $(SAMPLES)/%: samples/%.c
-	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -isystem $(CUDA_HOME)/include -pthread -o $@ $< $(SAMPLE_LIBS) -ldl
+	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -isystem $(CUDA_HOME)/include -pthread -o $@ $< $(SAMPLE_LIBS) -ldl
 
 # With a copy of NVTX's code of its own, as every shared library that uses it has.
 $(SAMPLES)/libnvtx_all.so: samples/nvtx_all_library.c samples/nvtx_all_library.h samples/samples.mk | $(SAMPLES)/.exists
-	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -isystem $(CUDA_HOME)/include -fPIC -shared -Wl,-soname,libnvtx_all.so \
+	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -isystem $(CUDA_HOME)/include -fPIC -shared -Wl,-soname,libnvtx_all.so \
 	    -o $@ $< -ldl
 $(SAMPLES)/nvtx_all: SAMPLE_LIBS := -Isamples/opencl -L$(SAMPLES) -lnvtx_all -L$(CUDA_HOME)/lib64 -lcudart \
     -L$(CUDA_HOME)/lib64/stubs -lcuda -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64'
 $(SAMPLES)/nvtx_all: $(SAMPLES)/libnvtx_all.so $(wildcard samples/nvtx_all*.h) samples/opencl/CL/cl.h
 
 $(SAMPLES_CXX): $(SAMPLES)/%: samples/%.cpp
-	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wconversion -Werror -Iinclude -isystem $(CUDA_HOME)/include -pthread \
+	$(call say,CXX,$<)$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wconversion $(WERROR_FLAG) -Iinclude -isystem $(CUDA_HOME)/include -pthread \
 	    -o $@ $< -ldl
 
 $(SAMPLES)/driver: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda
@@ -53,7 +53,7 @@ $(SAMPLES_NVTX): samples/nvtx_payload.h
 $(SAMPLES)/races: $(wildcard samples/races*.h)
 
 $(SAMPLES)/train.py: samples/train.py
-	cp $< $@
+	$(call say,CP,$@)cp $< $@
 
 $(SAMPLES_ALL): samples/statement.h include/gputrace/gputrace.h samples/samples.mk | toolkit $(SAMPLES)/.exists
 $(SAMPLES)/.exists:
@@ -69,8 +69,8 @@ plugins: $(PLUGINS)
 
 $(PLUGINS): $(SAMPLES)/plugins/%.so: $(PLUGIN_FILES) $(wildcard include/gputrace/*.h) samples/samples.mk
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(SANITIZE) -fPIC -fvisibility=hidden -Iinclude -pthread -shared \
-	    $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(filter samples/plugins/$*.c samples/plugins/$*_%.c,$^)
+	$(call say,CC,$@)$(CC) -std=c11 -D_GNU_SOURCE $(FORTIFY) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) -fPIC -fvisibility=hidden \
+	    -Iinclude -pthread -shared $(LINK_FLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(filter samples/plugins/$*.c samples/plugins/$*_%.c,$^)
 
 include tests/tools/tools.mk
 

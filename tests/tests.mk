@@ -27,22 +27,22 @@ $(B)/obj/injected_helpers.a: $(INJECTED_HELPERS)
 $(addprefix $(B)/obj/,tool.a tool_helpers.a injected.a injected_helpers.a): Makefile
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $(filter %.o,$^)
+	$(call say,AR,$@)ar rcs $@ $(filter %.o,$^)
 
 $(TOOL_TESTS) $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.o $(B)/obj/tool_helpers.a $(B)/obj/tool.a
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS) -lcmocka
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS) -lcmocka
 
 $(INJECTED_TESTS): $(B)/%: $(B)/obj/%.o $(B)/obj/injected_helpers.a $(B)/obj/injected.a
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl -lcmocka
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl -lcmocka
 
 # Those of a plugin, tests/samples/plugins/PLUGIN_WHAT_test.c, link with its objects and nothing of gputrace's.
 plugin_objects = $(call objects,$(wildcard samples/plugins/$(1).c samples/plugins/$(1)_*.c))
 define plugin_tests
 $(filter $(B)/tests/samples/plugins/$(1)_%,$(PLUGIN_TESTS)): $(B)/%: $(B)/obj/%.o $(call plugin_objects,$(1))
 	@mkdir -p $$(@D)
-	$$(CC) $$(SANITIZE) -pthread -o $$@ $$^ -ldl -lcmocka
+	$$(call say,LD,$$@)$$(CC) $$(SANITIZE) -pthread -o $$@ $$^ -ldl -lcmocka
 -include $(patsubst %.o,%.d,$(call plugin_objects,$(1)))
 endef
 $(foreach plugin,$(PLUGIN_NAMES),$(eval $(call plugin_tests,$(plugin))))
@@ -51,40 +51,40 @@ $(foreach plugin,$(PLUGIN_NAMES),$(eval $(call plugin_tests,$(plugin))))
 INJECTED_BENCH := $(patsubst %.c,$(B)/%,$(call sources,tests/bench/injected))
 $(INJECTED_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/injected.a
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl
 
 # Programs for a GPU, to measure on.
 BENCH_CUDA := $(patsubst %.cu,$(B)/%,$(filter-out tests/bench/tracing_%,$(sort $(wildcard tests/bench/*.cu))))
 $(BENCH_CUDA): $(B)/%: %.cu $(wildcard include/gputrace/*.h) samples/samples.mk
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $< -ldl
+	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $< -ldl
 
 # What tracing costs (tests/bench/tracing): loops, which torch.profiler's script calls too, a program around them, and the
 # least tool that there can be. Program and loops are never sanitized: they are what is measured.
 TRACING_BENCH := $(addprefix $(B)/tests/bench/,libtracing_loops.so tracing_program tracing_floor.so)
 $(B)/tests/bench/libtracing_loops.so: tests/bench/tracing_loops.cu tests/bench/tracing_loops.h samples/samples.mk
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -Xcompiler -fPIC -shared -Xlinker -soname,$(@F) -o $@ $< -ldl
+	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -Xcompiler -fPIC -shared -Xlinker -soname,$(@F) -o $@ $< -ldl
 
 $(B)/tests/bench/tracing_program: tests/bench/tracing_program.c tests/bench/tracing_loops.h include/gputrace/gputrace.h \
     $(B)/tests/bench/libtracing_loops.so
-	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -o $@ $< -L$(@D) -ltracing_loops \
+	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -o $@ $< -L$(@D) -ltracing_loops \
 	    -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
 
 $(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/wire/cupti_path.c src/base/log.c \
     src/base/open_to_others.c src/injected/collect/cupti_library.c src/injected/collect/activity_kinds.c src/wire/api_classes.c)
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -pthread -shared -o $@ $^ -ldl
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -o $@ $^ -ldl
 
 # Programs in C++ that call the library as PyTorch does, and stand in for a piece of it.
 TORCH_TESTS := $(addprefix $(B)/tests/injected/allocator/,torch_calls libc10.so)
 $(B)/tests/injected/allocator/torch_calls: tests/injected/allocator/torch_calls.cc include/gputrace/allocator.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra -Werror $(SANITIZE) -Iinclude -o $@ $< -ldl
+	$(call say,CXX,$<)$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -Iinclude -o $@ $< -ldl
 
 $(B)/tests/injected/allocator/libc10.so: tests/injected/allocator/libc10.cc
 	@mkdir -p $(@D)
-	$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra -Werror $(SANITIZE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+	$(call say,CXX,$<)$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 
 # Programs that shall not be harmed. They run on the driver alone, a real or a simulated one.
 ROBUST_SRC := $(sort $(wildcard tests/robust/programs/*.c))
@@ -96,16 +96,16 @@ ROBUST_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -ldl
 $(ROBUST): tests/robust/programs/gpu.h tests/robust/programs/rounds.h tests/tests.mk
 $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
 	@mkdir -p $(@D)
-	$(ROBUST_CC) -static -o $@ $<
+	$(call say,CC,$<)$(ROBUST_CC) -static -o $@ $<
 $(B)/tests/robust/programs/nvtx_only: tests/robust/programs/nvtx_only.c
 	@mkdir -p $(@D)
-	$(ROBUST_CC) -o $@ $< -ldl
+	$(call say,CC,$<)$(ROBUST_CC) -o $@ $< -ldl
 $(B)/tests/robust/programs/%.so: tests/robust/programs/%.c
 	@mkdir -p $(@D)
-	$(ROBUST_CC) -fPIC -shared -o $@ $< $(ROBUST_LIBS)
+	$(call say,CC,$<)$(ROBUST_CC) -fPIC -shared -o $@ $< $(ROBUST_LIBS)
 $(B)/tests/robust/programs/%: tests/robust/programs/%.c
 	@mkdir -p $(@D)
-	$(ROBUST_CC) -o $@ $< $(ROBUST_LIBS)
+	$(call say,CC,$<)$(ROBUST_CC) -o $@ $< $(ROBUST_LIBS)
 
 tests: $(ROBUST)
 

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/page.h"
 #include "base/unnamed_file.h"
 
 /* Of all arrays of this process, wherever they are: its memory is one, and so is its table of descriptors. */
@@ -23,7 +24,7 @@ static bool may_open(size_t wanted)
 
 static size_t whole_pages(size_t bytes)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = page_bytes();
     return (bytes + page - 1) / page * page;
 }
 

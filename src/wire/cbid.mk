@@ -9,15 +9,15 @@ GEN := $(B)/obj/gen
 define CBID_RULE
 $(GEN)/wire/$(1)_cbid.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/wire/cbid.awk | toolkit
 	@mkdir -p $$(@D)
-	awk -f src/wire/cbid.awk $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
+	$$(call say,GEN,$$@)awk -f src/wire/cbid.awk $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
 
 $(GEN)/wire/$(1)_queries.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/wire/cbid.awk src/wire/api_classes.list | toolkit
 	@mkdir -p $$(@D)
-	awk -v class=query -f src/wire/cbid.awk src/wire/api_classes.list $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
+	$$(call say,GEN,$$@)awk -v class=query -f src/wire/cbid.awk src/wire/api_classes.list $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
 
 $(GEN)/tool/decode/$(1)_errors.inc: $$(wildcard $(CUDA_HOME)/include/$(2)) src/tool/decode/error_names.awk | toolkit
 	@mkdir -p $$(@D)
-	awk -f src/tool/decode/error_names.awk $(CUDA_HOME)/include/$(2) >$$@
+	$$(call say,GEN,$$@)awk -f src/tool/decode/error_names.awk $(CUDA_HOME)/include/$(2) >$$@
 endef
 $(eval $(call CBID_RULE,runtime,driver_types.h))
 $(eval $(call CBID_RULE,driver,cuda.h))

@@ -42,7 +42,7 @@
 
 #define SPOOL_MAGIC "GPUTRACE" /* 8 bytes, no NUL */
 #define SPOOL_VERSION 1u
-#define SPOOL_HEADER_BYTES 4096u
+#define SPOOL_HEADER_BYTES 65536u /* a multiple of every size of page; readers go by header.header_bytes */
 #define SPOOL_ALIGN 64u
 #define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
 #define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
@@ -110,7 +110,7 @@ struct spool_header {
     struct spool_clock clocks[SPOOL_CLOCKS];
     uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
 };
-static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its page");
+static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 
 #define SPOOL_CHUNK_MAGIC UINT32_C(0x4b4e4843) /* "CHNK" */
 

@@ -180,7 +180,7 @@ load common
     run -127 "$gputrace" run -q no-such-program
     assert_output --partial 'cannot find'
     run -0 "$gputrace" run -v true
-    assert_line --regexp "^gputrace: library '.*libgputrace.so', spool directory '$TMPDIR/gputrace-"
+    assert_line --regexp "^gputrace: library '.*libgputrace.so.0', spool directory '$TMPDIR/gputrace-"
     assert_line --regexp "^gputrace: started '.*/true' as process [0-9]+$"
     assert_line "gputrace: 'true' ended: exit 0"
 }
@@ -217,15 +217,15 @@ load common
 @test "a library that is missing: the program runs untraced" {
     cp "$gputrace" alone
     run -42 ./alone run sh -c 'exit 42'
-    assert_line --partial "cannot find 'libgputrace.so'"
+    assert_line --partial "cannot find 'libgputrace.so.0'"
     assert_line 'gputrace: warning: the program runs without being traced'
 }
 
 @test "another tool's injection is replaced, with a warning, for the program alone" {
     export CUDA_INJECTION64_PATH=/other/tool.so
     run --separate-stderr -0 "$gputrace" run sh -c 'echo "$CUDA_INJECTION64_PATH"; echo "$NVTX_INJECTION64_PATH"'
-    assert_line --index 0 "$build/libgputrace.so"
-    assert_line --index 1 "$build/libgputrace.so"
+    assert_line --index 0 "$build/libgputrace.so.0"
+    assert_line --index 1 "$build/libgputrace.so.0"
     [[ $stderr = *"CUDA_INJECTION64_PATH was '/other/tool.so' and is replaced"* ]]
 }
 

@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 F := $(B)/fuzz
 
 FUZZ_SANITIZE := address,undefined
-FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' -O1 -g -w -fno-omit-frame-pointer -pthread \
+FUZZ_CFLAGS := -std=c11 $(DEFINES) -O1 -g -w -fno-omit-frame-pointer -pthread \
                -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_INCLUDES := -I. $(INCLUDES)
 FUZZ_TOOL_HELPERS := tests/fuzz/tool/files.c tests/fuzz/tool/convert_all.c tests/tool/convert/make_spool.c
@@ -20,7 +20,7 @@ FUZZERS := $(call fuzz_targets,$(FUZZ_TOOL) $(FUZZ_INJECTED))
 
 $(F)/obj/%.o: %.c Makefile tests/fuzz/fuzz.mk | toolkit
 	@mkdir -p $(@D)
-	$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) $(FUZZ_INCLUDES) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) $(FUZZ_INCLUDES) -MMD -MP -c -o $@ $<
 
 $(addprefix $(F)/obj/,$(GEN_OBJ)): $(GEN_TABLES)
 $(addprefix $(F)/obj/,$(GEN_OBJ)): FUZZ_INCLUDES += -I$(GEN)
@@ -35,22 +35,22 @@ $(F)/injected.a: $(call fuzz_objects,$(LIB_SRC) $(BASE_SRC))
 $(F)/tool.a $(F)/injected.a:
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $(filter %.o,$^)
+	$(call say,AR,$@)ar rcs $@ $(filter %.o,$^)
 
 $(call fuzz_targets,$(FUZZ_TOOL)): $(F)/%: $(F)/obj/tests/fuzz/tool/%.o $(F)/tool.a
-	$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
+	$(call say,LD,$@)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
 
 $(call fuzz_targets,$(FUZZ_INJECTED)): $(F)/%: $(F)/obj/tests/fuzz/injected/%.o $(F)/injected.a
-	$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ -ldl
+	$(call say,LD,$@)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ -ldl
 
 # Seeds that are spools are made by a program, so that they follow the format.
 $(F)/make-seeds: $(F)/obj/tests/fuzz/tool/seeds.o $(F)/tool.a
-	$(CLANG) -fsanitize=$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
+	$(call say,LD,$@)$(CLANG) -fsanitize=$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
 
 $(F)/seeds: $(F)/make-seeds
 	@rm -rf $@
 	@mkdir -p $@
-	$< $@
+	$(call say,GEN,$@)$< $@
 
 # Nothing where there is no clang, which a test then says.
 fuzzers: $(if $(CLANG),$(FUZZERS) $(F)/seeds)

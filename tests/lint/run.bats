@@ -25,7 +25,34 @@ unit() { # NAME LINE...
 @test "nothing but passes gives 0" {
     unit good 'echo 1..1' 'echo "ok 1 - one"'
     run -0 tree/tests/run
-    assert_output '1 passed, 0 failed, 0 skipped'
+    assert_line --index -1 '1 passed, 0 failed, 0 skipped'
+}
+
+@test "each suite has a line when it ends, before later ones have" {
+    unit first 'echo 1..2' 'echo "ok 1 - one"' 'echo "ok 2 - two # SKIP no GPU"'
+    unit later 'echo 1..1' "i=0; while [ ! -e '$PWD/end' ] && [ \$i -lt 200 ]; do sleep 0.05; i=\$((i + 1)); done" \
+        "[ -e '$PWD/end' ] && echo 'ok 1 - one'"
+    tree/tests/run -j 1 >said &
+    launcher=$!
+    eventually grep -qE '^\[1/2\] build/tests/first_test: 1 passed, 0 failed, 1 skipped, [0-9]+ s$' said
+    run ! grep later said
+    touch end
+    ended_with 0
+    run -0 tail -n 3 said
+    assert_line --index 0 --regexp '^\[2/2\] build/tests/later_test: 1 passed, 0 failed, 0 skipped, [0-9]+ s$'
+    assert_line --index 1 'skipped build/tests/first_test: two: no GPU'
+    assert_line --index 2 '2 passed, 0 failed, 1 skipped'
+}
+
+@test "the seed of what is random is printed first, the tests get it, and it can be given" {
+    unit chance 'echo 1..1' 'echo "not ok 1 - seed $GPUTRACE_TEST_SEED"' 'exit 1'
+    unset GPUTRACE_TEST_SEED
+    run -1 tree/tests/run
+    assert_line --index 0 --regexp '^seed [0-9]+$'
+    assert_line "FAILED  build/tests/chance_test: ${lines[0]}"
+    GPUTRACE_TEST_SEED=42 run -1 tree/tests/run
+    assert_line --index 0 'seed 42'
+    assert_line 'FAILED  build/tests/chance_test: seed 42'
 }
 
 @test "a suite that crashes has failed" {
@@ -67,7 +94,8 @@ unit() { # NAME LINE...
     unit one 'echo 1..1' 'echo "ok 1 - one"'
     unit two 'echo 1..1' 'echo "not ok 1 - two"' 'exit 1'
     run -0 tree/tests/run one
-    assert_output '1 passed, 0 failed, 0 skipped'
+    assert_line --index -1 '1 passed, 0 failed, 0 skipped'
+    refute_output --partial two
     run -2 tree/tests/run three
 }
 

@@ -36,6 +36,22 @@ poor() {
     [ -e stamp ]
 }
 
+@test "the demo asks for what building needs, not for what tests need" {
+    poor
+    stub cc 'for last; do :; done' 'if grep -qE "cJSON|cmocka" 2>/dev/null; then exit 1; fi'
+    stub apt-get
+    stub id 'echo 0'
+    run -0 "$root/.ci/setup" --build stamp
+    [ -e stamp ]
+    run -0 "$root/.ci/setup"
+    run -0 cat asked
+    assert_line 'apt-get install -y --no-install-recommends libcjson-dev'
+    assert_line --regexp '^apt-get install -y --no-install-recommends libcjson-dev libcmocka-dev( |$)'
+    run -0 env -u MAKEFLAGS make -n -C "$root" -W .ci/setup B="$PWD/own" demo
+    assert_line '.ci/setup --build build/.setup-build'
+    refute_line '.ci/setup build/.setup'
+}
+
 @test "lists that are too old are brought up to date, once" {
     poor
     stub apt-get 'case $1 in update) touch updated ;; install) [ -e updated ] ;; esac'

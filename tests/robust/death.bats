@@ -203,6 +203,7 @@ killed_at_random() { # WAY
 
 @test "SIGKILL at 20 random moments: every call that had returned, every kernel launched by its name" {
     need_plain
+    seeded
     for _ in $(seq 20); do
         killed_at_random never
     done
@@ -210,6 +211,7 @@ killed_at_random() { # WAY
 
 @test "SIGKILL at random moments, kernels of modules" {
     need_plain
+    seeded
     for _ in $(seq 5); do
         killed_at_random module-never
     done
@@ -217,6 +219,7 @@ killed_at_random() { # WAY
 
 @test "SIGKILL at random moments, kernels got long before they are launched" {
     need_plain
+    seeded
     for way in early-never module-early-never; do
         for _ in $(seq 3); do
             killed_at_random $way
@@ -226,9 +229,10 @@ killed_at_random() { # WAY
 
 @test "SIGKILL at 10 random moments of eight threads that launch, copy, allocate, record events and mark" {
     need_plain
+    seeded
     command -v python3 >/dev/null || skip "needs python3"
-    run -0 env KILLS=10 ${simulated:+GPUTRACE_SIMULATED=1} KILLS_DIR="$TMPDIR" "$root/tests/bench/kills" "$build"
-    assert_line --regexp '^10 kills on .*: 10 whole traces, [1-9][0-9]* calls returned'
+    run -0 env KILLS=10 ${simulated:+GPUTRACE_SIMULATED=1} KILLS_DIR="$TMPDIR" GPUTRACE_TEST_SEED="$seed" "$root/tests/bench/kills" "$build"
+    assert_line --regexp "^10 kills on .*, seed $seed: 10 whole traces, [1-9][0-9]* calls returned"
 }
 
 # The program is killed within a launch, which has its record by then and has not returned: nobody has read its name.

@@ -93,7 +93,7 @@ driver_bore_it() {
     place=$(mktemp -d /tmp/gputrace-setuid.XXXXXX)
     chmod 777 "$place"
     cp "$programs/nvtx_only" "$place/risen"
-    cp "$gputrace" "$build/libgputrace.so" "$place"
+    cp "$gputrace" "$build/libgputrace.so.0" "$place"
     chown 1 "$place/risen"
     chmod 4755 "$place/risen"
     mkdir -m 777 "$place/tmp"
@@ -351,4 +351,17 @@ P
     [[ $stderr = *"ran without being traced: arguments and environment leave no room"* ]]
     INPUT= unharmed -- "$programs/plain" 8 "${words[@]:0:3}"
     recorded gpu_memcpy 40
+}
+
+@test "a machine with pages of 64 KiB: mapped, recorded, drained and read" {
+    need_plain
+    need_simulated # no driver of NVIDIA's is asked to bear this
+    export LD_PRELOAD=$programs/large_pages_library.so
+    assert_equal "$(getconf PAGESIZE)" 65536
+    unharmed -- "$samples/vector_add"
+    assert_equal "$(ledger traced.json)" ''
+    "$check_trace" --strict --expect traced.out traced.json
+    unharmed -- "$programs/flood" 200000 300
+    assert_equal "$(ledger traced.json)" ''
+    [ "$(ranges)" -ge 200000 ]
 }

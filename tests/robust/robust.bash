@@ -12,6 +12,13 @@ need_plain() {
     esac
 }
 
+# For tests at random moments: what RANDOM gives follows from the seed of the run, so that a failure can be repeated.
+seeded() {
+    seed=${GPUTRACE_TEST_SEED:-$RANDOM}
+    RANDOM=$seed
+    echo "seed $seed: GPUTRACE_TEST_SEED=$seed repeats it" # printed if the test fails
+}
+
 # Nothing may hang.
 limit=60
 
@@ -23,11 +30,30 @@ small_disk() { # BYTES
     mounted_at=$PWD/small
 }
 
-# What a test leaves behind when it ends anywhere: a program beside it, a file system in `mounted_at`.
+# For programs that root runs as another user: goes to a directory in which anybody may work, with copies of gputrace and
+# these programs, for the build may lie where others cannot enter (a home, say). Removed with the test.
+for_others() { # PROGRAM...
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to become another user"
+    command -v setpriv >/dev/null || skip "needs setpriv"
+    others=$(mktemp -d /tmp/gputrace-others.XXXXXX)
+    cp "$gputrace" "$build/libgputrace.so.0" "${@/#/$programs/}" "$others"
+    if [ -n "${simulated-}" ]; then
+        mkdir "$others/simgpu"
+        cp -P "$simgpu"/*.so* "$others/simgpu"
+        export LD_LIBRARY_PATH=$others/simgpu
+    fi
+    programs=$others gputrace=$others/gputrace TMPDIR=$others/work/tmp
+    mkdir -m 777 "$others/work" "$TMPDIR"
+    chmod 755 "$others"
+    cd "$others/work" || return
+}
+
+# What a test leaves behind when it ends anywhere: a program beside it, a file system in `mounted_at`, files of `others`.
 leave() {
     touch "$BATS_TEST_TMPDIR/end" # a test that is skipped at once is not there yet
     [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
     [ -z "${mounted_at-}" ] || umount -l "$mounted_at"
+    [ -z "${others-}" ] || rm -rf "$others"
 }
 
 teardown() { leave; }

@@ -14,7 +14,7 @@ simgpu: $(SIMGPU_LIBS) ## the simulated GPU: build/simgpu/libcuda.so.1, libcudar
 # The names of all API calls by id, taken from the toolkit's own lists.
 $(SIMGPU_DIR)/include/%_names.inc: $(CUDA_HOME)/include/cupti_%_cbid.h
 	@mkdir -p $(@D)
-	sed -nE 's/^ *CUPTI_[A-Z]+_TRACE_CBID_([A-Za-z_][A-Za-z0-9_]*) *= *([0-9]+),?$$/[\2] = "\1",/p' $< >$@
+	$(call say,GEN,$@)sed -nE 's/^ *CUPTI_[A-Z]+_TRACE_CBID_([A-Za-z_][A-Za-z0-9_]*) *= *([0-9]+),?$$/[\2] = "\1",/p' $< >$@
 $(SIMGPU_OBJ)/cupti/names.o: $(SIMGPU_DIR)/include/driver_names.inc $(SIMGPU_DIR)/include/runtime_names.inc
 
 # The private library is open to the other three, which hide all but NVIDIA's names.
@@ -23,7 +23,7 @@ $(SIMGPU_OUTER): SIMGPU_CFLAGS += -fvisibility=hidden
 
 $(SIMGPU_OBJ)/%.o: tests/simgpu/%.c tests/simgpu/simgpu.mk | toolkit
 	@mkdir -p $(@D)
-	$(CC) $(SIMGPU_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(SIMGPU_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(foreach room,$(SIMGPU_ROOMS),$(patsubst %.o,%.d,$(call simgpu_objects,$(room))))
 
@@ -31,22 +31,22 @@ $(SIMGPU_OBJ)/%.o: tests/simgpu/%.c tests/simgpu/simgpu.mk | toolkit
 SIMGPU_LINK = $(CC) $(SANITIZE) -pthread -shared -Wl,-soname,$(@F) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -L$(SIMGPU_DIR)
 
 $(SIMGPU_DIR)/libsimgpu.so: $(call simgpu_objects,core)
-	$(SIMGPU_LINK) -o $@ $^ -ldl
+	$(call say,LD,$@)$(SIMGPU_LINK) -o $@ $^ -ldl
 
 $(SIMGPU_DIR)/libcuda.so.1: $(call simgpu_objects,cuda) $(SIMGPU_DIR)/libsimgpu.so
-	$(SIMGPU_LINK) -o $@ $(filter %.o,$^) -lsimgpu -ldl
+	$(call say,LD,$@)$(SIMGPU_LINK) -o $@ $(filter %.o,$^) -lsimgpu -ldl
 
 $(SIMGPU_DIR)/libcudart.so.13: $(call simgpu_objects,cudart) tests/simgpu/cudart/exports.map $(SIMGPU_DIR)/libcuda.so.1
-	$(SIMGPU_LINK) -Wl,--version-script=tests/simgpu/cudart/exports.map -o $@ $(filter %.o,$^) -lsimgpu -l:libcuda.so.1
+	$(call say,LD,$@)$(SIMGPU_LINK) -Wl,--version-script=tests/simgpu/cudart/exports.map -o $@ $(filter %.o,$^) -lsimgpu -l:libcuda.so.1
 
 $(SIMGPU_DIR)/libcupti.so.13: $(call simgpu_objects,cupti) tests/simgpu/cupti/exports.map $(SIMGPU_DIR)/libsimgpu.so
-	$(SIMGPU_LINK) -Wl,--version-script=tests/simgpu/cupti/exports.map -o $@ $(filter %.o,$^) -lsimgpu
+	$(call say,LD,$@)$(SIMGPU_LINK) -Wl,--version-script=tests/simgpu/cupti/exports.map -o $@ $(filter %.o,$^) -lsimgpu
 
 $(SIMGPU_DIR)/libcuda.so: $(SIMGPU_DIR)/libcuda.so.1
 $(SIMGPU_DIR)/libcudart.so: $(SIMGPU_DIR)/libcudart.so.13
 $(SIMGPU_DIR)/libcupti.so: $(SIMGPU_DIR)/libcupti.so.13
 $(SIMGPU_DIR)/libcuda.so $(SIMGPU_DIR)/libcudart.so $(SIMGPU_DIR)/libcupti.so:
-	ln -sf $(<F) $@
+	$(call say,LN,$@)ln -sf $(<F) $@
 
 # Its own tests: programs for CUDA like others, with a look at CUPTI.
 SIMGPU_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/simgpu/*_test.c))
@@ -57,12 +57,12 @@ $(SIMGPU_TEST_OBJ): SIMGPU_CFLAGS += -I.
 # RPATH here too.
 $(SIMGPU_TESTS): $(B)/tests/simgpu/%: $(SIMGPU_OBJ)/%.o $(SIMGPU_OBJ)/recording.o $(SIMGPU_LIBS)
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) \
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) \
 	    -ldl -lcupti -lcudart -lcuda -lsimgpu -lcmocka
 
 $(B)/tests/simgpu/injected.so: $(SIMGPU_OBJ)/injected.o $(SIMGPU_LIBS)
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -pthread -shared -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) -lcupti -lcuda -lsimgpu
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -L$(SIMGPU_DIR) -o $@ $(filter %.o,$^) -lcupti -lcuda -lsimgpu
 $(B)/tests/simgpu/injection_test: $(B)/tests/simgpu/injected.so
 
 tests: $(SIMGPU_TESTS)

@@ -9,7 +9,7 @@ $(CHECK_TRACE_OBJ): INCLUDES := -Itests/tools
 
 $(CHECK_TRACE): $(CHECK_TRACE_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -o $@ $^ -lz -lm
+	$(call say,LD,$@)$(CC) $(SANITIZE) -o $@ $^ -lz -lm
 
 -include $(CHECK_TRACE_OBJ:.o=.d)
 

@@ -5,9 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/page.h"
 #include "wire/payload.h"
 
-#define PAGE 4096u /* the smallest there is; of larger ones several are asked about */
 #define SIGNAL_SET_BYTES 8
 
 /* The kernel reads a set of signals there before it finds that what to do with it (-1) is nonsense. */
@@ -23,17 +23,18 @@ static bool page_is_readable(uint64_t at)
 
 size_t program_readable(uint64_t at, size_t size)
 {
-    uint64_t end = at + size < at ? UINT64_MAX : at + size, page = at;
+    uint64_t end = at + size < at ? UINT64_MAX : at + size, page = at, page_size = page_bytes();
     while (page < end && page_is_readable(page))
-        page = (page / PAGE + 1) * PAGE;
+        page = (page & ~(page_size - 1)) + page_size;
     return (size_t)((page < end ? page : end) - at);
 }
 
 size_t program_text_length(uint64_t at, size_t width, size_t size)
 {
     size_t length = 0;
+    uint64_t page_size = page_bytes();
     while (length * width < size) {
-        uint64_t from = at + length * width, page_end = (from / PAGE + 1) * PAGE;
+        uint64_t from = at + length * width, page_end = (from & ~(page_size - 1)) + page_size;
         size_t part = page_end - from < width ? width : (size_t)(page_end - from); /* one may lie across pages */
         part = part < size - length * width ? part : size - length * width;
         size_t readable = program_readable(from, part);

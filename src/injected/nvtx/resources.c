@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/page.h"
 #include "injected/nvtx/functions.h"
 #include "injected/nvtx/message.h"
 #include "injected/nvtx/names.h"
@@ -50,7 +51,7 @@ void nvtx_resource_destroyed(uint64_t resource)
  * must not be looked into. */
 static uint32_t thread_of(pthread_t thread)
 {
-    uintptr_t page = (uintptr_t)thread & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+    uintptr_t page = (uintptr_t)thread & ~(uintptr_t)(page_bytes() - 1);
     clockid_t clock;
     if (pthread_equal(thread, pthread_self()))
         return (uint32_t)gettid();

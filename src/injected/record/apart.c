@@ -5,12 +5,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE ((uint64_t)4096)
+#include "base/page.h"
 
 int apart_write(int fd, const char *base, uint64_t offset)
 {
-    for (uint64_t at = SPOOL_SEGMENT_BYTES; at > 0; at -= PAGE)
-        if (pwrite(fd, base + at - PAGE, PAGE, (off_t)(offset + at - PAGE)) != (ssize_t)PAGE)
+    size_t page = page_bytes();
+    for (uint64_t at = SPOOL_SEGMENT_BYTES; at > 0; at -= page)
+        if (pwrite(fd, base + at - page, page, (off_t)(offset + at - page)) != (ssize_t)page)
             return -1;
     return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/disk_room.h"
+#include "base/page.h"
 #include "injected/record/apart.h"
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
@@ -105,7 +106,7 @@ static bool is_file(void)
 /* Gives 0, or errno of the first page that has no room. */
 static int write_pages(int fd, uint64_t offset, uint64_t bytes)
 {
-    for (uint64_t at = 0; at < bytes; at += 4096)
+    for (uint64_t at = 0; at < bytes; at += page_bytes())
         if (pwrite(fd, "", 1, (off_t)(offset + at)) < 0)
             return errno;
     return 0;
@@ -120,7 +121,7 @@ static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
         int failure = write_pages(fd, offset, bytes);
         return failure || madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? failure : ENOSPC;
     }
-    for (uint64_t at = 0; at < bytes; at += 4096) /* Linux before 5.14, and sandboxes, do not know it */
+    for (uint64_t at = 0; at < bytes; at += page_bytes()) /* Linux before 5.14, and sandboxes, do not know it */
         *(volatile char *)(base + at) = 0;
     return 0;
 }
@@ -245,8 +246,9 @@ bool spool_file_was_closed(void)
 static void copy_pages(char *copy, char *base, uint64_t bytes)
 {
     pid_t process = getpid();
-    for (uint64_t at = 0; at < bytes; at += 4096) {
-        struct iovec from = {base + at, 4096}, to = {copy + at, 4096};
+    size_t page = page_bytes();
+    for (uint64_t at = 0; at < bytes; at += page) {
+        struct iovec from = {base + at, page}, to = {copy + at, page};
         syscall(SYS_process_vm_readv, process, &to, 1, &from, 1, 0);
     }
 }

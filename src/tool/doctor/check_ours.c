@@ -26,7 +26,8 @@ void check_library(const struct patient *patient, struct finding *finding)
     char path[PATH_MAX];
     struct library_answer answer = {0};
     if (library_find(path, sizeof(path)) < 0) {
-        finding_set(finding, VERDICT_PROBLEM, "not found beside gputrace, in ../lib or in ../lib/gputrace");
+        finding_set(finding, VERDICT_PROBLEM,
+                    "'" LIBRARY_FILE "' is neither beside gputrace nor in '" GPUTRACE_LIBDIR "' from there");
         finding_mend(finding, "'make' builds it, 'make install' puts it where gputrace looks");
         return;
     }

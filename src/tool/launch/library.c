@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/open_to_others.h"
 
-/* As it lies in a build tree, and as `make install` puts it. */
-static const char *const places[] = {"", "/../lib", "/../lib/gputrace"};
+/* As it lies in a build tree, and as `make install` puts it: GPUTRACE_LIBDIR is the way there from this program. */
+static const char *const places[] = {"", "/" GPUTRACE_LIBDIR};
 
 int library_find(char *path, size_t room)
 {

@@ -170,12 +170,14 @@ struct arg {
 
 struct args {
     size_t count;
-    struct arg items[ARGS_MAX];
+    struct arg items[ARGS_MAX + 1]; /* the last is where an argument too many goes: it is not counted, nor written */
 };
 
+/* Returns the new argument, for the caller to set its value; never NULL. */
 static inline struct arg *args_add(struct args *args, enum arg_key key, enum arg_type type)
 {
-    struct arg *arg = &args->items[args->count++];
+    struct arg *arg = &args->items[args->count];
+    args->count += args->count < ARGS_MAX;
     arg->key = key;
     arg->type = type;
     return arg;

@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "base/page.h"
 
 /* A signal handler has no other way to what it needs. */
 static struct {
@@ -45,7 +46,7 @@ void lost_pages_watch(struct lost_pages *lost, const void *map, size_t size)
     if (!watched.first) {
         struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
         sigemptyset(&action.sa_mask);
-        watched.page = (uintptr_t)sysconf(_SC_PAGESIZE);
+        watched.page = page_bytes();
         sigaction(SIGBUS, &action, &watched.before);
     }
     *lost = (struct lost_pages){.start = (uintptr_t)map, .end = (uintptr_t)map + size, .next = watched.first};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/page.h"
 #include "tool/spool/packed_file.h"
 #include "tool/spool/packing.h"
 
@@ -239,7 +240,7 @@ void spool_part_rest(const struct spool_part *part)
 {
     if (part->in_memory)
         return;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = part->packed ? part->packed : part->size;
+    size_t page = page_bytes(), size = part->packed ? part->packed : part->size;
     uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)part->data + size) / page * page;
     if (first < end)
