@@ -154,7 +154,7 @@ static void load_library(void)
     CALL_TOO(cuLibraryLoadData(&library, text.ptx, NULL, NULL, 0, NULL, NULL, 0));
     did_compile_ptx();
     CALL_TOO(cuLibraryGetKernel(&kernel, library, text.name));
-    CALL(cuKernelGetFunction(&function, kernel));
+    QUERY(cuKernelGetFunction(&function, kernel));
     did_compile("Lazy function load", 1);
     launch_function(function, text.name, NULL);
     CALL(cuCtxSynchronize());

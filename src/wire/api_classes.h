@@ -1,7 +1,7 @@
 /*
- * Which functions of CUDA's API are queries: calls that only ask or keep books. They are left out of a trace by default.
- * The table is api_classes.list; the agent switches queries off in CUPTI, the tool leaves them out where CUPTI is too old
- * to be told.
+ * Which functions of CUDA's API are queries: calls that only ask or keep books. They are left out of a trace by
+ * default. The table is api_classes.list; the agent switches queries off in CUPTI, the tool leaves them out where CUPTI
+ * is too old to be told.
  */
 #ifndef GPUTRACE_WIRE_API_CLASSES_H
 #define GPUTRACE_WIRE_API_CLASSES_H

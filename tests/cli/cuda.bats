@@ -69,6 +69,17 @@ load common
     "$check_trace" --strict --expect statement trace.json
 }
 
+@test "outside of the capture range API calls are thrown away, and the spool does not grow" {
+    need_simulated
+    local launches bytes
+    for launches in 100000 400000; do
+        "$gputrace" run --capture-range=cudaProfilerApi --keep-spool --spool-dir="$PWD" "$samples/launch_loop" "$launches"
+        bytes[launches]=$(cat gputrace-*/*.spool gputrace-*/*.packed | wc -c)
+        rm -r gputrace-*
+    done
+    [ "${bytes[400000]}" -le $((bytes[100000] + (2 << 20))) ]
+}
+
 @test "--capture-range=nvtx:NAME records what lies in the range" {
     "$gputrace" run --capture-range=nvtx:middle "$samples/capture" nvtx >statement
     "$check_trace" --strict --expect statement trace.json

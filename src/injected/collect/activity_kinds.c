@@ -76,8 +76,8 @@ void activity_kinds_want_jit(bool wanted)
 
 /* --- API calls --- */
 
-/* Driver calls that the CUDA runtime makes by itself around the program's calls, at every launch or by the hundred at start.
- * They are not the program's: --trace=api-all leaves them out too. */
+/* Driver calls that the CUDA runtime makes by itself around the program's calls, at every launch or by the hundred at
+ * start. They are not the program's: --trace=api-all leaves them out too. */
 static const CUpti_CallbackId runtimes_own[] = {
     CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,     CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
     CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
@@ -92,40 +92,85 @@ static bool is_runtimes_own(CUpti_CallbackId cbid)
     return false;
 }
 
-static void switch_runtime_calls(const struct cupti *cupti, bool queries, bool on)
+/* What launches kernels. The callbacks of the driver's come and go while the program runs (callback_switches.h). */
+static const CUpti_CallbackId runtime_launches[] = {
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_ptsz_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernelMultiDevice_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunch_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunch_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000,
+};
+static const CUpti_CallbackId driver_launches[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+};
+
+static void enable_runtime_calls(const struct cupti *cupti, uint64_t trace_bits)
 {
-    if (!cupti->cuptiActivityEnableRuntimeApi) { /* an older CUPTI: the reader leaves out the queries */
-        switch_kind(cupti, CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    if (!cupti->cuptiActivityEnableRuntimeApi)
         return;
-    }
-    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE; cbid++)
-        if (queries || !api_runtime_is_query(cbid))
-            cupti->cuptiActivityEnableRuntimeApi(cbid, on);
+    if (trace_bits & TRACE_KERNEL)
+        for (size_t i = 0; i < sizeof(runtime_launches) / sizeof(runtime_launches[0]); i++)
+            cupti->cuptiActivityEnableRuntimeApi(runtime_launches[i], 1);
+    if (trace_bits & TRACE_RUNTIME)
+        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE; cbid++)
+            if ((trace_bits & TRACE_API_ALL) || !api_runtime_is_query(cbid))
+                cupti->cuptiActivityEnableRuntimeApi(cbid, 1);
 }
 
-static void switch_driver_calls(const struct cupti *cupti, bool queries, bool on)
+static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
 {
-    if (!cupti->cuptiActivityEnableDriverApi) {
-        switch_kind(cupti, CUPTI_ACTIVITY_KIND_DRIVER, on);
+    if (!cupti->cuptiActivityEnableDriverApi)
         return;
-    }
-    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
-        if ((queries || !api_driver_is_query(cbid)) && !is_runtimes_own(cbid))
-            cupti->cuptiActivityEnableDriverApi(cbid, on);
+    if (trace_bits & TRACE_KERNEL)
+        for (size_t i = 0; i < sizeof(driver_launches) / sizeof(driver_launches[0]); i++)
+            cupti->cuptiActivityEnableDriverApi(driver_launches[i], 1);
+    if (trace_bits & TRACE_DRIVER)
+        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
+            if (((trace_bits & TRACE_API_ALL) || !api_driver_is_query(cbid)) && !is_runtimes_own(cbid))
+                cupti->cuptiActivityEnableDriverApi(cbid, 1);
 }
 
 /*
- * Functions are switched one by one, never as a whole kind. With the whole kind on, a call that is left out still costs 130 ns
- * and more, and the driver's kind records every call that the runtime makes inside its own. CUPTI 13.0 heeds a function only
- * if it was on when the first context was made; from then on it can be switched at any time.
+ * Functions are switched on one by one, never as a whole kind, and never off again:
+ * - With the whole kind on, a call that is left out still costs 130 ns and more, and the driver's kind records every
+ * call that the runtime makes inside its own.
+ * - CUPTI 13.0 heeds a function only if it is on when the first context is made.
+ * - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
+ * recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that thread
+ * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
+ * the runs). So launches are recorded wherever kernels are, and the reader leaves out what was not asked for.
+ * - A function that is switched off again costs the same: 0.3 us for each launch.
  */
-static void switch_calls(const struct cupti *cupti, uint64_t trace_bits, bool on)
+static void enable_calls(const struct cupti *cupti, uint64_t trace_bits)
 {
-    bool queries = trace_bits & TRACE_API_ALL;
-    if (trace_bits & TRACE_RUNTIME)
-        switch_runtime_calls(cupti, queries, on);
-    if (trace_bits & TRACE_DRIVER)
-        switch_driver_calls(cupti, queries, on);
+    enable_runtime_calls(cupti, trace_bits);
+    enable_driver_calls(cupti, trace_bits);
+}
+
+/* An older CUPTI has all calls or none. */
+static void switch_whole_kinds(const struct cupti *cupti, uint64_t trace_bits, bool on)
+{
+    if ((trace_bits & TRACE_RUNTIME) && !cupti->cuptiActivityEnableRuntimeApi)
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    if ((trace_bits & TRACE_DRIVER) && !cupti->cuptiActivityEnableDriverApi)
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_DRIVER, on);
 }
 
 /* --- from the start --- */
@@ -139,7 +184,7 @@ static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
     cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
     if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
         cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
-    switch_calls(cupti, trace_bits, true);
+    enable_calls(cupti, trace_bits);
 }
 
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits)
@@ -196,7 +241,7 @@ void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
         switch_jit(&jit.recorded, on);
     if ((trace_bits & TRACE_GRAPH) && !graph_nodes)
         switch_kind(cupti, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
-    switch_calls(cupti, trace_bits, on);
+    switch_whole_kinds(cupti, trace_bits, on);
     switch_wanted_event_times(cupti, on);
 }
 

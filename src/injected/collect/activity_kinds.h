@@ -11,12 +11,10 @@
 struct cupti;
 
 /* CUPTI has its buffers: switches on what must be on from the start for TRACE_BITS (TRACE_* of wire/settings.h), and
- * what somebody wanted before. API calls are on from here: CUPTI heeds their switches only if they were on when the first
- * context was made. Once per process, before the first context. */
+ * what somebody wanted before. API calls are on from here to the end. Once per process, before the first context. */
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits);
 
-/* Switches the kinds of TRACE_BITS on or off; off only after the first context was made. Work already launched keeps its
- * records. */
+/* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
 void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on);
 
 /* Somebody wants to be told of just-in-time compilation, whatever is recorded. At any time, also before init. */

@@ -98,18 +98,21 @@ static void look_at(struct spool_header *header, const uint8_t *record, size_t b
         tell_jit(record, bytes);
 }
 
-void activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid)
+bool activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid)
 {
     CUpti_Activity *record = NULL;
     const uint8_t *before = NULL;
+    bool calls_alone = true;
     while (valid > 0 && cupti->cuptiActivityGetNextRecord(data, valid, &record) == CUPTI_SUCCESS) {
         const uint8_t *at = (const uint8_t *)record;
+        calls_alone &= record->kind == CUPTI_ACTIVITY_KIND_RUNTIME || record->kind == CUPTI_ACTIVITY_KIND_DRIVER;
         if (before)
             look_at(header, before, (size_t)(at - before));
         before = at;
     }
     if (before)
         look_at(header, before, (size_t)(data + valid - before));
+    return calls_alone;
 }
 
 /* CUPTI may be writing this very word: read it once, as one. */

@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_INJECTED_COLLECT_ACTIVITY_WALK_H
 #define GPUTRACE_INJECTED_COLLECT_ACTIVITY_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +17,8 @@ struct spool_header;
 void activity_walk_init(struct spool_header *header, const struct cupti *cupti);
 
 /* Walks a complete buffer with CUPTI's own iterator; learns sizes, publishes names not seen before and what was
- * compiled just in time. */
-void activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid);
+ * compiled just in time. Returns whether it holds API calls alone. */
+bool activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid);
 
 /*
  * Walks a buffer that CUPTI is writing, by known sizes, for names; *WALKED is how far names have been read.

@@ -10,16 +10,24 @@
 #include "injected/collect/lazy_loading.h"
 #include "injected/registry/phases.h"
 
-static uint32_t links(const void *params, uint32_t correlation)
+static uint32_t links(const void *params, CUcontext context, uint32_t correlation)
 {
-    (void)params, (void)correlation;
+    (void)params, (void)context, (void)correlation;
     return GPUTRACE_TRIGGER_LINK;
 }
 
-static uint32_t loads_function(const void *params, uint32_t correlation)
+static uint32_t loads_function(const void *params, CUcontext context, uint32_t correlation)
 {
-    (void)params, (void)correlation;
+    (void)params, (void)context, (void)correlation;
     return GPUTRACE_TRIGGER_FUNCTION_LOAD;
+}
+
+/* Libraries ask for a kernel's function before each launch; it is loaded the first time. */
+static uint32_t loads_kernel(const void *params, CUcontext context, uint32_t correlation)
+{
+    const cuKernelGetFunction_params *p = params;
+    (void)correlation;
+    return lazy_loading_is_first(p->kernel, context) ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;
 }
 
 /* FUNCTION, a CUfunction or CUkernel called NAME (may be NULL), is of MODULE (may be NULL). */
@@ -86,7 +94,7 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuModuleGetFunction, PREPARES | GETS, note_module_function, loads_function),
     DRIVER_CALL(cuFuncLoad, PREPARES, NULL, loads_function),
     DRIVER_CALL(cuLibraryGetModule, PREPARES, NULL, loads_function),
-    DRIVER_CALL(cuKernelGetFunction, PREPARES | GETS, note_function, loads_function),
+    DRIVER_CALL(cuKernelGetFunction, PREPARES | GETS, note_function, loads_kernel),
     DRIVER_CALL(cuLibraryGetKernel, PHASE_KINDS | GETS, note_kernel, NULL),
     DRIVER_CALL(cuLibraryEnumerateKernels, GETS, note_kernels, NULL),
     DRIVER_CALL(cuModuleEnumerateFunctions, GETS, note_functions, NULL),

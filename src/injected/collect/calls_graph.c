@@ -102,8 +102,9 @@ static void tell_launch(const struct driver_return *returned)
         .call = returned->call, .exec = p->hGraph, .stream = driver_call_stream(returned, p->hStream)});
 }
 
-static uint32_t instantiates(const void *params, uint32_t correlation)
+static uint32_t instantiates(const void *params, CUcontext context, uint32_t correlation)
 {
+    (void)context;
     (void)params, (void)correlation;
     return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
 }

@@ -113,15 +113,16 @@ static void tell_old_grid_async(const struct driver_return *returned)
 /* --- the first launch of a kernel --- */
 
 /* What is launched, and what phase that is. */
-#define LAUNCHES(function, handle)                                                     \
-    static CUfunction launched_by_##function(const void *params)                       \
-    {                                                                                  \
-        return ((const function##_params *)params)->handle;                            \
-    }                                                                                  \
-    static uint32_t loads_##function(const void *params, uint32_t correlation)         \
-    {                                                                                  \
-        bool loads = lazy_loading_begins(launched_by_##function(params), correlation); \
-        return loads ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;                             \
+#define LAUNCHES(function, handle)                                                                \
+    static CUfunction launched_by_##function(const void *params)                                  \
+    {                                                                                             \
+        return ((const function##_params *)params)->handle;                                       \
+    }                                                                                             \
+    static uint32_t loads_##function(const void *params, CUcontext context, uint32_t correlation) \
+    {                                                                                             \
+        (void)context;                                                                            \
+        bool loads = lazy_loading_begins(launched_by_##function(params), correlation);            \
+        return loads ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;                                        \
     }
 LAUNCHES(cuLaunchKernel, f)
 LAUNCHES(cuLaunchKernelEx, f)

@@ -5,6 +5,7 @@
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/first_launches.h"
 #include "injected/collect/image.h"
+#include "injected/collect/lazy_loading.h"
 #include "injected/collect/record_names.h"
 #include "injected/registry/phases.h"
 
@@ -49,20 +50,20 @@ static uint32_t trigger_of(const void *image)
 }
 
 /* What phase loading from memory is. */
-#define LOADS(function, image)                                                 \
-    static uint32_t loads_##function(const void *params, uint32_t correlation) \
-    {                                                                          \
-        (void)correlation;                                                     \
-        return trigger_of(((const function##_params *)params)->image);         \
+#define LOADS(function, image)                                                                    \
+    static uint32_t loads_##function(const void *params, CUcontext context, uint32_t correlation) \
+    {                                                                                             \
+        (void)context, (void)correlation;                                                         \
+        return trigger_of(((const function##_params *)params)->image);                            \
     }
 LOADS(cuModuleLoadData, image)
 LOADS(cuModuleLoadDataEx, image)
 LOADS(cuModuleLoadFatBinary, fatCubin)
 LOADS(cuLibraryLoadData, code)
 
-static uint32_t loads_file(const void *params, uint32_t correlation)
+static uint32_t loads_file(const void *params, CUcontext context, uint32_t correlation)
 {
-    (void)params, (void)correlation;
+    (void)params, (void)context, (void)correlation;
     return GPUTRACE_TRIGGER_MODULE_LOAD;
 }
 
@@ -76,6 +77,7 @@ static void tell_unload(const struct driver_return *returned, const void *handle
 {
     uint64_t module = driver_call_integer(handle);
     record_names_unloaded();
+    lazy_loading_unloaded();
     if (driver_call_done(returned))
         first_launches_unloaded(handle);
     registry_module_unload_publish(

@@ -16,11 +16,13 @@ static struct activity {
     const struct cupti *cupti;
     const struct activity_store *store;
     bool detached;
+    bool keep;
     pthread_mutex_t lock; /* of what follows; never held while CUPTI is called */
     struct buffer {
         uint8_t *data;
         size_t bytes;
         size_t walked; /* names are gathered up to here */
+        bool keep;     /* its API calls too: they were recorded while they were wanted */
     } in_use[BUFFERS_MAX];
     unsigned slots; /* of in_use, that were ever used */
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -41,6 +43,7 @@ static void note_taken(uint8_t *data, size_t bytes)
             continue;
         buffer->bytes = bytes;
         buffer->walked = 0;
+        buffer->keep = activity.keep;
         __atomic_store_n(&buffer->data, data, __ATOMIC_RELEASE); /* looked at without the lock */
         if (i >= activity.slots)
             __atomic_store_n(&activity.slots, i + 1, __ATOMIC_RELAXED);
@@ -49,12 +52,26 @@ static void note_taken(uint8_t *data, size_t bytes)
     pthread_mutex_unlock(&activity.lock);
 }
 
-static void note_given_back(const uint8_t *data)
+/* Returns whether its API calls are kept. */
+static bool note_given_back(const uint8_t *data)
 {
+    bool keep = true;
     pthread_mutex_lock(&activity.lock);
     for (unsigned i = 0; i < BUFFERS_MAX; i++)
-        if (activity.in_use[i].data == data)
+        if (activity.in_use[i].data == data) {
+            keep = activity.in_use[i].keep;
             __atomic_store_n(&activity.in_use[i].data, NULL, __ATOMIC_RELAXED);
+        }
+    pthread_mutex_unlock(&activity.lock);
+    return keep;
+}
+
+void cupti_activity_keep(bool keep)
+{
+    pthread_mutex_lock(&activity.lock);
+    activity.keep = keep;
+    for (unsigned i = 0; i < BUFFERS_MAX && keep; i++)
+        activity.in_use[i].keep = true;
     pthread_mutex_unlock(&activity.lock);
 }
 
@@ -78,8 +95,12 @@ static void count_dropped(CUcontext context, uint32_t stream)
 static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     (void)size;
-    note_given_back(buffer);
-    activity_walk_complete(activity.cupti, activity.store->header(), buffer, valid);
+    bool keep = note_given_back(buffer);
+    bool calls_alone = activity_walk_complete(activity.cupti, activity.store->header(), buffer, valid);
+    if (calls_alone && !keep) {
+        memset(buffer, 0, valid); /* as it was given */
+        valid = 0;
+    }
     activity.store->done(buffer, valid);
     count_dropped(context, stream);
 }

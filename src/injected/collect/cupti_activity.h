@@ -29,6 +29,9 @@ struct activity_store {
 int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
                         size_t size);
 
+/* From now on what CUPTI records is kept, or, as long as nothing is recorded, its API calls are thrown away. */
+void cupti_activity_keep(bool keep);
+
 /* Collects times that the GPU has delivered; hands complete buffers over. Never from a CUPTI callback. */
 void cupti_activity_flush(void);
 

@@ -130,7 +130,7 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
         launch_begins(row->launched(data->functionParams), data);
     if (!row->trigger || !(callback_switches_wanted() & PHASE_KINDS))
         return;
-    uint32_t trigger = row->trigger(data->functionParams, data->correlationId);
+    uint32_t trigger = row->trigger(data->functionParams, data->context, data->correlationId);
     if (trigger == 0)
         return;
     struct gputrace_call call = call_of(mine, row, data, open->start, open->start);

@@ -26,12 +26,12 @@
     X(cuptiGetStreamIdEx)
 
 /* … and those that only newer ones have: NULL when missing. */
-#define CUPTI_NEWER_FUNCTIONS(X)    \
-    X(cuptiGetCallbackState)        \
+#define CUPTI_NEWER_FUNCTIONS(X)     \
+    X(cuptiGetCallbackState)         \
     X(cuptiActivityEnableDriverApi)  \
     X(cuptiActivityEnableRuntimeApi) \
-    X(cuptiGetGraphNodeId)          \
-    X(cuptiGetGraphExecId)          \
+    X(cuptiGetGraphNodeId)           \
+    X(cuptiGetGraphExecId)           \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 
 struct cupti {

@@ -5,6 +5,7 @@
 #include "injected/collect/cupti_ids.h"
 #include "injected/collect/driver_calls.h"
 #include "injected/collect/graph_nodes.h"
+#include "injected/collect/lazy_loading.h"
 #include "injected/collect/open_calls.h"
 #include "injected/collect/own_streams.h"
 #include "injected/registry/phases.h"
@@ -35,6 +36,7 @@ static void context_goes(const CUpti_ResourceData *data)
 {
     struct gputrace_call call = call_within(NULL, data->context);
     cupti_activity_unloading();
+    lazy_loading_unloaded();
     registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
     phases_of_context_end(data->context, &call);
 }
@@ -77,6 +79,13 @@ static void code_came(const CUpti_ResourceData *data, const struct open_call *op
     });
 }
 
+static void graph_node_starts_here(const CUpti_ResourceData *data, const struct open_call *open)
+{
+    const CUpti_GraphData *graph = data->resourceDescriptor;
+    if (graph)
+        graph_node_starts(graph->nodeType, open);
+}
+
 static void graph_node_came(const CUpti_ResourceData *data, const struct open_call *open, bool copied)
 {
     const CUpti_GraphData *graph = data->resourceDescriptor;
@@ -93,6 +102,7 @@ void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *dat
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_goes(data); break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data, open); break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data, open); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING: graph_node_starts_here(data, open); break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: graph_node_came(data, open, false); break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
     case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: graph_node_came(data, open, true); break;

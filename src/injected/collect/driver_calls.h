@@ -38,7 +38,7 @@ struct driver_call {
     /* Publishes what was done, or failed. Outputs of a failed call are not read. NULL: it serves phases alone. */
     void (*tell)(const struct driver_return *returned);
     /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
-    uint32_t (*trigger)(const void *params, uint32_t correlation);
+    uint32_t (*trigger)(const void *params, CUcontext context, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
     bool brief;      /* the recorder writes when it begins, and not when it ends */
     /* The function that a launch launches. NULL: it is no launch, or of several. */

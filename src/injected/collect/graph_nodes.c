@@ -49,11 +49,15 @@ static void tell(uint64_t node, const void *function, uint64_t original, uint32_
             .node = node, .function = function, .original = original, .correlation = correlation});
 }
 
-/* Nodes that the program adds itself are told by their calls, where the function is. */
-void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
+void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
 {
     if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL && open)
         conditional_in = open->correlation;
+}
+
+/* Nodes that the program adds itself are told by their calls, where the function is. */
+void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
+{
     if (type != CU_GRAPH_NODE_TYPE_KERNEL || !open || !open->row->launched)
         return;
     graph_node_launches(node, open->row->launched(open->params), open->correlation);

@@ -22,6 +22,10 @@ void graph_nodes_init(const struct cupti *cupti);
 /* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
 void graph_nodes_launch_begins(const void *function, const char *name);
 
+/* CUPTI told that a node of TYPE is about to be made, in the call OPEN of this thread (NULL: in none that has a
+ * callback). When a conditional node was made CUPTI 13.0 calls it a kernel: its type is known here alone. */
+void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
+
 /* CUPTI told that a node was made, or that it is a copy of ORIGINAL from now on, in the call OPEN of this thread (NULL:
  * in none that has a callback). */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "injected/collect/callback_switches.h"
 
 static struct {
@@ -13,6 +14,11 @@ static struct {
     unsigned round; /* goes up when all of them are given up */
     uint64_t deadline;
 } lazy = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct {
+    pthread_mutex_t lock;
+    struct map functions; /* hashes of a kernel and a context */
+} asked = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread struct {
     CUkernel kernel; /* armed for, in `round` */
@@ -65,6 +71,23 @@ static void give_all_up(void)
     set(&lazy.armed, 0);
     lazy.loading = 0;
     callback_switches_launches(false);
+}
+
+bool lazy_loading_is_first(CUkernel kernel, CUcontext context)
+{
+    const void *both[] = {kernel, context};
+    bool first = true;
+    pthread_mutex_lock(&asked.lock);
+    map_put(&asked.functions, hash_bytes(both, sizeof(both)), &first);
+    pthread_mutex_unlock(&asked.lock);
+    return first;
+}
+
+void lazy_loading_unloaded(void)
+{
+    pthread_mutex_lock(&asked.lock);
+    map_release(&asked.functions);
+    pthread_mutex_unlock(&asked.lock);
 }
 
 void lazy_loading_loaded(CUkernel kernel)
@@ -135,4 +158,6 @@ void lazy_loading_leave(void)
     lazy.armed = lazy.loading = 0;
     mine.kernel = NULL;
     mine.loading = false;
+    pthread_mutex_init(&asked.lock, NULL);
+    asked.functions = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
 }

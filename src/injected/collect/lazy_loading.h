@@ -18,6 +18,12 @@
 /* This thread got KERNEL in the call CORRELATION, and has not loaded it: the last one counts. */
 void lazy_loading_arm(CUkernel kernel, uint32_t correlation);
 
+/* The program asks for the function of KERNEL in CONTEXT: whether it is the first time. */
+bool lazy_loading_is_first(CUkernel kernel, CUcontext context);
+
+/* Code was unloaded, or a context is going: whatever has the handles of its kernels later is loaded anew. */
+void lazy_loading_unloaded(void);
+
 /* This thread loaded it otherwise. */
 void lazy_loading_loaded(CUkernel kernel);
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "injected/collect/activity_kinds.h"
+#include "injected/collect/cupti_activity.h"
 #include "injected/collect/first_launches.h"
 #include "injected/record/recorder.h"
 #include "injected/registry/registry.h"
@@ -28,9 +29,7 @@ static struct capture {
     bool begun;     /* it was on at some time */
     bool refused;   /* the program started it outside of the time window, which the spool knows */
     bool cupti_ready;
-    bool cupti_on;     /* kinds are enabled */
-    bool calls_on;     /* API calls are: from the start, and while the kinds are */
-    bool context_made; /* by the program, so that calls may be switched off; atomically */
+    bool cupti_on; /* kinds are enabled */
     uint64_t off_since;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -38,8 +37,9 @@ static struct capture {
 static void switch_cupti(bool on)
 {
     activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, on);
+    cupti_activity_keep(on);
     first_launches_suspend(!on);
-    capture.cupti_on = capture.calls_on = on;
+    capture.cupti_on = on;
 }
 
 /* Brings recording to what it should be, as of TIME. Under the lock. */
@@ -236,12 +236,6 @@ static void range_ended(void *data, const struct gputrace_nvtx *event)
 
 /* --- settings, clock, CUPTI --- */
 
-static void context_made(void *data, const struct gputrace_context_creation *context)
-{
-    (void)data, (void)context;
-    __atomic_store_n(&capture.context_made, true, __ATOMIC_RELAXED);
-}
-
 static enum range_kind parse_range(const char *text)
 {
     if (!text || strcmp(text, "none") == 0)
@@ -265,8 +259,6 @@ int capture_init(const struct settings *settings)
     capture.range = parse_range(settings->capture_range);
     capture.open = capture.range == RANGE_NONE;
     int failed = 0;
-    if (settings->trace & (TRACE_RUNTIME | TRACE_DRIVER))
-        failed |= registry_context_creation_register(context_made, NULL);
     if (capture.range == RANGE_PROFILER)
         failed |= registry_profiler_register(profiler_asked, NULL);
     if (capture.range == RANGE_NVTX)
@@ -293,7 +285,6 @@ void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
     capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready = capture.cupti_on = false;
-    capture.calls_on = capture.context_made = false;
     memset(seen, 0, sizeof(seen));
 }
 
@@ -335,7 +326,7 @@ uint64_t capture_follow_clock(void)
 void capture_cupti_ready(void)
 {
     pthread_mutex_lock(&capture.lock);
-    capture.cupti_ready = capture.calls_on = true;
+    capture.cupti_ready = true;
     first_launches_suspend(true);
     apply(clock_now(), "start");
     pthread_mutex_unlock(&capture.lock);
@@ -345,8 +336,7 @@ void capture_settle(unsigned untimed)
 {
     pthread_mutex_lock(&capture.lock);
     bool settled = untimed == 0 || clock_monotonic() - capture.off_since > SETTLE_NS;
-    bool calls_are_known = __atomic_load_n(&capture.context_made, __ATOMIC_RELAXED); /* activity_kinds.h */
-    if (!capture.on && capture.calls_on && settled && calls_are_known)
+    if (!capture.on && capture.cupti_on && settled)
         switch_cupti(false);
     pthread_mutex_unlock(&capture.lock);
 }

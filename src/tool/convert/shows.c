@@ -56,18 +56,22 @@ static bool has_calls_aside(const struct process *process)
     return plugin_windows_any(&process->plugin_windows) || process->device_ranges.any;
 }
 
-/* Queries that nobody asked for come from a CUPTI that switches calls as a whole only. */
-static bool is_unwanted_query(const struct process *process, const struct event *event)
+/* CUPTI records some calls that nobody asked for: an old one switches all calls or none, and of launches the agent
+ * keeps the records on. */
+static bool is_unwanted_call(const struct process *process, const struct event *event)
 {
-    if (event->type != EVENT_API || process_was_to_record(process, TRACE_API_ALL))
+    if (event->type != EVENT_API)
         return false;
-    return event->api.domain == EVENT_API_RUNTIME ? api_runtime_is_query(event->api.cbid)
-                                                  : api_driver_is_query(event->api.cbid);
+    bool runtime = event->api.domain == EVENT_API_RUNTIME;
+    if (!process_was_to_record(process, runtime ? TRACE_RUNTIME : TRACE_DRIVER))
+        return true;
+    return !process_was_to_record(process, TRACE_API_ALL) &&
+           (runtime ? api_runtime_is_query(event->api.cbid) : api_driver_is_query(event->api.cbid));
 }
 
 bool process_shows(struct process *process, const struct event *event)
 {
-    if (is_unwanted_query(process, event))
+    if (is_unwanted_call(process, event))
         return false;
     if (event->type == EVENT_SYNC && (process->own_waits || !process_was_to_record(process, TRACE_SYNC)))
         return false; /* CUPTI had to be asked, for the sake of events */

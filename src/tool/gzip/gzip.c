@@ -12,7 +12,7 @@
 
 enum {
     GZIP_WINDOW = 15 + 16, /* the largest window, and gzip's own header */
-    GZIP_LEVEL = 3,        /* traces compress twentyfold; higher ones cost more time than they save */
+    GZIP_LEVEL = 5,        /* a fifth smaller than 3, for 1.6 times its time; 6 is 7 % smaller for another 1.5 times */
     GZIP_MEMORY = 9,
     GZIP_OS_UNIX = 3,
 };

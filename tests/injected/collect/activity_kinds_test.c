@@ -3,6 +3,8 @@
 #include "tests/unit.h"
 
 #include "injected/collect/cupti_library.h"
+#include "injected/collect/driver_calls.h"
+#include "injected/registry/registry.h"
 #include "wire/settings.h"
 
 static bool on[CUPTI_ACTIVITY_KIND_COUNT];
@@ -113,24 +115,44 @@ static void api_all_switches_queries_on(void **state)
     assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress]); /* the runtime's own */
 }
 
-static void calls_are_off_while_nothing_is_recorded(void **state)
+/* Else CUPTI loses count of the calls that threads are in. */
+static void calls_are_never_switched_off(void **state)
 {
     (void)state;
     start(TRACE_DEFAULT);
     unsigned before = count(runtime.on) + count(driver.on);
     assert_true(before > 500);
     activity_kinds_switch(TRACE_DEFAULT, true, false);
-    assert_int_equal(count(runtime.on) + count(driver.on), 0);
-    activity_kinds_switch(TRACE_DEFAULT, true, true);
     assert_int_equal(count(runtime.on) + count(driver.on), before);
+    assert_false(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
+}
+
+/* Their callbacks come and go, which they may do only where they are recorded. */
+static void launches_are_recorded_wherever_kernels_are(void **state)
+{
+    (void)state;
+    driver_calls_init();
+    start(TRACE_KERNEL);
+    unsigned launches = 0;
+    for (CUpti_CallbackId cbid = 0; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++) {
+        const struct driver_call *call = driver_call_find(cbid);
+        bool comes_and_goes = call && (call->kinds & (REGISTRY_BIT(kernel_launch) | REGISTRY_BIT(graph_launch)));
+        assert_int_equal(driver.on[cbid], comes_and_goes);
+        launches += comes_and_goes;
+    }
+    assert_true(launches > 10);
+    assert_int_equal(count(runtime.on), 11);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
+    start(TRACE_NVTX | TRACE_MEMORY);
+    assert_int_equal(count(runtime.on) + count(driver.on), 0);
 }
 
 static void only_the_api_that_was_asked_for_is_on(void **state)
 {
     (void)state;
-    start(TRACE_KERNEL | TRACE_RUNTIME);
-    assert_int_equal(count(driver.ever), 0);
-    start(TRACE_KERNEL | TRACE_DRIVER);
+    start(TRACE_MEMORY | TRACE_RUNTIME);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2]);
+    start(TRACE_MEMORY | TRACE_DRIVER);
     assert_int_equal(count(runtime.ever), 0);
 }
 
@@ -195,7 +217,8 @@ int main(void)
         cmocka_unit_test(calls_are_on_from_the_start),
         cmocka_unit_test(queries_are_never_switched_on_by_default),
         cmocka_unit_test(api_all_switches_queries_on),
-        cmocka_unit_test(calls_are_off_while_nothing_is_recorded),
+        cmocka_unit_test(calls_are_never_switched_off),
+        cmocka_unit_test(launches_are_recorded_wherever_kernels_are),
         cmocka_unit_test(only_the_api_that_was_asked_for_is_on),
         cmocka_unit_test(a_cupti_without_single_switches_gets_the_kinds),
         cmocka_unit_test(kinds_of_waits_and_events_are_off_by_default),

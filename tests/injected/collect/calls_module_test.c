@@ -89,8 +89,10 @@ static void linking_and_getting_functions_are_phases(void **state)
     CHECK(cuModuleGetFunction, FUNCTION_LOAD);
     CHECK(cuFuncLoad, FUNCTION_LOAD);
     CHECK(cuLibraryGetModule, FUNCTION_LOAD);
-    CHECK(cuKernelGetFunction, FUNCTION_LOAD);
 #undef CHECK
+    cuKernelGetFunction_params get = {NULL, (CUkernel)0x20};
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
     cuLibraryGetKernel_params failed = {0}; /* loads nothing; what it leads to: lazy_loading_test.c */
     make_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel, &failed, CUDA_ERROR_NOT_FOUND);
     cuLibraryEnumerateKernels_params kernels = {0}; /* nor do these: first_launches_test.c */
@@ -99,6 +101,21 @@ static void linking_and_getting_functions_are_phases(void **state)
     make_call(CUPTI_DRIVER_TRACE_CBID_cuModuleEnumerateFunctions, &functions, CUDA_ERROR_INVALID_HANDLE);
     assert_int_equal(heard_in_all() + heard(REGISTRY_compilation_phase_start), 0);
     hearing_covers(&code_calls);
+}
+
+/* Libraries ask for a kernel's function before each launch. */
+static void the_function_of_a_kernel_is_loaded_once(void **state)
+{
+    (void)state;
+    cuKernelGetFunction_params get = {NULL, (CUkernel)0x21};
+    cuModuleUnload_params unload = {(CUmodule)0x70};
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(heard(REGISTRY_compilation_phase_start), 0);
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, &unload, 0);
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
 }
 
 static void code_tells_the_call_that_it_came_in(void **state)
@@ -140,6 +157,7 @@ int main(void)
         cmocka_unit_test(loads_tell_module_and_image_and_are_phases),
         cmocka_unit_test(unloads_tell_the_module),
         cmocka_unit_test(linking_and_getting_functions_are_phases),
+        cmocka_unit_test(the_function_of_a_kernel_is_loaded_once),
         cmocka_unit_test(code_tells_the_call_that_it_came_in),
         cmocka_unit_test(profiling_is_asked_for),
     };

@@ -113,13 +113,14 @@ static void a_launch_tells_whether_it_was_expected(void **state)
     assert_false(graph_launches_returned(EXEC(1), 3, 30));
 }
 
-/* CUPTI tells of a node of TYPE, made while the graph is instantiated. */
+/* CUPTI tells of a node of TYPE, made while the graph is instantiated; 13.0 says the type when it starts alone. */
 static void instantiate_with(unsigned number, CUgraphNodeType type)
 {
     CUgraphExec exec = EXEC(number);
     cuGraphInstantiateWithFlags_params p = {&exec, (CUgraph)0x60, 0};
-    CUpti_GraphData made = {.graph = (CUgraph)0x61, .node = (CUgraphNode)0x62, .nodeType = type};
+    CUpti_GraphData starting = {.graph = (CUgraph)0x61, .nodeType = type}, made = {.node = (CUgraphNode)0x62};
     fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p);
+    fake_resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING, FAKE_CONTEXT, NULL, &starting);
     fake_resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, FAKE_CONTEXT, NULL, &made);
     fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p, CUDA_SUCCESS);
 }

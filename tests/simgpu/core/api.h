@@ -55,8 +55,8 @@ uint32_t api_new_correlation(void);
 void api_hide(void);
 void api_show(void);
 
-/* Calls to be recorded although the whole kind is not enabled. As in the real CUPTI (13.0), a function that was not enabled
- * when the first context was made cannot be enabled later. */
+/* Calls to be recorded although the whole kind is not enabled. As in the real CUPTI (13.0), a function that was not
+ * enabled when the first context was made cannot be enabled later. */
 void api_record(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool enable);
 /* The first context is made. */
 void api_first_context(void);

@@ -48,6 +48,18 @@ static CUgraphNode graph_new_node(CUgraph graph, const struct op *op)
     return node;
 }
 
+/* As the real CUPTI (13.0): a conditional node has its type when it starts, and is a kernel (0) when it was made. */
+static void tell_node(CUgraph graph, CUgraphNode node)
+{
+    CUgraphNodeType type = node->op.type;
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING,
+               &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
+    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        type = CU_GRAPH_NODE_TYPE_KERNEL;
+    graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+               &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
+}
+
 CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *before, size_t count)
 {
     sim_lock();
@@ -55,8 +67,7 @@ CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *bef
     sim_unlock();
     for (size_t i = 0; i < count; i++)
         graph_connect(before[i], node);
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-               &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = op->type});
+    tell_node(graph, node);
     if (op->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         graph_make_bodies(&node->op.conditional);
     return node;
@@ -151,8 +162,7 @@ CUgraph graph_clone(CUgraph graph)
             node->op.graph = graph_clone(original->op.graph);
         if (node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
             graph_make_bodies(&node->op.conditional);
-        graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-                   &(CUpti_GraphData){.graph = copy, .node = node, .nodeType = node->op.type});
+        tell_node(copy, node);
         graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &(CUpti_GraphData){.graph = copy,
                                                                             .originalGraph = graph,
                                                                             .node = node,

@@ -3,6 +3,7 @@
  */
 #include "tests/unit.h"
 
+#include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 
 #include "tests/tool/convert/make_plugin.h"
@@ -208,6 +209,27 @@ static void test_queries_are_left_out_unless_all_calls_were_asked_for(void **sta
     }
 }
 
+/* Records of the driver's launches are always on. */
+static void test_calls_of_an_api_that_was_not_asked_for_are_left_out(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    make_spool_init(&spool, PID, 130001);
+    make_spool_header(&spool)->trace_bits = TRACE_KERNEL | TRACE_RUNTIME;
+    make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
+    call(&spool, MALLOC, 1, 2100, 2200);
+    make_api(&spool, (struct make_api){.driver = true,
+                                       .cbid = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                                       .thread = THREAD,
+                                       .correlation = 2,
+                                       .start = 2300,
+                                       .end = 2400});
+    struct trace trace = trace_of_done(&spool);
+    assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), 1);
+    assert_int_equal(trace_count(&trace, "X", "cuda_driver", NULL), 0);
+    trace_release(&trace);
+}
+
 static void test_a_window_that_ends_before_it_begins_is_counted(void **state)
 {
     (void)state;
@@ -233,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_waiting_and_compiling_are_told_by_their_times),
         cmocka_unit_test(test_it_holds_where_recording_was_off_at_times),
         cmocka_unit_test(test_queries_are_left_out_unless_all_calls_were_asked_for),
+        cmocka_unit_test(test_calls_of_an_api_that_was_not_asked_for_are_left_out),
         cmocka_unit_test(test_a_window_that_ends_before_it_begins_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
