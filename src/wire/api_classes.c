@@ -1,19 +1,27 @@
 #include "wire/api_classes.h"
 
-static const uint8_t runtime_queries[] = {
-#include "wire/runtime_queries.inc"
+#include "wire/settings.h"
+
+static const uint8_t runtime_classes[] = {
+#include "wire/runtime_classes.inc"
 };
 
-static const uint8_t driver_queries[] = {
-#include "wire/driver_queries.inc"
+static const uint8_t driver_classes[] = {
+#include "wire/driver_classes.inc"
 };
 
-bool api_runtime_is_query(uint32_t cbid)
+enum api_class api_runtime_class(uint32_t cbid)
 {
-    return cbid < sizeof(runtime_queries) && runtime_queries[cbid];
+    return cbid < sizeof(runtime_classes) ? runtime_classes[cbid] : API_ACTION;
 }
 
-bool api_driver_is_query(uint32_t cbid)
+enum api_class api_driver_class(uint32_t cbid)
 {
-    return cbid < sizeof(driver_queries) && driver_queries[cbid];
+    return cbid < sizeof(driver_classes) ? driver_classes[cbid] : API_ACTION;
+}
+
+bool api_class_recorded(enum api_class class, uint64_t trace_bits)
+{
+    return class == API_ACTION || (trace_bits & TRACE_API_ALL) ||
+           (class == API_STATUS && (trace_bits & TRACE_EVENT_TIMES));
 }

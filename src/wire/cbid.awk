@@ -2,7 +2,7 @@
 #
 #     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000 = 214,   becomes   [214] = "cudaLaunchKernel",
 #
-# With -v class=query and api_classes.list before CUPTI's list, a row for each function of that class: [165] = 1,
+# With api_classes.list before CUPTI's list, a row for each function that is no action: [165] = API_QUERY,
 #
 # The driver's `_v2` counts calls of one name, the runtime's `_v7000` is the version that brought the call; `_ptsz` and
 # `_ptds` are the variants of --default-stream per-thread, `cu64` those of 64-bit pointers before CUDA 4. `__cuda…` is
@@ -11,10 +11,10 @@ FILENAME ~ /api_classes\.list$/ {
     if ($0 ~ /^#/)
         next
     if ($1 ~ /:$/)
-        section = substr($1, 1, length($1) - 1)
-    else if (section == class)
+        class = toupper(substr($1, 1, length($1) - 1))
+    else
         for (i = 1; i <= NF; i++)
-            member[$i] = 1
+            class_of[$i] = class
     next
 }
 /TRACE_CBID_[a-z_].*=/ {
@@ -28,6 +28,6 @@ FILENAME ~ /api_classes\.list$/ {
     sub(/^cu64/, "cu", name)
     if (!class)
         printf "[%d] = \"%s\",\n", number, name
-    else if (name in member)
-        printf "[%d] = 1, /* %s */\n", number, name
+    else if (name in class_of && class_of[name] != "ACTION")
+        printf "[%d] = API_%s, /* %s */\n", number, class_of[name], name
 }

@@ -67,7 +67,7 @@ installed() {
     run -0 own_make -n V=1 WERROR=1 "$object"
     assert_output --partial ' -Werror '
     grep -q 'make test WERROR=1' "$root/.ci/run"
-    run -0 grep -h -e -Werror "$root/Makefile" "$root"/*/*.mk "$root"/*/*/*.mk "$root"/*/*/*/*.mk
+    run -0 grep -h -e -Werror "$root/Makefile" "$root"/*/*.mk "$root"/*/*/*.mk
     assert_output 'WERROR_FLAG := $(if $(WERROR),-Werror)'
 }
 

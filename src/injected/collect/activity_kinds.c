@@ -130,7 +130,7 @@ static void enable_runtime_calls(const struct cupti *cupti, uint64_t trace_bits)
             cupti->cuptiActivityEnableRuntimeApi(runtime_launches[i], 1);
     if (trace_bits & TRACE_RUNTIME)
         for (CUpti_CallbackId cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE; cbid++)
-            if ((trace_bits & TRACE_API_ALL) || !api_runtime_is_query(cbid))
+            if (api_class_recorded(api_runtime_class(cbid), trace_bits))
                 cupti->cuptiActivityEnableRuntimeApi(cbid, 1);
 }
 
@@ -143,7 +143,7 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
             cupti->cuptiActivityEnableDriverApi(driver_launches[i], 1);
     if (trace_bits & TRACE_DRIVER)
         for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
-            if (((trace_bits & TRACE_API_ALL) || !api_driver_is_query(cbid)) && !is_runtimes_own(cbid))
+            if (api_class_recorded(api_driver_class(cbid), trace_bits) && !is_runtimes_own(cbid))
                 cupti->cuptiActivityEnableDriverApi(cbid, 1);
 }
 

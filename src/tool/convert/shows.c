@@ -65,8 +65,8 @@ static bool is_unwanted_call(const struct process *process, const struct event *
     bool runtime = event->api.domain == EVENT_API_RUNTIME;
     if (!process_was_to_record(process, runtime ? TRACE_RUNTIME : TRACE_DRIVER))
         return true;
-    return !process_was_to_record(process, TRACE_API_ALL) &&
-           (runtime ? api_runtime_is_query(event->api.cbid) : api_driver_is_query(event->api.cbid));
+    enum api_class class = runtime ? api_runtime_class(event->api.cbid) : api_driver_class(event->api.cbid);
+    return class == API_QUERY && !process_was_to_record(process, TRACE_API_ALL);
 }
 
 bool process_shows(struct process *process, const struct event *event)

@@ -106,6 +106,17 @@ static void queries_are_never_switched_on_by_default(void **state)
     assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent]);
 }
 
+static void questions_for_the_status_of_work_are_on_with_the_times_of_events(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020]);
+    start(TRACE_DEFAULT | TRACE_EVENT_TIMES);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuStreamQuery]);
+    assert_false(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020]);
+}
+
 static void api_all_switches_queries_on(void **state)
 {
     (void)state;
@@ -216,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_on_from_the_start),
         cmocka_unit_test(queries_are_never_switched_on_by_default),
+        cmocka_unit_test(questions_for_the_status_of_work_are_on_with_the_times_of_events),
         cmocka_unit_test(api_all_switches_queries_on),
         cmocka_unit_test(calls_are_never_switched_off),
         cmocka_unit_test(launches_are_recorded_wherever_kernels_are),
