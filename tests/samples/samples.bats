@@ -83,6 +83,16 @@ waits() { # TRACE
     traces --trace=api-all "$samples/streams_events"
     traces --trace=api-all "$samples/driver"
     jq -e '.gputrace.options.trace | index("api-all")' "$trace"
+    jq -e '.gputrace.options.api_calls == "all"' "$trace"
+    run -0 "$gputrace" report -r overview "$trace"
+    refute_line --regexp '^ *API calls .*without queries'
+}
+
+@test "the trace and the overview say that API calls are without queries" {
+    traces "$samples/driver"
+    jq -e '.gputrace.options.api_calls == "without queries"' "$trace"
+    run -0 "$gputrace" report -r overview "$trace"
+    assert_line --regexp '^ *API calls +[0-9]+ +without queries \(recorded by --trace=api-all\)$'
 }
 
 @test "streams_events: waits are the same whether CUPTI or the library recorded them" {

@@ -82,6 +82,8 @@ static void put_options(struct json_out *json, const struct session *session)
     TRACE_BITS(BIT)
 #undef BIT
     json_end(json);
+    json_key(json, "api_calls");
+    json_string(json, settings->trace & TRACE_API_ALL ? "all" : "without queries");
     json_key(json, "graph");
     json_string(json, settings->graph_nodes ? "node" : "graph");
     json_key(json, "capture_range");

@@ -108,8 +108,10 @@ static void put_calls(struct table *table, const struct trace *trace)
         return;
     }
     struct cell *detail = put(table, table_text(table, "API calls"), calls, TYPE_COUNT);
-    if (detail)
+    if (detail && (TRACE_API & trace->unrecorded))
         *detail = without_cell(table, trace, TRACE_API);
+    else if (detail && trace->without_queries)
+        *detail = table_text(table, "without queries (recorded by --trace=api-all)");
     detail = put(table, table_text(table, "Failed API calls"), failed, TYPE_COUNT);
     if (detail)
         *detail = errors_cell(&trace->failed_calls, table);

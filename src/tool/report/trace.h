@@ -91,7 +91,8 @@ struct trace {
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
-    uint64_t unrecorded; /* bits of enum trace_bits (wire/settings.h) that --trace left out; 0 when not told */
+    bool without_queries; /* API calls that only ask were left out */
+    uint64_t unrecorded;  /* bits of enum trace_bits (wire/settings.h) that --trace left out; 0 when not told */
     uint32_t program, version, host, ending;
     uint32_t missed; /* what the user waited for in vain; of a trace that misses nothing EVENT_NO_TEXT */
     bool losses_known;

@@ -134,6 +134,8 @@ static const char *const trace_words[] = {
 /* {"trace": ["kernel", "memcpy", …], …} */
 static void take_options(struct trace *trace, const cJSON *options)
 {
+    const char *calls = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "api_calls"));
+    trace->without_queries = calls && strcmp(calls, "without queries") == 0;
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(options, "trace");
     if (!cJSON_IsArray(list))
         return;

@@ -68,6 +68,7 @@ static void a_session_tells_what_runs_and_how(void **state)
     assert_int_equal(cJSON_GetArraySize(trace), 2);
     assert_string_equal(cJSON_GetArrayItem(trace, 1)->valuestring, "nvtx");
     assert_string_equal(cJSON_GetObjectItemCaseSensitive(options, "graph")->valuestring, "graph");
+    assert_string_equal(cJSON_GetObjectItemCaseSensitive(options, "api_calls")->valuestring, "without queries");
     assert_null(cJSON_GetObjectItemCaseSensitive(json, "rank"));
 }
 
