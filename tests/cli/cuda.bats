@@ -152,6 +152,7 @@ load common
 
 @test "without a driver, or without a GPU, the program is not said to use no CUDA" {
     [ -n "${simulated-}" ] || skip "this machine has a driver"
+    [ -z "${sanitizer-}" ] || skip "the program would lack the sanitizer's runtime"
     printf '#include <cuda_runtime.h>\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n' >app.cu
     nvcc -o app app.cu # with the real runtime, linked statically
     LD_LIBRARY_PATH='' run -35 "$gputrace" run ./app
@@ -163,6 +164,7 @@ load common
 
 @test "without a driver NVTX of a CUDA program is recorded, and the warning says that CUDA is missing" {
     [ -n "${simulated-}" ] || skip "this machine has a driver"
+    [ -z "${sanitizer-}" ] || skip "the program would lack the sanitizer's runtime"
     printf '#include <cuda_runtime.h>\n#include <nvtx3/nvToolsExt.h>\n__global__ void k() {}\nint main() { nvtxMarkA("x"); k<<<1, 1>>>(); return 0; }\n' >app.cu
     nvcc -o app app.cu
     LD_LIBRARY_PATH='' run -0 "$gputrace" run ./app
