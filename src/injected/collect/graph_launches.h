@@ -29,6 +29,9 @@ void graph_launches_expect(CUgraphExec exec);
 /* The launch CORRELATION (0: it failed) of EXEC, which began at START, has returned: whether names are to be read. */
 bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t start);
 
+/* While SUSPENDED, when CUPTI records no GPU work, launches of graphs with conditional nodes are not published. */
+void graph_launches_suspend(bool suspended);
+
 /* Nobody wants the names any more. */
 void graph_launches_forget(void);
 
