@@ -170,6 +170,7 @@ static void conditional_launches_are_not_told_while_suspended(void **state)
     assert_int_equal(told_count, 1);
     graph_launches_suspend(true);
     assert_false(are_on());
+    graph_launches_forget();
     graph_launches_leave(); /* a forked child begins anew */
     graph_launches_init(&fake_cupti);
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
