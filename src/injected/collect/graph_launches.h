@@ -5,7 +5,7 @@
  *
  * Launches of graphs have a callback only while some executable graph was made or changed and not launched since, or
  * until GRAPH_LAUNCHES_PATIENCE launches of others went by; and from when one is made that has conditional nodes.
- * Records of what their bodies do lack the correlation id, so each of its launches is published.
+ * Records of what their bodies do lack the correlation id, so each of its launches is published, unless suspended.
  */
 #ifndef GPUTRACE_INJECTED_COLLECT_GRAPH_LAUNCHES_H
 #define GPUTRACE_INJECTED_COLLECT_GRAPH_LAUNCHES_H
