@@ -50,6 +50,8 @@ says() { # SENTENCE
     says 'nothing was recorded: no process used CUDA or NVTX after --delay=500 ms had passed'
     traced 0 --duration=0.1 sh -c "sleep 0.2; '$samples/vector_add'"
     says 'nothing was recorded: no process used CUDA or NVTX before --duration=100 ms had passed'
+    traced 0 --duration=999.9ms sh -c "sleep 1.1; '$samples/vector_add'"
+    says 'nothing was recorded: no process used CUDA or NVTX before --duration=1.0 s had passed'
 }
 
 @test "a range that was opened during --delay alone is not said to be missing" {

@@ -121,6 +121,9 @@ static const CUpti_CallbackId driver_launches[] = {
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
 };
 
+/* A CUPTI newer than our headers has functions that these do not know. It refuses numbers that it does not know. */
+#define NEWER_FUNCTIONS 128
+
 static void enable_runtime_calls(const struct cupti *cupti, uint64_t trace_bits)
 {
     if (!cupti->cuptiActivityEnableRuntimeApi)
@@ -129,7 +132,7 @@ static void enable_runtime_calls(const struct cupti *cupti, uint64_t trace_bits)
         for (size_t i = 0; i < sizeof(runtime_launches) / sizeof(runtime_launches[0]); i++)
             cupti->cuptiActivityEnableRuntimeApi(runtime_launches[i], 1);
     if (trace_bits & TRACE_RUNTIME)
-        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE; cbid++)
+        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE + NEWER_FUNCTIONS; cbid++)
             if (api_class_recorded(api_runtime_class(cbid), trace_bits))
                 cupti->cuptiActivityEnableRuntimeApi(cbid, 1);
 }
@@ -142,7 +145,7 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
         for (size_t i = 0; i < sizeof(driver_launches) / sizeof(driver_launches[0]); i++)
             cupti->cuptiActivityEnableDriverApi(driver_launches[i], 1);
     if (trace_bits & TRACE_DRIVER)
-        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
+        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE + NEWER_FUNCTIONS; cbid++)
             if (api_class_recorded(api_driver_class(cbid), trace_bits) && !is_runtimes_own(cbid))
                 cupti->cuptiActivityEnableDriverApi(cbid, 1);
 }

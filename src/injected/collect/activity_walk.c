@@ -88,7 +88,7 @@ static void learn_size(struct spool_header *header, uint32_t kind, size_t bytes)
         __atomic_store_n(&header->record_bytes[kind], (uint16_t)bytes, __ATOMIC_RELAXED);
 }
 
-/* A whole record of BYTES in a complete buffer. */
+/* A record of BYTES (0: not known) in a complete buffer. */
 static void look_at(struct spool_header *header, const uint8_t *record, size_t bytes)
 {
     uint32_t kind = *(const uint32_t *)(const void *)record & ~SPOOL_IN_FLIGHT;
@@ -103,16 +103,18 @@ bool activity_walk_complete(const struct cupti *cupti, struct spool_header *head
     CUpti_Activity *record = NULL;
     const uint8_t *before = NULL;
     bool calls_alone = true;
-    while (valid > 0 && cupti->cuptiActivityGetNextRecord(data, valid, &record) == CUPTI_SUCCESS) {
+    CUptiResult result = CUPTI_ERROR_MAX_LIMIT_REACHED;
+    while (valid > 0 && (result = cupti->cuptiActivityGetNextRecord(data, valid, &record)) == CUPTI_SUCCESS) {
         const uint8_t *at = (const uint8_t *)record;
         calls_alone &= record->kind == CUPTI_ACTIVITY_KIND_RUNTIME || record->kind == CUPTI_ACTIVITY_KIND_DRIVER;
         if (before)
             look_at(header, before, (size_t)(at - before));
         before = at;
     }
+    bool whole = result == CUPTI_ERROR_MAX_LIMIT_REACHED; /* else CUPTI cannot read on: what follows is not known */
     if (before)
-        look_at(header, before, (size_t)(data + valid - before));
-    return calls_alone;
+        look_at(header, before, whole ? (size_t)(data + valid - before) : 0);
+    return calls_alone && whole;
 }
 
 /* CUPTI may be writing this very word: read it once, as one. */

@@ -13,6 +13,7 @@ static struct {
     struct map expected;    /* executable graphs */
     struct map conditional; /* executable graphs with conditional nodes -> their numbers */
     unsigned patience;      /* launches of others that are still heard */
+    bool suspended;         /* nothing is recorded: launches of conditional graphs are not published */
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t key_of(CUgraphExec exec)
@@ -66,11 +67,17 @@ void graph_launches_instantiated(CUgraphExec exec, bool conditional)
     pthread_mutex_unlock(&graphs.lock);
 }
 
+/* Under the lock. */
+static bool conditional_are_heard(void)
+{
+    return graphs.conditional.count > 0 && !graphs.suspended;
+}
+
 /* Nothing more is expected. Under the lock. */
 static void give_up(void)
 {
     map_release(&graphs.expected);
-    callback_switches_graph_launches(graphs.conditional.count > 0);
+    callback_switches_graph_launches(conditional_are_heard());
 }
 
 /* Whether EXEC was expected. Under the lock. */
@@ -79,7 +86,7 @@ static bool take(CUgraphExec exec)
     bool expected = map_remove(&graphs.expected, key_of(exec)), any = graphs.expected.count > 0;
     if (expected)
         graphs.patience = GRAPH_LAUNCHES_PATIENCE;
-    if (any ? !expected && --graphs.patience == 0 : expected || graphs.conditional.count == 0)
+    if (any ? !expected && --graphs.patience == 0 : expected || !conditional_are_heard())
         give_up();
     return expected;
 }
@@ -88,13 +95,21 @@ bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t st
 {
     pthread_mutex_lock(&graphs.lock);
     bool expected = take(exec);
-    const uint64_t *number = correlation != 0 ? map_get(&graphs.conditional, key_of(exec)) : NULL;
+    const uint64_t *number = correlation != 0 && !graphs.suspended ? map_get(&graphs.conditional, key_of(exec)) : NULL;
     uint32_t graph = number ? (uint32_t)*number : 0;
     pthread_mutex_unlock(&graphs.lock);
     if (graph != 0)
         registry_conditional_launch_publish(
             &(struct gputrace_conditional_launch){.start = start, .correlation = correlation, .graph = graph});
     return expected;
+}
+
+void graph_launches_suspend(bool suspended)
+{
+    pthread_mutex_lock(&graphs.lock);
+    graphs.suspended = suspended;
+    callback_switches_graph_launches(graphs.expected.count > 0 || conditional_are_heard());
+    pthread_mutex_unlock(&graphs.lock);
 }
 
 void graph_launches_forget(void)
@@ -109,5 +124,6 @@ void graph_launches_leave(void)
 {
     pthread_mutex_init(&graphs.lock, NULL);
     graphs.cupti = NULL;
+    graphs.suspended = false;
     graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
 }

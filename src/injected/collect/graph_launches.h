@@ -5,7 +5,7 @@
  *
  * Launches of graphs have a callback only while some executable graph was made or changed and not launched since, or
  * until GRAPH_LAUNCHES_PATIENCE launches of others went by; and from when one is made that has conditional nodes.
- * Records of what their bodies do lack the correlation id, so each of its launches is published.
+ * Records of what their bodies do lack the correlation id, so each of its launches is published, unless suspended.
  */
 #ifndef GPUTRACE_INJECTED_COLLECT_GRAPH_LAUNCHES_H
 #define GPUTRACE_INJECTED_COLLECT_GRAPH_LAUNCHES_H
@@ -28,6 +28,9 @@ void graph_launches_expect(CUgraphExec exec);
 
 /* The launch CORRELATION (0: it failed) of EXEC, which began at START, has returned: whether names are to be read. */
 bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t start);
+
+/* While SUSPENDED, when CUPTI records no GPU work, launches of graphs with conditional nodes are not published. */
+void graph_launches_suspend(bool suspended);
 
 /* Nobody wants the names any more. */
 void graph_launches_forget(void);

@@ -93,4 +93,5 @@ void graph_node_copy_launches(const void *function, uint32_t correlation)
 void graph_nodes_leave(void)
 {
     graph_nodes_init(NULL);
+    conditional_in = copied.correlation = 0; /* the child's calls have ids of their own */
 }

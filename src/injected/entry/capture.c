@@ -9,6 +9,7 @@
 #include "injected/collect/activity_kinds.h"
 #include "injected/collect/cupti_activity.h"
 #include "injected/collect/first_launches.h"
+#include "injected/collect/graph_launches.h"
 #include "injected/record/recorder.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
@@ -33,12 +34,19 @@ static struct capture {
     uint64_t off_since;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock. */
+/* Under the lock. Switching CUPTI's kinds takes some time: what it records meanwhile is kept. */
 static void switch_cupti(bool on)
 {
+    if (on) {
+        cupti_activity_keep(true);
+        graph_launches_suspend(false);
+    }
     activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, on);
-    cupti_activity_keep(on);
     first_launches_suspend(!on);
+    if (!on) {
+        cupti_activity_keep(false);
+        graph_launches_suspend(true);
+    }
     capture.cupti_on = on;
 }
 
@@ -328,6 +336,7 @@ void capture_cupti_ready(void)
     pthread_mutex_lock(&capture.lock);
     capture.cupti_ready = true;
     first_launches_suspend(true);
+    graph_launches_suspend(true);
     apply(clock_now(), "start");
     pthread_mutex_unlock(&capture.lock);
 }

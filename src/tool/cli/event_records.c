@@ -118,7 +118,7 @@ static void write_slice(struct writer *writer, const struct slice *slice)
         return;
     }
     struct trace_event event = begin_event(writer, 'X', &slice->name, slice->row, slice->start);
-    event.category = category_of(slice->category, slice->other_category);
+    event.category = (uint8_t)category_of(slice->category, slice->other_category);
     event.duration = (int64_t)(slice->end - slice->start);
     event_args_take(writer, slice->args, &event);
     put_event(writer, &event);
@@ -134,7 +134,7 @@ static void write_instant(struct writer *writer, const struct slice *instant)
         return;
     }
     struct trace_event event = begin_event(writer, 'i', &instant->name, instant->row, instant->start);
-    event.category = category_of(instant->category, instant->other_category);
+    event.category = (uint8_t)category_of(instant->category, instant->other_category);
     event_args_take(writer, instant->args, &event);
     put_event(writer, &event);
 }
@@ -149,7 +149,7 @@ static void write_async(struct writer *writer, const struct async_slice *slice)
         return;
     }
     struct trace_event begin = begin_event(writer, 'b', &slice->name, slice->begin, slice->start);
-    begin.category = category_of(slice->category, slice->other_category);
+    begin.category = (uint8_t)category_of(slice->category, slice->other_category);
     begin.id = event_id_number((int64_t)slice->id);
     struct trace_event end = begin_event(writer, 'e', &slice->name, slice->end_row, slice->end);
     end.category = begin.category;

@@ -167,7 +167,7 @@ static bool begin_event(struct pftrace_records *records, const struct pftrace_ev
     event->phase = phase;
     event->category = EVENT_OTHER;
     if (from->category_number != PFTRACE_UNKNOWN)
-        event->category = pftrace_texts_meaning(&records->texts, from->category_number)->category;
+        event->category = (uint8_t)pftrace_texts_meaning(&records->texts, from->category_number)->category;
     event->name = pftrace_texts_number(&records->texts, from->name_number);
     event->process = event_id_number(from->pid);
     event->thread = event_id_number(from->tid);

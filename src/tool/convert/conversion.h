@@ -3,10 +3,13 @@
  *
  *   survey   own records first (when recording was on, names, threads, NVTX, allocations), then CUPTI's: which call
  *            started which work, which rows there are and whether they need lanes, the first and last time. Everything
- *            in flight or without times is counted here. Where graphs have conditional nodes, CUPTI's records are
- * walked once more before: from then on work in the bodies of such nodes has the correlation id of its launch. match
- * CUPTI's again, now that all calls are known: arrows that will lack an end, works before their launch, NVTX ranges on
- * the GPU, lanes. Then rows and arrows get their numbers. emit     writes each event and forgets it.
+ *            in flight or without times is counted here.
+ *   match    CUPTI's again, now that all calls are known: arrows that will lack an end, works before their launch, NVTX
+ *            ranges on the GPU, lanes. Then rows and arrows get their numbers.
+ *   emit     writes each event and forgets it.
+ *
+ * Where graphs have conditional nodes, CUPTI's records are walked once more, before all: from then on work in the
+ * bodies of such nodes has the correlation id of its launch.
  *
  * CUPTI's records, which are most of them, are looked at by several threads in each of the three (sift.h, emission.c).
  *

@@ -35,7 +35,7 @@ void release_missed(struct missed *missed)
 
 static void put_time(struct sink *text, uint64_t ns)
 {
-    if (ns < NS_PER_S)
+    if (ns < NS_PER_S - NS_PER_MS / 2) /* else it would be 1e+03 ms */
         sink_format(text, "%.3g ms", (double)ns / (double)NS_PER_MS);
     else
         sink_format(text, ns % NS_PER_S < NS_PER_S / 20 ? "%.0f s" : "%.1f s", (double)ns / (double)NS_PER_S);

@@ -65,8 +65,9 @@ static bool is_unwanted_call(const struct process *process, const struct event *
     bool runtime = event->api.domain == EVENT_API_RUNTIME;
     if (!process_was_to_record(process, runtime ? TRACE_RUNTIME : TRACE_DRIVER))
         return true;
+    uint64_t bits = process->file.header.trace_bits; /* 0: not known */
     enum api_class class = runtime ? api_runtime_class(event->api.cbid) : api_driver_class(event->api.cbid);
-    return class == API_QUERY && !process_was_to_record(process, TRACE_API_ALL);
+    return bits != 0 && !api_class_recorded(class, bits);
 }
 
 bool process_shows(struct process *process, const struct event *event)

@@ -6,8 +6,9 @@
  * it is known when the graph's own works, which do have the launch's correlation id, began and ended. So work of a body
  * belongs
  *
- *   - to the last launch whose own works had begun; or, of a node that is known to come before the graph's own works,
- * to the last launch whose predecessor's own works had ended;
+ *   - to the last launch whose own works had begun;
+ *   - of a node that is known to come before the graph's own works, to the last launch whose predecessor's own works
+ *     had ended;
  *   - where the graph has no own works, to the last launch that was called by then. That is a guess when the program
  *     called the next launch before the GPU was done with the one before.
  *

@@ -16,7 +16,7 @@ static pthread_mutex_t pages = PTHREAD_MUTEX_INITIALIZER;
 
 void launches_init(struct launches *launches, const char *directory)
 {
-    *launches = (struct launches){0};
+    *launches = (struct launches){.groups = {NULL}};
     spill_init(&launches->spill, directory);
     launches->shares.memory.directory = directory;
 }
@@ -27,7 +27,7 @@ void launches_release(struct launches *launches)
         free(launches->groups[i]);
     spill_release(&launches->spill);
     big_array_release(&launches->shares);
-    *launches = (struct launches){0};
+    *launches = (struct launches){.groups = {NULL}};
 }
 
 void launches_rest(const struct launches *launches)

@@ -171,7 +171,8 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
         return not_an_event(parser, "one letter in \"ph\"");
     event->phase = *members.phase->valuestring;
     if (cJSON_IsString(members.category))
-        event->category = event_category_find(members.category->valuestring, strlen(members.category->valuestring));
+        event->category =
+            (uint8_t)event_category_find(members.category->valuestring, strlen(members.category->valuestring));
     enum parse_result result = take_times(parser, &members, text, scan, event);
     if (result != PARSE_DONE)
         return result;

@@ -135,7 +135,7 @@ static bool take_category(struct quick_cursor *c)
         return pass_value(c, 0);
     if (!take_text(c, &text))
         return false;
-    c->event->category = event_category_find(text.start, text.length);
+    c->event->category = (uint8_t)event_category_find(text.start, text.length);
     return true;
 }
 

@@ -87,6 +87,30 @@ static void put_names(struct make_spool *spool)
     make_spool_done(spool, SPOOL_DONE);
 }
 
+/* Launches of a graph with conditional nodes, work of the graph and of a body, and what was seen instead of a range. */
+static void put_graphs(struct make_spool *spool)
+{
+    make_spool_chunk(spool, SPOOL_RECORDS, 7);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct spool_graph_launch *launch =
+            make_own(spool, SPOOL_RECORD_GRAPH_LAUNCH, 100 + i * 1000, sizeof(*launch), 0, NULL, 0);
+        launch->graph = 3;
+        launch->correlation = 20 + i;
+    }
+    for (uint16_t what = SPOOL_SEEN_RANGE; what <= SPOOL_SEEN_START; what++) {
+        struct spool_seen *seen = make_own(spool, SPOOL_RECORD_SEEN, 90, sizeof(*seen), sizeof(seen->text), "step", 4);
+        seen->head.flags = what;
+        seen->length = 4;
+    }
+    make_spool_done(spool, SPOOL_DONE);
+    make_spool_chunk(spool, SPOOL_CUPTI, 7);
+    make_kernel(spool, (struct make_kernel){
+                           .name = 0x2000, .start = 200, .end = 300, .correlation = 20, .graph = 3, .node = 1});
+    make_kernel(spool, (struct make_kernel){.name = 0x2000, .start = 300, .end = 400, .graph = 3, .node = 2});
+    make_kernel(spool, (struct make_kernel){.name = 0x2000, .start = 1300, .end = 1400, .graph = 3, .node = 2});
+    make_spool_done(spool, SPOOL_DONE);
+}
+
 static void put_memory(struct make_spool *spool)
 {
     make_spool_chunk(spool, SPOOL_RECORDS, 7);
@@ -213,16 +237,24 @@ static const struct {
     void (*put)(struct make_spool *spool);
 } parts[] = {
     {"cuda", put_cuda},       {"names", put_names},           {"memory", put_memory},         {"nvtx", put_nvtx},
-    {"plugins", put_plugins}, {"every-type", put_every_type}, {"extensions", put_extensions},
+    {"plugins", put_plugins}, {"every-type", put_every_type}, {"extensions", put_extensions}, {"graphs", put_graphs},
 };
 #define PART_COUNT (sizeof(parts) / sizeof(*parts))
 
 /* --- the same for each target --- */
 
+/* The header's place is as small as readers accept: inputs longer than 8 KiB are cut (tests/fuzz/run). */
 static void write_spool(const struct make_spool *spool, const char *name)
 {
+    struct spool_header header;
+    memcpy(&header, spool->data, sizeof(header));
+    uint32_t saved = SPOOL_HEADER_BYTES - (uint32_t)((sizeof(header) + SPOOL_ALIGN - 1) / SPOOL_ALIGN * SPOOL_ALIGN);
+    header.header_bytes -= saved;
+    header.formatted = spool->size - saved;
     FILE *file = open_seed("spool", name);
-    put(file, spool->data, spool->size);
+    put(file, &header, sizeof(header));
+    put(file, spool->data + sizeof(header), header.header_bytes - sizeof(header));
+    put(file, spool->data + SPOOL_HEADER_BYTES, spool->size - SPOOL_HEADER_BYTES);
     close_seed(file);
 }
 

@@ -25,9 +25,12 @@ static CUptiResult disable(CUpti_ActivityKind kind)
 static struct calls {
     bool on[1024], ever[1024];
 } runtime, driver;
+static unsigned newer; /* functions that CUPTI knows and our headers do not */
 
-static CUptiResult enable_call(struct calls *calls, CUpti_CallbackId cbid, uint8_t enabled)
+static CUptiResult enable_call(struct calls *calls, CUpti_CallbackId known, CUpti_CallbackId cbid, uint8_t enabled)
 {
+    if (cbid >= known + newer)
+        return CUPTI_ERROR_INVALID_PARAMETER;
     calls->on[cbid] = enabled;
     calls->ever[cbid] |= enabled;
     return CUPTI_SUCCESS;
@@ -35,12 +38,12 @@ static CUptiResult enable_call(struct calls *calls, CUpti_CallbackId cbid, uint8
 
 static CUptiResult enable_driver_api(CUpti_CallbackId cbid, uint8_t enabled)
 {
-    return enable_call(&driver, cbid, enabled);
+    return enable_call(&driver, CUPTI_DRIVER_TRACE_CBID_SIZE, cbid, enabled);
 }
 
 static CUptiResult enable_runtime_api(CUpti_CallbackId cbid, uint8_t enabled)
 {
-    return enable_call(&runtime, cbid, enabled);
+    return enable_call(&runtime, CUPTI_RUNTIME_TRACE_CBID_SIZE, cbid, enabled);
 }
 
 static unsigned count(const bool *calls)
@@ -124,6 +127,17 @@ static void api_all_switches_queries_on(void **state)
     assert_int_equal(count(runtime.on), CUPTI_RUNTIME_TRACE_CBID_SIZE - 1);
     assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState]);
     assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress]); /* the runtime's own */
+}
+
+/* What is in no class is recorded. */
+static void functions_of_a_newer_cupti_are_on(void **state)
+{
+    (void)state;
+    newer = 20;
+    start(TRACE_DEFAULT);
+    newer = 0;
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_SIZE + 19]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_SIZE + 19]);
 }
 
 /* Else CUPTI loses count of the calls that threads are in. */
@@ -229,6 +243,7 @@ int main(void)
         cmocka_unit_test(queries_are_never_switched_on_by_default),
         cmocka_unit_test(questions_for_the_status_of_work_are_on_with_the_times_of_events),
         cmocka_unit_test(api_all_switches_queries_on),
+        cmocka_unit_test(functions_of_a_newer_cupti_are_on),
         cmocka_unit_test(calls_are_never_switched_off),
         cmocka_unit_test(launches_are_recorded_wherever_kernels_are),
         cmocka_unit_test(only_the_api_that_was_asked_for_is_on),

@@ -173,6 +173,28 @@ static void sizes_are_learnt_from_complete_buffers(void **state)
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_RUNTIME], 40);
 }
 
+static CUptiResult next_of_calls_alone(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    CUptiResult result = next_record(buffer, valid, record);
+    return result == CUPTI_SUCCESS && (*record)->kind != CUPTI_ACTIVITY_KIND_RUNTIME ? CUPTI_ERROR_INVALID_KIND
+                                                                                     : result;
+}
+
+/* The caller throws away buffers of calls alone, and readers go by the sizes. */
+static void where_cupti_cannot_read_on_nothing_is_learnt(void **state)
+{
+    (void)state;
+    static uint8_t data[1024] __attribute__((aligned(64)));
+    struct spool_header header = {0};
+    struct cupti cupti = {.cuptiActivityGetNextRecord = next_of_calls_alone};
+    init(&header, CUPTI_API_VERSION);
+    *(uint32_t *)data = *(uint32_t *)(data + 40) = CUPTI_ACTIVITY_KIND_RUNTIME;
+    assert_true(activity_walk_complete(&cupti, &header, data, 80));
+    *(uint32_t *)(data + 80) = 999;
+    assert_false(activity_walk_complete(&cupti, &header, data, 480));
+    assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_RUNTIME], 40);
+}
+
 static size_t jit_bytes;
 
 static CUptiResult next_jit(uint8_t *buffer, size_t valid, CUpti_Activity **record)
@@ -260,6 +282,7 @@ int main(void)
         cmocka_unit_test(names_come_once_and_from_records_in_flight_too),
         cmocka_unit_test(an_unknown_kind_ends_the_walk),
         cmocka_unit_test(sizes_are_learnt_from_complete_buffers),
+        cmocka_unit_test(where_cupti_cannot_read_on_nothing_is_learnt),
         cmocka_unit_test(compilation_is_told_when_its_buffer_is_complete),
         cmocka_unit_test(compilation_of_an_older_cupti_names_no_thread),
     };

@@ -150,6 +150,34 @@ static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
     assert_false(are_on());
 }
 
+/* Outside of a capture range each would be a record for nothing. */
+static void conditional_launches_are_not_told_while_suspended(void **state)
+{
+    (void)state;
+    told_count = 0;
+    instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    graph_launches_suspend(true);
+    assert_true(are_on()); /* its names are to be read */
+    launch(1);
+    assert_int_equal(told_count, 0);
+    assert_false(are_on());
+    instantiate(2, CUDA_SUCCESS);
+    launch(2);
+    assert_false(are_on());
+    graph_launches_suspend(false);
+    assert_true(are_on());
+    launch(1);
+    assert_int_equal(told_count, 1);
+    graph_launches_suspend(true);
+    assert_false(are_on());
+    graph_launches_forget();
+    graph_launches_leave(); /* a forked child begins anew */
+    graph_launches_init(&fake_cupti);
+    instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    launch(1);
+    assert_int_equal(told_count, 2);
+}
+
 static void patience_ends_with_launches_of_others(void **state)
 {
     (void)state;
@@ -181,6 +209,7 @@ int main(void)
         cmocka_unit_test_teardown(one_that_is_changed_is_new_again, clear),
         cmocka_unit_test_teardown(a_launch_tells_whether_it_was_expected, clear),
         cmocka_unit_test_teardown(every_launch_of_a_graph_with_conditional_nodes_is_told, clear),
+        cmocka_unit_test_teardown(conditional_launches_are_not_told_while_suspended, clear),
         cmocka_unit_test_teardown(patience_ends_with_launches_of_others, clear),
         cmocka_unit_test_teardown(who_wants_none_hears_none, clear),
     };

@@ -16,6 +16,7 @@ enum {
     OTHER = 502,
     NAME = 0x7000,
     MALLOC = CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
+    EVENT_QUERY = CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020,
     GET_DEVICE = CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
     LAUNCH = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
     COPY = CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
@@ -187,20 +188,21 @@ static void test_it_holds_where_recording_was_off_at_times(void **state)
 }
 
 /* Of a CUPTI that switches all calls or none. */
-static void test_queries_are_left_out_unless_all_calls_were_asked_for(void **state)
+static void test_calls_of_a_class_that_was_not_asked_for_are_left_out(void **state)
 {
     (void)state;
     static const struct {
         uint64_t bits;
         int calls;
-    } cases[] = {{TRACE_DEFAULT, 1}, {TRACE_DEFAULT | TRACE_API_ALL, 2}};
-    for (size_t i = 0; i < 2; i++) {
+    } cases[] = {{TRACE_DEFAULT, 1}, {TRACE_DEFAULT | TRACE_EVENT_TIMES, 2}, {TRACE_DEFAULT | TRACE_API_ALL, 3}};
+    for (size_t i = 0; i < 3; i++) {
         struct make_spool spool;
         make_spool_init(&spool, PID, 18);
         make_spool_header(&spool)->trace_bits = cases[i].bits;
         make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
         call(&spool, GET_DEVICE, 1, 2100, 2200);
         call(&spool, MALLOC, 2, 2300, 2400);
+        call(&spool, EVENT_QUERY, 3, 2500, 2600);
         struct trace trace = trace_of_done(&spool);
         assert_int_equal(trace_count(&trace, "X", "cuda_runtime", NULL), cases[i].calls);
         assert_int_equal(trace_count(&trace, "X", "cuda_runtime", "cudaMalloc"), 1);
@@ -254,7 +256,7 @@ int main(void)
         cmocka_unit_test(test_work_with_the_id_of_both_is_the_outer_calls_when_it_starts_such_work),
         cmocka_unit_test(test_waiting_and_compiling_are_told_by_their_times),
         cmocka_unit_test(test_it_holds_where_recording_was_off_at_times),
-        cmocka_unit_test(test_queries_are_left_out_unless_all_calls_were_asked_for),
+        cmocka_unit_test(test_calls_of_a_class_that_was_not_asked_for_are_left_out),
         cmocka_unit_test(test_calls_of_an_api_that_was_not_asked_for_are_left_out),
         cmocka_unit_test(test_a_window_that_ends_before_it_begins_is_counted),
     };
