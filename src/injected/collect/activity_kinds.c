@@ -128,7 +128,7 @@ static void enable_runtime_calls(const struct cupti *cupti, uint64_t trace_bits)
 {
     if (!cupti->cuptiActivityEnableRuntimeApi)
         return;
-    if (trace_bits & TRACE_KERNEL)
+    if (trace_bits & (TRACE_KERNEL | TRACE_COMPILE))
         for (size_t i = 0; i < sizeof(runtime_launches) / sizeof(runtime_launches[0]); i++)
             cupti->cuptiActivityEnableRuntimeApi(runtime_launches[i], 1);
     if (trace_bits & TRACE_RUNTIME)
@@ -141,7 +141,7 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
 {
     if (!cupti->cuptiActivityEnableDriverApi)
         return;
-    if (trace_bits & TRACE_KERNEL)
+    if (trace_bits & (TRACE_KERNEL | TRACE_COMPILE))
         for (size_t i = 0; i < sizeof(driver_launches) / sizeof(driver_launches[0]); i++)
             cupti->cuptiActivityEnableDriverApi(driver_launches[i], 1);
     if (trace_bits & TRACE_DRIVER)
@@ -158,7 +158,8 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
  * - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
  * recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that thread
  * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
- * the runs). So launches are recorded wherever kernels are, and the reader leaves out what was not asked for.
+ * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader leaves
+ * out what was not asked for.
  * - A function that is switched off again costs the same: 0.3 us for each launch.
  */
 static void enable_calls(const struct cupti *cupti, uint64_t trace_bits)

@@ -168,6 +168,9 @@ static void launches_are_recorded_wherever_kernels_are(void **state)
     assert_true(launches > 10);
     assert_int_equal(count(runtime.on), 11);
     assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
+    start(TRACE_MEMCPY | TRACE_COMPILE);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel]);
     start(TRACE_NVTX | TRACE_MEMORY);
     assert_int_equal(count(runtime.on) + count(driver.on), 0);
 }
