@@ -158,8 +158,8 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
  * - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
  * recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that thread
  * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
- * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader leaves
- * out what was not asked for.
+ * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader
+ * leaves out what was not asked for.
  * - A function that is switched off again costs the same: 0.3 us for each launch.
  */
 static void enable_calls(const struct cupti *cupti, uint64_t trace_bits)
