@@ -648,10 +648,19 @@ subprocess.run([sys.argv[1], "report", "-r", "kernels,memtime", "--format=csv", 
 sender.join()
 END
         diff expected got
+        rm -f named
+        mkfifo named
+        cat $trace >named &
+        "$gputrace" report -r kernels,memtime --format=csv named | diff expected -
+        { head -c 5 $trace; sleep 0.3; tail -c +6 $trace; } >named &
+        "$gputrace" report -r kernels,memtime --format=csv named | diff expected -
     done
-    mkfifo named # of which this cannot be told before it is read
-    cat plain.json >named &
-    "$gputrace" report -r kernels,memtime --format=csv named | diff <("$gputrace" report -r kernels,memtime --format=csv plain.json) -
+    mkfifo other
+    cat trace.pftrace >named &
+    cat trace.pftrace >other &
+    "$gputrace" report -r overview named other | grep -c '  Kernels' | grep -Fx 2
+    : >named &
+    run -1 "$gputrace" report named
 }
 
 @test "a bare array gives the same rows, also without its end" {
