@@ -493,7 +493,7 @@ END
     run -1 "$gputrace" report -r memory --snapshot=1 - <"$memory"
     assert_output 'gputrace: a snapshot needs a file: standard input cannot be read twice'
     run -2 "$gputrace" report -r memory --snapshot=noon "$memory"
-    assert_output --partial "'--snapshot=noon' is no number of seconds"
+    assert_output --partial "--snapshot: 'noon' is not a time (try 2, 0.5 or 300ms)"
 }
 
 @test "PyTorch's own memory events: of two threads by time, of host and device, out of memory" {
@@ -882,13 +882,13 @@ END
 
 @test "wrong options are told with what is valid" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
-    assert_output "gputrace: --report knows no 'nonsense': it takes overview, death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_output "gputrace: --report: 'nonsense' is not valid: use overview, death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -2 "$gputrace" report --format=xml "$small"
-    assert_output --partial "it takes table, csv, json, markdown"
+    assert_output --partial "use table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"
-    assert_output --partial "it takes full, short, mangled"
+    assert_output --partial "use full, short, mangled"
     run -2 "$gputrace" report --time-unit=h "$small"
-    assert_output --partial "it takes auto, ns, us, ms, s"
+    assert_output --partial "use auto, ns, us, ms, s"
     for top in x -1 1x '' 99999999999999999999999; do
         run -2 "$gputrace" report --top="$top" "$small"
         assert_output --partial "--top needs a number of rows"
@@ -901,9 +901,9 @@ END
 
 @test "a word that is nearly right gets a suggestion" {
     run -2 "$gputrace" report -r overview,kernel "$small"
-    assert_output --partial "--report knows no 'kernel': did you mean 'kernels'? It takes overview, "
+    assert_output --partial "--report: 'kernel' is not valid: did you mean 'kernels'? Valid are overview, "
     run -2 "$gputrace" report -f JSON "$small"
-    assert_output --partial "--format knows no 'JSON': did you mean 'json'? It takes table, csv, json, markdown"
+    assert_output --partial "--format: 'JSON' is not valid: did you mean 'json'? Valid are table, csv, json, markdown"
     run -2 "$gputrace" report -r kernels -s totl "$small"
     assert_output --partial "no column 'totl' to sort by: did you mean 'total'? These sections have time, total, "
 }
