@@ -79,6 +79,23 @@ words='
     jq '[.[] | .bandwidth_gb_s]' by-time | diff - <(jq '[.[] | .bandwidth_gb_s]' by-size)
 }
 
+@test "a cell of a table is never blank" {
+    "$gputrace" report --format=markdown -r nvtx,nvtx-tree,nvtx-gpu,nvtx-kernels "$data/report/nvtx.json" >tables
+    "$gputrace" report --format=markdown -r api "$errors" >>tables
+    "$gputrace" report --format=markdown -r sync "$kineto" >>tables
+    [ "$(grep -c '^|' tables)" -gt 30 ]
+    grep -F '| total' tables
+    run -1 grep -E '\| +\|' <(grep -vF '| total' tables)
+}
+
+@test "kernels are not listed by range in a trace without ranges" {
+    jq '.traceEvents |= map(select(.cat | (. // "") | endswith("user_annotation") | not))' "$small" >no-ranges.json
+    "$gputrace" report no-ranges.json >tables
+    grep -F '  Kernels' tables
+    grep -E '^Not in this trace: .* nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels' tables
+    run -1 grep -F '(outside ranges)' tables
+}
+
 @test "ranges within one another, on the GPU and by kernel are those that were worked out by hand" {
     local sections=nvtx-tree,nvtx-gpu,nvtx-kernels
     "$gputrace" report -r $sections --time-unit=us "$data/report/nvtx.json" | diff "$data/report/nvtx.txt" -
@@ -310,6 +327,7 @@ END
     diff expected got
     jq '.traceEvents |= .[:2]' "$errors" >early.json
     run -0 "$gputrace" report -r death early.json
+    assert_line --index 0 'Crashes and kills'
     assert_line --regexp '^  Call .* cudaMemcpy .* failed: cudaErrorInvalidMemcpyDirection \(21\)$'
     assert_line --regexp '^  Call .* cudaGetLastError .* returned cudaErrorInvalidMemcpyDirection \(21\)$'
 }
