@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "base/suggest.h"
-#include "tool/launch/elf_file.h"
 #include "tool/launch/library.h"
 
 /* getopt_long gives a row's number above any letter, so that one number space tells rows and letters apart. */
@@ -177,10 +176,5 @@ int options_cupti(const char **field, const char *value)
     if (!path)
         return error("'--cupti=%s': %s", value, strerror(errno));
     *field = path;
-    struct elf_file file;
-    bool loadable = elf_open(&file, path);
-    elf_close(&file);
-    if (!loadable)
-        return error("'--cupti=%s' is not a shared library: name the file libcupti.so itself", value);
     return library_check(path);
 }
