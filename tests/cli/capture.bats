@@ -65,6 +65,8 @@ says() { # SENTENCE
     traced 0 --nvtx-domains=nosuch "$samples/capture" nvtx
     says 'no NVTX domain of --nvtx-domains=nosuch was used; seen: samples, default'
     [ "$(count kernel)" -gt 0 ]
+    traced 0 --nvtx-domains=nosuch "$samples/nvtx_all" # an nvtxRangeEnd() of a range that never was is of no domain
+    assert_line --partial 'no NVTX domain of --nvtx-domains=nosuch was used; seen: '
     traced 0 --nvtx-domains=nosuch,samples --strict "$samples/capture" nvtx-domain
     jq -e '.gputrace | has("missed") | not' trace.json
 }

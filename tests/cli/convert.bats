@@ -281,6 +281,16 @@ END
     assert_equal "$(find . -name 'out*')" ''
 }
 
+@test "a pipe is refused, as a trace is read twice" {
+    echo '[]' >empty.json
+    for input in /dev/stdin - named; do
+        [ $input != named ] || mkfifo named
+        run -1 timeout 10 bash -c "cat empty.json | '$gputrace' convert $input out.json"
+        assert_output "gputrace: cannot convert '$input': it is read twice, so it must be a file, not a pipe or a device"
+        [ ! -e out.json ]
+    done
+}
+
 @test "names that tell no format, and too few or many" {
     run -2 "$gputrace" convert trace.json trace.txt
     assert_output --partial 'must end in .json, .json.gz, .pftrace or .pftrace.gz'

@@ -73,11 +73,16 @@ load common
     assert_line --regexp "^note +environment +CUDA_INJECTION64_PATH is '/other.so'"
 }
 
-@test "a libcupti that is not there is refused, as run does" {
+@test "a libcupti that is not there, or not a library, is refused" {
     run -2 "$gputrace" doctor --cupti=/nope
     assert_output "gputrace: '--cupti=/nope': No such file or directory"
     run -125 "$gputrace" run --cupti=/nope true
     assert_output "gputrace: '--cupti=/nope': No such file or directory"
+    run -2 "$gputrace" doctor --cupti="$simgpu"
+    assert_output "gputrace: '--cupti=$simgpu' is not a shared library: name the file libcupti.so itself"
+    echo text >libcupti.so
+    run -2 "$gputrace" doctor --cupti=libcupti.so
+    assert_output "gputrace: '--cupti=libcupti.so' is not a shared library: name the file libcupti.so itself"
 }
 
 @test "a command line that cannot be understood is 2" {

@@ -79,6 +79,23 @@ words='
     jq '[.[] | .bandwidth_gb_s]' by-time | diff - <(jq '[.[] | .bandwidth_gb_s]' by-size)
 }
 
+@test "a cell of a table is never blank" {
+    "$gputrace" report --format=markdown -r nvtx,nvtx-tree,nvtx-gpu,nvtx-kernels "$data/report/nvtx.json" >tables
+    "$gputrace" report --format=markdown -r api "$errors" >>tables
+    "$gputrace" report --format=markdown -r sync "$kineto" >>tables
+    [ "$(grep -c '^|' tables)" -gt 30 ]
+    grep -F '| total' tables
+    run -1 grep -E '\| +\|' <(grep -vF '| total' tables)
+}
+
+@test "kernels are not listed by range in a trace without ranges" {
+    jq '.traceEvents |= map(select(.cat | (. // "") | endswith("user_annotation") | not))' "$small" >no-ranges.json
+    "$gputrace" report no-ranges.json >tables
+    grep -F '  Kernels' tables
+    grep -E '^Not in this trace: .* nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels' tables
+    run -1 grep -F '(outside ranges)' tables
+}
+
 @test "ranges within one another, on the GPU and by kernel are those that were worked out by hand" {
     local sections=nvtx-tree,nvtx-gpu,nvtx-kernels
     "$gputrace" report -r $sections --time-unit=us "$data/report/nvtx.json" | diff "$data/report/nvtx.txt" -
@@ -310,6 +327,7 @@ END
     diff expected got
     jq '.traceEvents |= .[:2]' "$errors" >early.json
     run -0 "$gputrace" report -r death early.json
+    assert_line --index 0 'Crashes and kills'
     assert_line --regexp '^  Call .* cudaMemcpy .* failed: cudaErrorInvalidMemcpyDirection \(21\)$'
     assert_line --regexp '^  Call .* cudaGetLastError .* returned cudaErrorInvalidMemcpyDirection \(21\)$'
 }
@@ -493,7 +511,7 @@ END
     run -1 "$gputrace" report -r memory --snapshot=1 - <"$memory"
     assert_output 'gputrace: a snapshot needs a file: standard input cannot be read twice'
     run -2 "$gputrace" report -r memory --snapshot=noon "$memory"
-    assert_output --partial "'--snapshot=noon' is no number of seconds"
+    assert_output --partial "--snapshot: 'noon' is not a time (try 2, 0.5 or 300ms)"
 }
 
 @test "PyTorch's own memory events: of two threads by time, of host and device, out of memory" {
@@ -648,10 +666,19 @@ subprocess.run([sys.argv[1], "report", "-r", "kernels,memtime", "--format=csv", 
 sender.join()
 END
         diff expected got
+        rm -f named
+        mkfifo named
+        cat $trace >named &
+        "$gputrace" report -r kernels,memtime --format=csv named | diff expected -
+        { head -c 5 $trace; sleep 0.3; tail -c +6 $trace; } >named &
+        "$gputrace" report -r kernels,memtime --format=csv named | diff expected -
     done
-    mkfifo named # of which this cannot be told before it is read
-    cat plain.json >named &
-    "$gputrace" report -r kernels,memtime --format=csv named | diff <("$gputrace" report -r kernels,memtime --format=csv plain.json) -
+    mkfifo other
+    cat trace.pftrace >named &
+    cat trace.pftrace >other &
+    "$gputrace" report -r overview named other | grep -c '  Kernels' | grep -Fx 2
+    : >named &
+    run -1 "$gputrace" report named
 }
 
 @test "a bare array gives the same rows, also without its end" {
@@ -873,13 +900,13 @@ END
 
 @test "wrong options are told with what is valid" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
-    assert_output "gputrace: --report knows no 'nonsense': it takes overview, death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_output "gputrace: --report: 'nonsense' is not valid: use overview, death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -2 "$gputrace" report --format=xml "$small"
-    assert_output --partial "it takes table, csv, json, markdown"
+    assert_output --partial "use table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"
-    assert_output --partial "it takes full, short, mangled"
+    assert_output --partial "use full, short, mangled"
     run -2 "$gputrace" report --time-unit=h "$small"
-    assert_output --partial "it takes auto, ns, us, ms, s"
+    assert_output --partial "use auto, ns, us, ms, s"
     for top in x -1 1x '' 99999999999999999999999; do
         run -2 "$gputrace" report --top="$top" "$small"
         assert_output --partial "--top needs a number of rows"
@@ -892,9 +919,9 @@ END
 
 @test "a word that is nearly right gets a suggestion" {
     run -2 "$gputrace" report -r overview,kernel "$small"
-    assert_output --partial "--report knows no 'kernel': did you mean 'kernels'? It takes overview, "
+    assert_output --partial "--report: 'kernel' is not valid: did you mean 'kernels'? Valid are overview, "
     run -2 "$gputrace" report -f JSON "$small"
-    assert_output --partial "--format knows no 'JSON': did you mean 'json'? It takes table, csv, json, markdown"
+    assert_output --partial "--format: 'JSON' is not valid: did you mean 'json'? Valid are table, csv, json, markdown"
     run -2 "$gputrace" report -r kernels -s totl "$small"
     assert_output --partial "no column 'totl' to sort by: did you mean 'total'? These sections have time, total, "
 }

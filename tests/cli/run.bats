@@ -124,11 +124,11 @@ load common
 
 @test "an output with the ending of something else is refused before the program starts" {
     run -125 "$gputrace" run -o x.nsys-rep touch started
-    assert_output --partial "no trace is written as '.nsys-rep': a name ends in .json, .json.gz, .pftrace or .pftrace.gz"
+    assert_output --partial "'.nsys-rep' is not a trace format: use .json, .json.gz, .pftrace or .pftrace.gz"
     run -125 "$gputrace" run -o x.txt touch started
     [ ! -e started ]
     run -2 "$gputrace" recover -o x.txt .
-    assert_output --partial "no trace is written as '.txt'"
+    assert_output --partial "'.txt' is not a trace format"
     run -0 "$gputrace" run -q -o run-1.5 true
     jq -e .traceEvents run-1.5
     mkfifo pipe

@@ -142,8 +142,7 @@ static int convert_run(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (!output_name_ends_well(argv[first + 1])) {
-        error("'%s' does not tell a format: its name must end in .json, .json.gz, .pftrace or .pftrace.gz",
-              argv[first + 1]);
+        error("'%s' does not name a format: it must end in .json, .json.gz, .pftrace or .pftrace.gz", argv[first + 1]);
         return EXIT_USAGE;
     }
     log_set_level(options.quiet ? LOG_QUIET : options.verbose ? LOG_VERBOSE : LOG_NORMAL);

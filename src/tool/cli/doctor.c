@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,20 @@
 #include "base/sink.h"
 #include "tool/cli/options.h"
 #include "tool/doctor/doctor.h"
+#include "tool/launch/elf_file.h"
 
 #define EXIT_USAGE 2
 
+/* A run goes on without a library that does not load, and says so; here that library is the question. */
 static int take_cupti(void *settings, const char *value)
 {
     struct doctor_options *options = settings;
-    return options_cupti(&options->cupti, value);
+    struct elf_file file;
+    if (options_cupti(&options->cupti, value) != 0)
+        return -1;
+    bool is_library = elf_open(&file, options->cupti);
+    elf_close(&file);
+    return is_library ? 0 : error("'--cupti=%s' is not a shared library: name the file libcupti.so itself", value);
 }
 
 static const struct option_row rows[] = {

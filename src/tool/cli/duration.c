@@ -25,5 +25,5 @@ int duration_parse(const char *option, const char *value, uint64_t *ns)
         *ns = (uint64_t)llround(wanted);
         return 0;
     }
-    return error("'--%s=%s' is no number of seconds: 2, 0.5 or 300ms, say", option, value);
+    return error("--%s: '%s' is not a time (try 2, 0.5 or 300ms)", option, value);
 }

@@ -119,8 +119,7 @@ int output_name_check_ending(const char *name)
     const char *ending = ending_of(name);
     if (!ending || strcmp(ending, ".gz") == 0 || output_name_ends_well(ending - 1))
         return 0;
-    return error("'-o %s': no trace is written as '%s': a name ends in .json, .json.gz, .pftrace or .pftrace.gz", name,
-                 ending);
+    return error("'-o %s': '%s' is not a trace format: use .json, .json.gz, .pftrace or .pftrace.gz", name, ending);
 }
 
 int output_name_check(const char *pattern)

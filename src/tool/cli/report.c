@@ -53,9 +53,9 @@ static int choose(const struct choice *choices, const char *option, const char *
             strcat(strcat(list, *list ? ", " : ""), choice->word);
     }
     if (nearest.word)
-        return error("--%s knows no '%.*s': did you mean '%s'? It takes %s", option, (int)length, word, nearest.word,
-                     list);
-    return error("--%s knows no '%.*s': it takes %s", option, (int)length, word, list);
+        return error("--%s: '%.*s' is not valid: did you mean '%s'? Valid are %s", option, (int)length, word,
+                     nearest.word, list);
+    return error("--%s: '%.*s' is not valid: use %s", option, (int)length, word, list);
 }
 
 static int take_sections(void *context, const char *value)

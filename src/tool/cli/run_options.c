@@ -72,7 +72,8 @@ static int take_capture_range(void *settings, const char *value)
             return 0;
     if (strncmp(value, "nvtx:", 5) == 0 && value[5] && value[5] != '@')
         return 0;
-    return error("'--capture-range=%s' is none of none, api, cudaProfilerApi, nvtx:NAME and nvtx:NAME@DOMAIN", value);
+    return error("--capture-range: '%s' is not valid: use none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN",
+                 value);
 }
 
 /* A list of nothing would be one of everything. */

@@ -33,8 +33,8 @@ static int error_unknown(const char *text, size_t length)
     for (size_t i = 0; i < WORD_COUNT; i++)
         suggestion_consider(&nearest, words[i].text);
     if (nearest.word)
-        return error("'--trace' knows no '%.*s': did you mean '%s'?", (int)length, text, nearest.word);
-    return error("'--trace' knows no '%.*s': it takes all, none, or a list of"
+        return error("--trace: '%.*s' is not valid: did you mean '%s'?", (int)length, text, nearest.word);
+    return error("--trace: '%.*s' is not valid: use all, none, or a list of"
 #define BIT(name, word, on, text) " " word
                  TRACE_BITS(BIT),
 #undef BIT

@@ -95,7 +95,8 @@ struct process {
     uint64_t first_time, last_time; /* 0: nothing was seen */
     struct clock_axis clocks;
     bool cuda, nvtx_seen;
-    bool own_waits; /* the library recorded synchronisation: what CUPTI has of it is left out */
+    bool nvtx_wanted; /* NVTX of a domain that is recorded was seen */
+    bool own_waits;   /* the library recorded synchronisation: what CUPTI has of it is left out */
     struct convert_losses losses;
 
     struct windows windows;

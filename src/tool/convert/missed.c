@@ -83,7 +83,7 @@ static bool any_wanted_nvtx(const struct conversion *conversion)
     bool any = conversion->missed.ranges.count > 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion->processes.items[i];
-        any = any || process->nvtx_seen || process->nvtx.domains.count > 0;
+        any = any || process->nvtx_wanted || process->nvtx.domains.count > 0;
     }
     return any;
 }

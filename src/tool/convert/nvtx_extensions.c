@@ -15,7 +15,7 @@
 int see_nvtx_extension(struct process *process, const struct event *event)
 {
     const struct spool_record *record = event->record;
-    process->nvtx_seen = true;
+    process->nvtx_seen = process->nvtx_wanted = true;
     if (!process_knows_time(process, event->start)) {
         process->losses.undecoded++;
         return 0;

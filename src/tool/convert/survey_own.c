@@ -42,6 +42,7 @@ static int see_pool(struct conversion *conversion, struct process *process, cons
 static int see_nvtx(struct process *process, const struct event *event)
 {
     process->nvtx_seen = true;
+    process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
     struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
     if (!thread)
         return -1;

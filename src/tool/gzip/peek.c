@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <zlib.h>
@@ -74,14 +74,33 @@ static size_t peek_file(int fd, char *bytes, size_t size)
     return length;
 }
 
-/* A FIFO with a name can be opened once: the next one to open it would wait for another writer. */
 static bool may_be_opened(const char *path)
 {
-    struct stat facts = {0};
-    struct statfs system;
-    if (stat(path, &facts) != 0 || !S_ISFIFO(facts.st_mode))
-        return S_ISREG(facts.st_mode);
-    return statfs(path, &system) == 0 && system.f_type == PIPEFS_MAGIC; /* /dev/fd/63 */
+    struct stat facts;
+    return stat(path, &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode));
+}
+
+/* The FIFO that was peeked into last. Opened again, it would wait for another writer, and have lost what was in it. */
+static struct {
+    char path[PATH_MAX];
+    int fd; /* -1: none */
+} kept = {.fd = -1};
+
+static void keep(const char *path, int fd)
+{
+    if (kept.fd >= 0)
+        close(kept.fd);
+    kept.fd = fd;
+    snprintf(kept.path, sizeof(kept.path), "%s", path);
+}
+
+int peek_take_fifo(const char *path)
+{
+    if (kept.fd < 0 || strcmp(kept.path, path) != 0)
+        return -1;
+    int fd = kept.fd;
+    kept.fd = -1;
+    return fd;
 }
 
 size_t peek(const char *path, char *bytes, size_t size)
@@ -98,7 +117,9 @@ size_t peek(const char *path, char *bytes, size_t size)
         length = peek_file(fd, bytes, size);
     else if (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode))
         length = peek_stream(fd, bytes, size);
-    if (fd >= 0 && !is_stdin)
+    if (!is_stdin && S_ISFIFO(facts.st_mode))
+        keep(path, fd);
+    else if (fd >= 0 && !is_stdin)
         close(fd);
     return length;
 }

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/log.h"
+#include "tool/gzip/peek.h"
 #include "tool/gzip/unpacking.h"
 
 #define GZIP_BUFFER_BYTES (64 * 1024)
@@ -22,7 +23,9 @@ static int open_file(const char *path)
         int copy = dup(STDIN_FILENO);
         return copy < 0 ? error("cannot read standard input: %s", strerror(errno)) : copy;
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = peek_take_fifo(path);
+    if (fd < 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return error("cannot open '%s': %s", path, strerror(errno));
     if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {

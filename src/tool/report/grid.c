@@ -68,7 +68,7 @@ static void put_cell(struct grid *grid, const struct render *render, const struc
         write_any(grid, cell, render->options->unit);
     else if (cell->kind != CELL_NONE)
         unit_write(&grid->text, cell, type, unit);
-    else if (row <= grid->rows && type != TYPE_ANY && type != TYPE_TEXT)
+    else if (row <= grid->rows && type != TYPE_ANY && (type != TYPE_TEXT || (column > 0 && !table->listing)))
         sink_char(&grid->text, '-');
     end_cell(grid, row, column, start);
 }

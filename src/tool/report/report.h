@@ -17,7 +17,7 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
 /*      section    name for -r      title */
 #define REPORT_SECTIONS(X)                                               \
     X(OVERVIEW, "overview", "Overview")                                  \
-    X(DEATH, "death", "Ends that were no exits")                         \
+    X(DEATH, "death", "Crashes and kills")                               \
     X(KERNELS, "kernels", "Kernels")                                     \
     X(API, "api", "API calls")                                           \
     X(MEMTIME, "memtime", "Memory operations by time")                   \

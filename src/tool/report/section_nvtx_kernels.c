@@ -48,13 +48,6 @@ static int add(struct kernels *kernels, uint32_t node, const struct kernel *kern
     return range_busy_add(&kernels->busy, row, device, kernel->start, kernel->duration);
 }
 
-static int add_alone(void *state, const struct work *work, const struct call *call)
-{
-    (void)call;
-    const struct kernel kernel = {work->name, work->stream, work->start, work->duration};
-    return work->kernel ? add(state, 0, &kernel) : 0;
-}
-
 static int add_work(void *state, struct range_walk *ranges, const struct called_work *work)
 {
     struct kernels *kernels = state;
@@ -71,13 +64,11 @@ static int add_work(void *state, struct range_walk *ranges, const struct called_
 static int gather(void *state, const struct trace *trace)
 {
     struct kernels *kernels = state;
-    int status;
+    if (trace->ranges.count == 0)
+        return 0;
     kernels->trace = trace;
     range_busy_init(&kernels->busy, trace->room);
-    if (trace->ranges.count == 0)
-        status = works_each(&trace->works, &trace->calls, add_alone, kernels);
-    else
-        status = range_walk_works(&trace->ranges, true, &trace->called_works, add_work, NULL, kernels);
+    int status = range_walk_works(&trace->ranges, true, &trace->called_works, add_work, NULL, kernels);
     return status ? status : range_busy_finish(&kernels->busy);
 }
 

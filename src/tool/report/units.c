@@ -16,6 +16,9 @@ static const struct unit sizes[] = {
     {"KiB", "kib", 1024, 2},
     {"MiB", "mib", 1024.0 * 1024, 2},
     {"GiB", "gib", 1024.0 * 1024 * 1024, 2},
+    {"TiB", "tib", 1024.0 * 1024 * 1024 * 1024, 2},
+    {"PiB", "pib", 1024.0 * 1024 * 1024 * 1024 * 1024, 2},
+    {"EiB", "eib", 1024.0 * 1024 * 1024 * 1024 * 1024 * 1024, 2}, /* what -1 asks for: 16 of them */
 };
 
 static const struct unit size_for_each = {"", "bytes", 0, 0};

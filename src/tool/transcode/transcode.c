@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <zlib.h>
 
@@ -19,13 +20,17 @@ enum kind { KIND_JSON, KIND_PFTRACE };
 static int look(const char *path, enum kind *kind)
 {
     char bytes[16];
+    struct stat facts;
+    bool there = stat(path, &facts) == 0;
+    if (there ? !S_ISREG(facts.st_mode) : strcmp(path, "-") == 0)
+        return error("cannot convert '%s': it is read twice, so it must be a file, not a pipe or a device", path);
     gzFile file = gzopen(path, "rb");
     if (!file)
         return error("cannot open '%s': %s", path, strerror(errno));
     int size = gzread(file, bytes, sizeof(bytes));
     gzclose(file);
     if (size < 0)
-        return error("cannot read '%s': it is no whole gzip file", path);
+        return error("cannot read '%s': it is damaged, or not a whole gzip file", path);
     if (size == 0)
         return error("'%s' is empty: a trace is needed", path);
     *kind = pftrace_begins(bytes, (size_t)size) ? KIND_PFTRACE : KIND_JSON;

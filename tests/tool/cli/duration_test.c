@@ -27,7 +27,7 @@ static void what_is_no_time_is_refused(void **state)
         uint64_t ns = 1;
         unit_stderr_begin();
         assert_int_equal(duration_parse("snapshot", cases[i], &ns), -1);
-        assert_contains(unit_stderr_end(), "gputrace: '--snapshot=");
+        assert_contains(unit_stderr_end(), "gputrace: --snapshot: '");
         assert_int_equal(ns, 1);
     }
 }

@@ -42,13 +42,13 @@ static void seconds_become_nanoseconds(void **state)
     assert_int_equal(options.delay, 250000000);
     assert_int_equal(parse(&options, "--duration=3"), 2);
     assert_int_equal(options.duration, 3000000000);
-    expect_refused("--delay=-1", "no number of seconds");
+    expect_refused("--delay=-1", "is not a time");
     assert_int_equal(parse(&options, "--delay=300ms"), 2);
     assert_int_equal(options.delay, 300000000);
-    expect_refused("--delay=1h", "no number of seconds");
-    expect_refused("--delay=nan", "no number of seconds");
-    expect_refused("--delay=1e30", "no number of seconds");
-    expect_refused("--delay=", "no number of seconds");
+    expect_refused("--delay=1h", "is not a time");
+    expect_refused("--delay=nan", "is not a time");
+    expect_refused("--delay=1e30", "is not a time");
+    expect_refused("--delay=", "is not a time");
     expect_refused("--duration=0", "would record nothing");
 }
 
@@ -76,7 +76,7 @@ static void capture_ranges_are_checked(void **state)
     }
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         snprintf(word, sizeof(word), "--capture-range=%s", wrong[i]);
-        expect_refused(word, "is none of");
+        expect_refused(word, "is not valid: use none, api,");
     }
 }
 

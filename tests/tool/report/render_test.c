@@ -79,6 +79,19 @@ static void a_table_is_aligned_and_summed(void **state)
                                                              "    2001.500                      total\n");
 }
 
+static void sizes_of_any_kind_have_a_unit_that_suits_them(void **state)
+{
+    (void)state;
+    struct report_options options = {0};
+    add_row(1, 1, INT64_C(1) << 40, "x");
+    add_row(1, 1, INT64_C(3) << 49, "x");
+    add_row(1, 1, INT64_C(1) << 60, "x");
+    const char *text = rendered(&renderer_table, &options);
+    assert_contains(text, " 1.00 TiB  x\n");
+    assert_contains(text, " 1.50 PiB  x\n");
+    assert_contains(text, " 1.00 EiB  x\n");
+}
+
 static void what_top_cuts_is_told_and_summed(void **state)
 {
     (void)state;
@@ -202,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RENDER_TEST(a_table_is_aligned_and_summed),
+        RENDER_TEST(sizes_of_any_kind_have_a_unit_that_suits_them),
         RENDER_TEST(what_top_cuts_is_told_and_summed),
         RENDER_TEST(a_chosen_unit_is_used_everywhere),
         RENDER_TEST(names_are_shortened_in_their_middle_to_fit),
