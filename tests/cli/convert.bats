@@ -164,6 +164,52 @@ END
     same_events <(gzip -dc trace.json.gz) <(gzip -dc back.json.gz)
 }
 
+# A .pftrace.gz holds what a .pftrace compresses section by section, as earlier versions wrote it.
+@test "a .pftrace is compressed, and one that is not is read as well" {
+    take_spool train
+    "$gputrace" convert -q spool trace.json
+    "$gputrace" convert -q spool trace.pftrace
+    "$gputrace" convert -q spool trace.pftrace.gz
+    gzip -dc trace.pftrace.gz >plain.pftrace
+    (($(stat -c %s trace.pftrace) < $(stat -c %s plain.pftrace) / 2))
+    local trace
+    for trace in trace plain; do
+        "$check_pftrace" $trace.pftrace trace.json
+        run -0 "$gputrace" convert --force $trace.pftrace back.json
+        refute_output --partial 'left out'
+        same_events trace.json back.json
+        "$gputrace" report --format=csv $trace.pftrace | sed "s/$trace.pftrace//" >$trace.csv
+    done
+    [ "$(wc -l <trace.csv)" -gt 20 ]
+    diff trace.csv plain.csv
+}
+
+@test "a .pftrace that is cut off within a section has what is before it; one that is damaged is refused" {
+    take_spool train
+    "$gputrace" convert -q spool trace.pftrace
+    head -c -5 trace.pftrace >cut.pftrace
+    run -0 "$gputrace" convert cut.pftrace cut.json
+    assert_output --partial "'cut.pftrace' is cut off at byte"
+    [ "$(jq '[.traceEvents[] | select(.ph == "M")] | length' cut.json)" -gt 4 ]
+    run -0 "$gputrace" report cut.pftrace
+    assert_output --partial "'cut.pftrace' is cut off at byte"
+    (head -c -5 trace.pftrace && printf wrong) >damaged.pftrace
+    run -1 "$gputrace" convert damaged.pftrace out.json
+    assert_output --regexp "'damaged.pftrace' is damaged: the compressed packet at byte [0-9]+ cannot be unpacked"
+    [ ! -e out.json ]
+    run -1 "$gputrace" report damaged.pftrace
+    assert_output --regexp "'damaged.pftrace' is damaged: the compressed packet at byte [0-9]+ cannot be unpacked"
+    run -1 "$check_pftrace" damaged.pftrace
+    assert_output --partial 'broken: compressed packets'
+}
+
+@test "the .pftrace of many launches is smaller than its .json.gz" {
+    "$gputrace" run -q -o trace.pftrace "$samples/launch_loop" 20000
+    "$gputrace" convert -q trace.pftrace trace.json.gz
+    (($(stat -c %s trace.pftrace) < $(stat -c %s trace.json.gz)))
+    "$check_pftrace" trace.pftrace trace.json.gz
+}
+
 @test "a trace of PyTorch's profiler keeps its events" {
     run -0 "$gputrace" convert "$data/kineto/kineto-train-h200.json.gz" trace.pftrace
     assert_output --partial ': 42 events are left out: arrows' # of backward to forward

@@ -272,7 +272,7 @@ static void put(struct pftrace_records *records, const struct pftrace_event *eve
     }
 }
 
-int pftrace_records_take(struct pftrace_records *records, const struct packets_run *run, struct sink *sink,
+int pftrace_records_take(struct pftrace_records *records, struct packets_run *run, struct sink *sink,
                          uint64_t *left_out)
 {
     const struct pftrace_event *event;

@@ -18,7 +18,7 @@ void pftrace_records_free(struct pftrace_records *records); /* NULL: nothing hap
 
 /* Puts the records of RUN into SINK, and adds to *LEFT_OUT how many packets tell nothing. A run that does not begin a
  * section must be given to who had the one before it. Gives 0, or -1 after error(). */
-int pftrace_records_take(struct pftrace_records *records, const struct packets_run *run, struct sink *sink,
+int pftrace_records_take(struct pftrace_records *records, struct packets_run *run, struct sink *sink,
                          uint64_t *left_out);
 
 #endif

@@ -227,7 +227,7 @@ static int set_up(struct emission *emission)
     for (unsigned i = 0; i < emission->slot_count; i++)
         output_block_init(&emission->slots[i].block);
     for (unsigned i = 0; i < emission->worker_count && emission->output->gzip; i++)
-        if (!(emission->workers[i].gzip = gzip_new()))
+        if (!(emission->workers[i].gzip = gzip_new(gzip_form(emission->output->gzip))))
             return -1;
     return 0;
 }

@@ -13,9 +13,13 @@
  *   - interned texts need no agreement between those who write pieces at the same time: a sequence begins by clearing
  *     its state, and its number may have been another row's in an earlier piece.
  *
- * A piece is one section or several, each of which begins with a packet that holds PFTRACE_OWN_SECTION alone: it says
+ * A piece is one section or several, each of which begins with a packet that holds PFTRACE_OWN_SECTION: it says
  * that from there on nothing is asked for that stands before it, be it what sequences have interned, their clocks, or
  * tracks of counters. So sections can be read by several threads; a reader forgets all when one begins.
+ *
+ * In a file each section is compressed (compressed.h): its packets are the compressed_packets of one packet, whose
+ * first field is PFTRACE_OWN_SECTION. What stands before the first section is compressed without that field. A
+ * .pftrace.gz is compressed as a whole instead, and its sections are not.
  *
  * A slice is a BEGIN directly followed by its END, or a GPU_RENDER_STAGE_EVENT. Perfetto sorts packets by time, and
  * those of one time by their place in the file; what this asks of writers stands in write/pftrace.c.
@@ -39,6 +43,7 @@ enum {
     PB_PACKET_TRACK_EVENT = 11,
     PB_PACKET_INTERNED_DATA = 12,
     PB_PACKET_SEQUENCE_FLAGS = 13,
+    PB_PACKET_COMPRESSED_PACKETS = 50, /* a zlib stream of packets with their frames, none of which has this field */
     PB_PACKET_GPU_RENDER_STAGE_EVENT = 53,
     PB_PACKET_TIMESTAMP_CLOCK_ID = 58,
     PB_PACKET_DEFAULTS = 59, /* trace_packet_defaults */
@@ -187,7 +192,7 @@ enum {
     PFTRACE_OWN_SERIES_FOLLOW = 9908, /* TrackEvent: so many values of the same counter and time follow */
     PFTRACE_OWN_OWNER = 9910,         /* TrackDescriptor of a GPU's rows: pid of the process whose work they show */
     PFTRACE_OWN_RANK = 9909,          /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
-    PFTRACE_OWN_SECTION = 9911,       /* TracePacket, and nothing else in it: 1, a section begins */
+    PFTRACE_OWN_SECTION = 9911, /* TracePacket, with nothing else in it but compressed_packets: 1, a section begins */
 };
 
 /* The lanes of a row: which of its sequences an event is in. */

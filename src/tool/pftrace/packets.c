@@ -9,10 +9,11 @@
 #include "base/protobuf.h"
 #include "tool/pftrace/fields.h"
 
-_Static_assert((PFTRACE_OWN_SECTION << 3) == (0x38 | 0x6b << 7 | 0x04 << 14), "the bytes of packets_begin_section()");
+_Static_assert((PFTRACE_OWN_SECTION << 3) == (0x38 | 0x6b << 7 | 0x04 << 14), "the bytes of packets_has_section()");
+_Static_assert((PB_PACKET_COMPRESSED_PACKETS << 3 | PROTOBUF_BYTES) == (0x12 | 0x03 << 7),
+               "the bytes of packets_are_compressed()");
 
 #define READ_BYTES ((size_t)64 << 10)
-#define PACKET_MOST ((size_t)32 << 20) /* larger ones are no packets */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { RUN_LEAST = 64, RUN_MOST = 256, RUN_PACKETS_MOST = 16 }; /* several in a file of some hundred bytes */
 #else
@@ -22,6 +23,7 @@ enum {
     RUN_PACKETS_MOST = 49152, /* and so are those of many small packets */
 };
 #endif
+#define UNPACKED_USUAL 6 /* times as many bytes as in a compressed packet, for the limits above */
 
 int packets_open(struct packets *packets, const char *path, unsigned workers)
 {
@@ -107,8 +109,7 @@ static int leave_rest(struct packets *packets, struct packets_run *run, size_t s
 
 /* --- packets --- */
 
-/* The frame of the packet at AT: 1; 0: it is not whole; -1: there is none. */
-static int read_frame(const uint8_t *at, size_t left, size_t *head, size_t *size)
+int packets_frame(const uint8_t *at, size_t left, size_t *head, size_t *size)
 {
     uint64_t length = 0;
     if (left == 0)
@@ -126,33 +127,47 @@ static int read_frame(const uint8_t *at, size_t left, size_t *head, size_t *size
     return *head < left ? -1 : 0;
 }
 
-/* Passes whole packets from *AT on, of which COUNT are before it. True: the run ends there. */
-static bool find_end(struct packets *packets, struct packets_run *run, size_t *at, size_t *count)
+/* The packets of a run that were passed. */
+struct passed {
+    size_t bytes, count;
+    size_t unpacked; /* about how many bytes they are once they are unpacked */
+};
+
+static size_t unpacked_size(const uint8_t *body, size_t size, bool section)
+{
+    bool compressed = section ? size > PACKETS_SECTION_SIZE : packets_are_compressed(body, size);
+    return compressed ? size * UNPACKED_USUAL : size;
+}
+
+/* Passes whole packets. True: the run ends after them. */
+static bool find_end(struct packets *packets, struct packets_run *run, struct passed *passed)
 {
     for (;;) {
         size_t head = 0, size = 0;
-        int found = read_frame(run->bytes + *at, run->size - *at, &head, &size);
+        const uint8_t *at = run->bytes + passed->bytes;
+        int found = packets_frame(at, run->size - passed->bytes, &head, &size);
         if (found < 0)
             run->end = PACKETS_BROKEN;
         if (found <= 0)
             return found < 0;
-        bool section = packets_begin_section(run->bytes + *at + head, size);
-        if (section && *at >= RUN_LEAST) {
+        bool section = packets_begin_section(at + head, size);
+        if (section && passed->unpacked >= RUN_LEAST) {
             packets->in_section = false;
             return true;
         }
-        if (*count == RUN_PACKETS_MOST || *at >= RUN_MOST) {
+        if (passed->count == RUN_PACKETS_MOST || passed->unpacked >= RUN_MOST) {
             packets->in_section = true;
             return true;
         }
-        *at += head + size;
-        ++*count;
+        passed->bytes += head + size;
+        passed->unpacked += head + unpacked_size(at + head, size, section);
+        passed->count++;
     }
 }
 
 int packets_next_run(struct packets *packets, struct packets_run *run)
 {
-    size_t at = 0, count = 0;
+    struct passed passed = {0};
     int more = 1;
     if (packets->ended)
         return 0;
@@ -161,13 +176,13 @@ int packets_next_run(struct packets *packets, struct packets_run *run)
     run->first = packets->offset == 0;
     if (take_rest(packets, run) != 0)
         return error_no_memory("reading");
-    while (more > 0 && !find_end(packets, run, &at, &count))
+    while (more > 0 && !find_end(packets, run, &passed))
         more = read_more(packets, run);
-    if (run->end == PACKETS_ENDED && at < run->size)
+    if (run->end == PACKETS_ENDED && passed.bytes < run->size)
         run->end = PACKETS_CUT_OFF;
     packets->ended = run->end != PACKETS_GO_ON;
     run->goes_on = !packets->ended && packets->in_section;
-    if (more < 0 || leave_rest(packets, run, at) != 0)
+    if (more < 0 || leave_rest(packets, run, passed.bytes) != 0)
         return error_no_memory("a packet of the trace");
     return 1;
 }
@@ -183,6 +198,9 @@ int packets_tell_end(const char *path, const struct packets_run *run)
         return 0;
     case PACKETS_BROKEN:
         return error("'%s' is no trace in Perfetto's format: byte %" PRIu64 " begins no packet", path, run->end_offset);
+    case PACKETS_DAMAGED:
+        return error("'%s' is damaged: the compressed packet at byte %" PRIu64 " cannot be unpacked", path,
+                     run->end_offset);
     case PACKETS_FAILED: break;
     }
     return error("cannot read '%s': %s", path, run->message);

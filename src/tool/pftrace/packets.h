@@ -30,6 +30,7 @@ enum packets_end {
     PACKETS_ENDED,
     PACKETS_CUT_OFF, /* the file ends within a packet */
     PACKETS_BROKEN,  /* what follows is no packet */
+    PACKETS_DAMAGED, /* what follows is a compressed packet that cannot be unpacked: the run's reader says so */
     PACKETS_FAILED,  /* `message` says why the file cannot be read */
 };
 
@@ -56,10 +57,31 @@ void packets_run_release(struct packets_run *run);
 /* Tells of a run's end what the user has to know, and gives 0, or -1 after error(). */
 int packets_tell_end(const char *path, const struct packets_run *run);
 
+/* Bytes. What is larger is not a packet, and a compressed packet that holds as much is not unpacked. */
+#define PACKET_MOST ((size_t)32 << 20)
+
+/* The frame of the packet at AT: 1, HEAD bytes of frame and SIZE of body; 0: it is not whole; -1: there is none. */
+int packets_frame(const uint8_t *at, size_t left, size_t *head, size_t *size);
+
+#define PACKETS_SECTION_SIZE 4
+
+static inline bool packets_has_section(const uint8_t *body, size_t size)
+{
+    static const uint8_t section[PACKETS_SECTION_SIZE] = {0xb8, 0xeb, 0x04, 0x01}; /* PFTRACE_OWN_SECTION: 1 */
+    return size >= sizeof(section) && memcmp(body, section, sizeof(section)) == 0;
+}
+
+/* Whether compressed_packets is what the body begins with. */
+static inline bool packets_are_compressed(const uint8_t *body, size_t size)
+{
+    return size > 2 && body[0] == 0x92 && body[1] == 0x03; /* PB_PACKET_COMPRESSED_PACKETS */
+}
+
 static inline bool packets_begin_section(const uint8_t *body, size_t size)
 {
-    static const uint8_t section[] = {0xb8, 0xeb, 0x04, 0x01}; /* PFTRACE_OWN_SECTION: 1 */
-    return size == sizeof(section) && memcmp(body, section, sizeof(section)) == 0;
+    return packets_has_section(body, size) &&
+           (size == PACKETS_SECTION_SIZE ||
+            packets_are_compressed(body + PACKETS_SECTION_SIZE, size - PACKETS_SECTION_SIZE));
 }
 
 #endif

@@ -1,12 +1,15 @@
 #include "tool/pftrace/reader.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "tool/gzip/gzip.h"
 #include "tool/pftrace/reader_state.h"
 #include "tool/pftrace/sequences.h"
 
-#define TEXT_KEPT ((size_t)1 << 20) /* room for texts that is kept for the next run */
+#define TEXT_KEPT ((size_t)1 << 20)    /* room for texts that is kept for the next run */
+#define PACKETS_KEPT ((size_t)4 << 20) /* room for unpacked packets that is kept for the next ones */
 
 struct pftrace_reader *pftrace_reader_new(struct interner *strings)
 {
@@ -17,6 +20,7 @@ struct pftrace_reader *pftrace_reader_new(struct interner *strings)
     }
     reader->interning.strings = strings;
     sink_init_memory(&reader->text);
+    sink_init_memory(&reader->compressed.packets);
     reader->run = protobuf_reader("", 0);
     pftrace_forget(reader);
     return reader;
@@ -40,6 +44,7 @@ void pftrace_close(struct pftrace_reader *reader)
     array_release(&reader->args);
     array_release(&reader->arrows);
     sink_release(&reader->text);
+    sink_release(&reader->compressed.packets);
     packets_run_release(&reader->own_run);
     packets_close(&reader->packets);
     free(reader);
@@ -165,15 +170,44 @@ static bool is_astray(const struct pftrace_reader *reader, const struct pftrace_
            packet->body.number != PB_PACKET_CLOCK_SNAPSHOT;
 }
 
+/* Nothing more is read of the run. */
+static int end_damaged(struct pftrace_reader *reader)
+{
+    struct packets_run *run = reader->given;
+    run->end = PACKETS_DAMAGED;
+    run->end_offset -= run->size - (size_t)(reader->compressed.at - run->bytes);
+    reader->compressed.open = false;
+    reader->run = protobuf_reader("", 0);
+    return 0;
+}
+
+/* The packets within are read next. There is not a compressed packet among them. */
+static int open_compressed(struct pftrace_reader *reader, const struct protobuf_field *field)
+{
+    struct compressed_packet *compressed = &reader->compressed;
+    if (compressed->open)
+        return end_damaged(reader);
+    if (gzip_unpack_stream(&compressed->packets, field->bytes, field->size, PACKET_MOST) != 0)
+        return errno == EBADMSG ? end_damaged(reader) : error_no_memory("a packet of the trace");
+    compressed->open = true;
+    compressed->after = reader->run;
+    reader->run = protobuf_reader(compressed->packets.data, compressed->packets.length);
+    return 0;
+}
+
 static int take_packet(struct pftrace_reader *reader, struct protobuf_reader message)
 {
     struct pftrace_packet packet;
-    if (packets_begin_section(message.at, (size_t)(message.end - message.at))) {
+    size_t size = (size_t)(message.end - message.at);
+    if (packets_begin_section(message.at, size)) {
         give_up_open(reader);
         pftrace_forget(reader);
-        return 0;
+        if (size == PACKETS_SECTION_SIZE)
+            return 0;
     }
     read_packet(message, &packet);
+    if (packet.body.number == PB_PACKET_COMPRESSED_PACKETS)
+        return open_compressed(reader, &packet.body);
     if (is_astray(reader, &packet))
         give_up_open(reader);
     struct pftrace_tables *tables = pftrace_sequence(reader, packet.sequence);
@@ -191,12 +225,14 @@ static int take_packet(struct pftrace_reader *reader, struct protobuf_reader mes
 
 /* --- runs --- */
 
-void pftrace_take(struct pftrace_reader *reader, const struct packets_run *run)
+void pftrace_take(struct pftrace_reader *reader, struct packets_run *run)
 {
+    reader->given = run;
     reader->run = protobuf_reader(run->bytes, run->size);
 }
 
-/* The bytes of a run are gone when the next one comes: texts of an event that is not whole are kept apart. */
+/* The bytes of a run, or of a compressed packet, are gone when the next one comes: texts of an event that is not whole
+ * are kept apart. */
 static int keep_texts(struct pftrace_reader *reader)
 {
     size_t size = 0;
@@ -236,6 +272,39 @@ static int next_run(struct pftrace_reader *reader)
     return more;
 }
 
+/* 1: what follows the compressed packet is read next; -1 after error(). */
+static int close_compressed(struct pftrace_reader *reader)
+{
+    struct compressed_packet *compressed = &reader->compressed;
+    bool broken = reader->run.broken;
+    if (keep_texts(reader) != 0)
+        return -1;
+    compressed->open = false;
+    reader->run = compressed->after;
+    if (compressed->packets.capacity > PACKETS_KEPT)
+        sink_release(&compressed->packets);
+    if (broken)
+        end_damaged(reader);
+    return 1;
+}
+
+/* 1: the field at hand is a packet; 0, or -1 after error(): there is no other. */
+static int next_packet(struct pftrace_reader *reader, struct protobuf_field *packet)
+{
+    for (;;) {
+        if (!reader->compressed.open)
+            reader->compressed.at = reader->run.at;
+        bool any = protobuf_next(&reader->run, packet);
+        if (any && reader->compressed.open && (packet->number != PB_TRACE_PACKET || packet->type != PROTOBUF_BYTES))
+            end_damaged(reader);
+        else if (any)
+            return 1;
+        int more = reader->compressed.open ? close_compressed(reader) : next_run(reader);
+        if (more <= 0)
+            return more;
+    }
+}
+
 int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **event)
 {
     struct protobuf_field packet;
@@ -243,11 +312,9 @@ int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **eve
     if (reader->told)
         begin_event(reader);
     while (taken == 0) {
-        while (!protobuf_next(&reader->run, &packet)) {
-            int more = next_run(reader);
-            if (more <= 0)
-                return more;
-        }
+        int more = next_packet(reader, &packet);
+        if (more <= 0)
+            return more;
         taken = take_packet(reader, protobuf_inside(&packet));
     }
     if (taken < 0)

@@ -77,9 +77,10 @@ struct pftrace_reader *pftrace_open(const char *path, struct interner *strings);
 struct pftrace_reader *pftrace_reader_new(struct interner *strings);
 void pftrace_close(struct pftrace_reader *reader);
 
-/* Reads RUN, which stays as it is until pftrace_next() gave 0. One that begins with a section may come after any other;
- * else it must follow the one before. */
-void pftrace_take(struct pftrace_reader *reader, const struct packets_run *run);
+/* Reads RUN, whose bytes stay as they are until pftrace_next() gave 0. One that begins with a section may come after
+ * any other; else it must follow the one before. A compressed packet that cannot be unpacked becomes the run's end,
+ * PACKETS_DAMAGED. */
+void pftrace_take(struct pftrace_reader *reader, struct packets_run *run);
 /* Forgets all; then STRINGS may have been released, and be used again. */
 void pftrace_forget(struct pftrace_reader *reader);
 

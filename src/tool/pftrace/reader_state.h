@@ -37,7 +37,14 @@ struct pftrace_counter_track {
 struct pftrace_reader {
     struct packets packets; /* source.path NULL: they come from elsewhere */
     struct packets_run own_run;
-    struct protobuf_reader run; /* what is left of the run at hand */
+    struct packets_run *given;  /* the run at hand */
+    struct protobuf_reader run; /* what is left of it, or of the compressed packet at hand, and then … */
+    struct compressed_packet {
+        bool open;
+        const uint8_t *at;            /* in the run */
+        struct protobuf_reader after; /* … of the run */
+        struct sink packets;          /* in memory: what it holds */
+    } compressed;
     struct pftrace_interning interning;
     struct map sequences; /* number -> index + 1 */
     ARRAY(struct pftrace_tables *) tables;

@@ -10,36 +10,74 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "tool/pftrace/compressed.h"
 
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
 
-/* One block of the sink becomes members of its own. */
-static int compress_drain(void *context, const char *data, size_t size)
+static int write_packed(struct output *output)
 {
-    struct output *output = context;
-    output->packed.length = 0;
-    if (gzip_members(output->gzip, &output->packed, data, size) != 0)
-        return -1;
     return sink_drain_fd(SINK_FD(output->fd), output->packed.data, output->packed.length);
 }
 
-static bool wants_gzip(const char *path)
+/* One block of the sink becomes members of its own. */
+static int members_drain(void *context, const char *data, size_t size)
 {
-    size_t length = strlen(path);
-    return length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    struct output *output = context;
+    output->packed.length = 0;
+    return gzip_members(output->gzip, &output->packed, data, size) != 0 ? -1 : write_packed(output);
+}
+
+/* Writes the sections that are whole; ALL: the last one is whole, too. */
+static int write_sections(struct output *output, bool all)
+{
+    struct sink *held = &output->held;
+    size_t done;
+    output->packed.length = 0;
+    if (pftrace_compress(output->gzip, &output->packed, held->data, held->length, all, &done) != 0 ||
+        write_packed(output) != 0)
+        return -1;
+    held->length -= done;
+    if (held->length > 0)
+        memmove(held->data, held->data + done, held->length);
+    return 0;
+}
+
+static int sections_drain(void *context, const char *data, size_t size)
+{
+    struct output *output = context;
+    sink_bytes(&output->held, data, size);
+    errno = output->held.failure;
+    return output->held.failure ? -1 : write_sections(output, false);
+}
+
+bool output_name_ends(const char *path, const char *ending)
+{
+    size_t length = strlen(path), size = strlen(ending);
+    return length >= size && strcmp(path + length - size, ending) == 0;
 }
 
 static int set_up_sink(struct output *output, const char *path)
 {
-    if (!wants_gzip(path)) {
+    bool members = output_name_ends(path, ".gz"), sections = output_name_ends(path, ".pftrace");
+    if (!members && !sections) {
         sink_init(&output->sink, sink_drain_fd, SINK_FD(output->fd));
         return 0;
     }
-    sink_init(&output->sink, compress_drain, output);
+    sink_init(&output->sink, members ? members_drain : sections_drain, output);
     sink_init_memory(&output->packed);
-    output->gzip = gzip_new();
+    sink_init_memory(&output->held);
+    output->gzip = gzip_new(members ? GZIP_MEMBERS : GZIP_STREAMS);
     return output->gzip ? 0 : -1;
+}
+
+/* Hands on everything that went through the sink. Gives 0, or errno of the first failure. */
+static int finish_sink(struct output *output)
+{
+    int failure = sink_finish(&output->sink);
+    if (failure == 0 && output->held.length > 0 && write_sections(output, true) != 0)
+        failure = errno;
+    return failure;
 }
 
 #define NAMES_MAX 100 /* of temporary files that are tried */
@@ -93,6 +131,7 @@ static void release(struct output *output)
 {
     gzip_free(output->gzip);
     sink_release(&output->packed);
+    sink_release(&output->held);
     sink_release(&output->sink);
     if (output->fd >= 0)
         close(output->fd);
@@ -141,7 +180,7 @@ static int cannot_write(const struct output *output, int failure)
 int output_put(struct output *output, const struct output_block *block)
 {
     const struct sink *bytes = output->gzip ? &block->packed : &block->text;
-    int failure = sink_finish(&output->sink);
+    int failure = finish_sink(output);
     if (failure == 0)
         failure = bytes->failure;
     if (failure == 0 && bytes->length > 0 &&
@@ -154,8 +193,9 @@ int output_put(struct output *output, const struct output_block *block)
 
 static int write_rest(struct output *output)
 {
-    int failure = sink_finish(&output->sink);
-    if (failure == 0 && output->gzip && output->sink.total == 0 && compress_drain(output, "", 0) != 0)
+    int failure = finish_sink(output);
+    bool empty = output->sink.total == 0; /* a .gz file has at least one member */
+    if (failure == 0 && empty && output->sink.drain == members_drain && members_drain(output, "", 0) != 0)
         failure = errno;
     return failure ? cannot_write(output, failure) : 0;
 }
@@ -223,10 +263,18 @@ void output_block_clear(struct output_block *block)
     block->text.length = block->packed.length = 0;
 }
 
+static int pack(struct output_block *block, struct gzip *gzip)
+{
+    const struct sink *text = &block->text;
+    size_t done;
+    return gzip_form(gzip) == GZIP_MEMBERS
+               ? gzip_members(gzip, &block->packed, text->data, text->length)
+               : pftrace_compress(gzip, &block->packed, text->data, text->length, true, &done);
+}
+
 void output_block_pack(struct output_block *block, struct gzip *gzip)
 {
-    if (gzip && block->text.length > 0 && !block->text.failure &&
-        gzip_members(gzip, &block->packed, block->text.data, block->text.length) != 0)
+    if (gzip && block->text.length > 0 && !block->text.failure && pack(block, gzip) != 0)
         block->packed.failure = errno;
     if (block->text.failure)
         block->packed.failure = block->text.failure;

@@ -1,11 +1,13 @@
 /*
- * A file that appears under its name only when it is whole: written beside it and renamed. A name that ends in ".gz" is
- * compressed on the way, in members that can be unpacked apart. Links are not followed: one under the name is replaced,
+ * A file that appears under its name only when it is whole: written beside it and renamed. What goes into a file whose
+ * name ends in ".gz" is compressed on the way, in members that can be unpacked apart; into one that ends in ".pftrace",
+ * section by section (pftrace/compressed.h). Links are not followed: one under the name is replaced,
  * and one under the temporary name leads to the next such name.
  */
 #ifndef GPUTRACE_TOOL_WRITE_OUTPUT_H
 #define GPUTRACE_TOOL_WRITE_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/sink.h"
@@ -17,7 +19,8 @@ struct output {
     char *temporary; /* NULL when PATH is no regular file: then it is written in place */
     int fd;
     struct gzip *gzip;  /* for what goes through the sink; NULL: the file is not compressed */
-    struct sink packed; /* in memory: the members at hand */
+    struct sink packed; /* in memory: the compressed bytes at hand */
+    struct sink held;   /* in memory: of a .pftrace, what went through the sink since the last whole section */
     /* Takes all instead of a file, and gives 0, or -1 after error(); NULL: it is a file. */
     int (*take)(void *context, const char *data, size_t size);
     void *context;
@@ -26,7 +29,7 @@ struct output {
 /* Some text of the file that was made apart, as a rule by another thread. */
 struct output_block {
     struct sink text;   /* in memory; to be written to */
-    struct sink packed; /* the same as members of a .gz */
+    struct sink packed; /* the same as it stands in a compressed file */
 };
 
 void output_block_init(struct output_block *block);
@@ -37,6 +40,8 @@ void output_block_clear(struct output_block *block);
 /* Once its text is whole: compresses it, with the thread's own GZIP; NULL: the file is not compressed. A failure is
  * told by output_put(). */
 void output_block_pack(struct output_block *block, struct gzip *gzip);
+
+bool output_name_ends(const char *path, const char *ending);
 
 /* Gives 0, or -1 after error(), then there is nothing to close. */
 int output_open(struct output *output, const char *path);

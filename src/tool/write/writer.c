@@ -1,17 +1,10 @@
 #include "tool/write/writer.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t length = strlen(path), size = strlen(ending);
-    return length >= size && strcmp(path + length - size, ending) == 0;
-}
+#include "tool/write/output.h"
 
 const struct writer_format *writer_format_for(const char *path, bool arrows_on_slices)
 {
-    if (ends_with(path, ".pftrace") || ends_with(path, ".pftrace.gz"))
+    if (output_name_ends(path, ".pftrace") || output_name_ends(path, ".pftrace.gz"))
         return &pftrace;
     return arrows_on_slices ? &chrome_json_slices : &chrome_json;
 }

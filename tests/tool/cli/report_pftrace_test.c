@@ -1,12 +1,14 @@
 /*
- * A .pftrace tells the report the same however many threads read it, whether it has sections or not, and as much of it
- * as is there.
+ * A .pftrace tells the report the same however many threads read it, whether it has sections or not, compressed or not,
+ * and as much of it as is there.
  */
 #include "tests/unit.h"
 
 #include "base/map.h"
 #include "base/sink.h"
 #include "tool/cli/report_pftrace.h"
+#include "tool/gzip/gzip.h"
+#include "tool/pftrace/compressed.h"
 #include "tool/report/event.h"
 #include "tool/report/reader.h"
 #include "tool/write/writer.h"
@@ -108,6 +110,18 @@ static void write_kernel(struct writer *writer, uint32_t i)
     writer->format->arrow_end(writer, &(struct arrow){.id = i, .row = slice.row, .time = slice.start});
 }
 
+static void compress(void)
+{
+    struct gzip *gzip = gzip_new(GZIP_STREAMS);
+    struct sink packed;
+    size_t done;
+    sink_init_memory(&packed);
+    assert_int_equal(pftrace_compress(gzip, &packed, file.data, file.length, true, &done), 0);
+    sink_release(&file);
+    file = packed;
+    gzip_free(gzip);
+}
+
 static void write_trace(uint32_t launches)
 {
     struct writer writer;
@@ -175,7 +189,7 @@ static void same_by_all(struct told *one)
 static void test_all_numbers_of_threads_tell_the_same(void **state)
 {
     (void)state;
-    struct told with = {0}, without = {0};
+    struct told with = {0}, without = {0}, compressed = {0};
     write_trace(60000);
     same_by_all(&with);
     assert_int_equal(with.events, 2 * 60000 + 60);
@@ -184,6 +198,12 @@ static void test_all_numbers_of_threads_tell_the_same(void **state)
     same_by_all(&without);
     assert_int_equal(without.events, with.events);
     assert_true(without.hash == with.hash);
+    file.length = 0;
+    write_trace(60000);
+    compress();
+    same_by_all(&compressed);
+    assert_true(compressed.events == with.events && compressed.metadata == 1);
+    assert_true(compressed.hash == with.hash);
 }
 
 static void test_who_takes_may_stop(void **state)
@@ -235,6 +255,26 @@ static void test_what_is_broken_is_told_after_what_is_before_it(void **state)
     }
 }
 
+static void test_a_damaged_compressed_packet_is_told_after_what_is_before_it(void **state)
+{
+    (void)state;
+    struct told told = {0};
+    write_trace(20000);
+    compress();
+    size_t whole = file.length;
+    sink_text(&file, "\n\x09\xb8\xeb\4\1\x92\3\2no"); /* not a zlib stream */
+    put_file(file.length);
+    for (unsigned workers = 1; workers <= 4; workers += 3) {
+        char words[128];
+        unit_stderr_begin();
+        int status = read_file(&told, workers);
+        sprintf(words, "is damaged: the compressed packet at byte %zu cannot be unpacked", whole);
+        assert_contains(unit_stderr_end(), words);
+        assert_int_equal(status, -1);
+        assert_int_equal(told.events, 2 * 20000 + 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +282,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_takes_may_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_may_be_cut_anywhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_broken_is_told_after_what_is_before_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_damaged_compressed_packet_is_told_after_what_is_before_it, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 #include "tests/unit.h"
 
+#include <errno.h>
+
 #include <zlib.h>
 
 #include "base/sink.h"
@@ -25,7 +27,7 @@ static void test_each_member_can_be_unpacked_alone(void **state)
 {
     (void)state;
     static const char *const texts[] = {"first", "", "third and last"};
-    struct gzip *gzip = gzip_new();
+    struct gzip *gzip = gzip_new(GZIP_MEMBERS);
     struct sink out;
     sink_init_memory(&out);
     for (size_t i = 0; i < 3; i++)
@@ -53,7 +55,7 @@ static void test_what_does_not_compress_fits_too(void **state)
     char *noise = malloc(SIZE), *back = malloc(SIZE);
     uint64_t number = 1;
     size_t length = 0, got = 0;
-    struct gzip *gzip = gzip_new();
+    struct gzip *gzip = gzip_new(GZIP_MEMBERS);
     struct sink out;
     for (size_t i = 0; i < SIZE; i++) {
         number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -92,12 +94,39 @@ static void test_what_others_wrote_has_no_size(void **state)
     }
 }
 
+static void test_a_stream_is_unpacked_if_it_is_whole_and_small_enough(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    char *text = calloc(1, SIZE);
+    struct gzip *gzip = gzip_new(GZIP_STREAMS);
+    struct sink out, back;
+    sink_init_memory(&out);
+    sink_init_memory(&back);
+    assert_int_equal(gzip_stream(gzip, &out, text, SIZE), 0);
+    const uint8_t *stream = (const uint8_t *)out.data;
+    assert_int_equal(gzip_unpack_stream(&back, stream, out.length, SIZE + 1), 0);
+    assert_int_equal(back.length, SIZE);
+    assert_memory_equal(back.data, text, SIZE);
+    assert_int_equal(gzip_unpack_stream(&back, stream, out.length, SIZE / 2), -1);
+    assert_int_equal(errno, EBADMSG);
+    for (size_t length = 0; length < out.length; length++) {
+        assert_int_equal(gzip_unpack_stream(&back, stream, length, SIZE + 1), -1);
+        assert_int_equal(errno, EBADMSG);
+    }
+    sink_release(&out);
+    sink_release(&back);
+    gzip_free(gzip);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_member_can_be_unpacked_alone),
         cmocka_unit_test(test_what_does_not_compress_fits_too),
         cmocka_unit_test(test_what_others_wrote_has_no_size),
+        cmocka_unit_test(test_a_stream_is_unpacked_if_it_is_whole_and_small_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

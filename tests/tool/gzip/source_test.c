@@ -37,7 +37,7 @@ static int begin(void **state)
     static char text[TEXT];
     folder = unit_directory();
     snprintf(path, sizeof(path), "%s/trace.json.gz", folder);
-    gzip = gzip_new();
+    gzip = gzip_new(GZIP_MEMBERS);
     sink_init_memory(&file);
     sink_init_memory(&whole);
     for (size_t i = 0; i < MEMBERS; i++) {

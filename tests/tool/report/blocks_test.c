@@ -285,7 +285,7 @@ static void gzip_that_threads_unpack_is_the_same(void **state)
     (void)state;
     char message[256];
     struct sink text, packed;
-    struct gzip *gzip = gzip_new();
+    struct gzip *gzip = gzip_new(GZIP_MEMBERS);
     sink_init_memory(&text);
     sink_init_memory(&packed);
     sink_text(&text, "[");

@@ -5,6 +5,8 @@
 
 #include <zlib.h>
 
+#include "base/protobuf.h"
+#include "tool/pftrace/packets.h"
 #include "tool/write/output.h"
 
 static char path[512];
@@ -130,6 +132,61 @@ static void test_gz_unpacks_to_what_was_written(void **state)
     gzclose(file);
 }
 
+/* A packet that stands alone before them is not. Blocks of threads come between what goes through the sink. */
+static void test_sections_of_a_pftrace_are_compressed(void **state)
+{
+    enum { CALLS = 1000 };
+    static const char head[] = "\n\2h\1", section[] = "\n\4\xb8\xeb\4\1", packet[] = "\n\6h\2h\2h\2";
+    struct output output;
+    struct output_block block;
+    uint64_t bytes;
+    char start[16] = "";
+    name_it(state, "trace.pftrace");
+    assert_int_equal(output_open(&output, path), 0);
+    sink_text(&output.sink, head);
+    output_block_init(&block);
+    for (int i = 0; i < 4; i++) {
+        struct sink *sink = i % 2 ? &output.sink : &block.text;
+        sink_text(sink, section);
+        for (int j = 0; j < CALLS; j++)
+            sink_text(sink, packet);
+        if (i % 2)
+            continue;
+        output_block_pack(&block, output.gzip);
+        assert_int_equal(output_put(&output, &block), 0);
+        output_block_clear(&block);
+    }
+    output_block_release(&block);
+    assert_int_equal(output_commit(&output, &bytes), 0);
+    assert_in_range(bytes, 4 * 20, CALLS);
+    FILE *file = fopen(path, "rb");
+    assert_int_equal(fread(start, 1, sizeof(start), file), sizeof(start));
+    assert_memory_equal(start, head, 4);
+    assert_memory_equal(start + 6, section + 2, 4); /* the packet's first field, and the next one is the rest */
+    assert_memory_equal(start + 10, "\x92\3", 2);
+    fclose(file);
+    struct packets packets;
+    struct packets_run run = {0};
+    struct sink text;
+    sink_init_memory(&text);
+    assert_int_equal(packets_open(&packets, path, 1), 0);
+    assert_int_equal(packets_next_run(&packets, &run), 1);
+    size_t at = 4, count = 0, frame, size;
+    for (; packets_frame(run.bytes + at, run.size - at, &frame, &size) > 0; at += frame + size, count++) {
+        struct protobuf_reader message = protobuf_reader(run.bytes + at + frame, size);
+        struct protobuf_field field;
+        assert_true(protobuf_next(&message, &field) && protobuf_next(&message, &field));
+        assert_int_equal(gzip_unpack_stream(&text, field.bytes, field.size, PACKET_MOST), 0);
+        assert_int_equal(text.length, CALLS * strlen(packet));
+        assert_memory_equal(text.data, packet, strlen(packet));
+    }
+    assert_int_equal(count, 4);
+    assert_int_equal(at, bytes);
+    sink_release(&text);
+    packets_run_release(&run);
+    packets_close(&packets);
+}
+
 static void test_a_full_device_is_an_error(void **state)
 {
     (void)state;
@@ -161,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links_are_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_link_that_leads_nowhere_makes_no_file_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gz_unpacks_to_what_was_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sections_of_a_pftrace_are_compressed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_full_device_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_name_that_cannot_be_made_is_an_error, set_up, tear_down),
     };
