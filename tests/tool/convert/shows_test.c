@@ -199,6 +199,9 @@ static void test_calls_of_a_class_that_was_not_asked_for_are_left_out(void **sta
         struct make_spool spool;
         make_spool_init(&spool, PID, 18);
         make_spool_header(&spool)->trace_bits = cases[i].bits;
+        make_spool_chunk(&spool, SPOOL_RECORDS, THREAD);
+        make_own_sync(&spool, (struct make_own_sync){.kind = SPOOL_SYNC_STREAM, .start = 2700, .end = 2800});
+        make_spool_done(&spool, SPOOL_DONE);
         make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
         call(&spool, GET_DEVICE, 1, 2100, 2200);
         call(&spool, MALLOC, 2, 2300, 2400);
