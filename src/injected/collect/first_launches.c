@@ -16,7 +16,7 @@
 static struct {
     pthread_mutex_t lock; /* of all; `on` is read without it */
     bool on;              /* launches are heard of */
-    bool suspended;       /* nothing is recorded: launches are not heard of, whoever waits */
+    bool suspended;       /* nothing is recorded: launches have no callbacks, even if names are waited for */
     struct map waiting;   /* names of what was got and not launched since, by their hashes -> the module */
     struct map launched;  /* names */
     unsigned patience;    /* launches of others that are still heard */

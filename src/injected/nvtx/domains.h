@@ -31,7 +31,7 @@ extern struct nvtx_domain nvtx_default_domain;
  */
 void nvtx_domains_select(const char *only, const char *without);
 
-/* Whether ONLY was given: the user is told what domains there are when none of those was used. */
+/* Whether ONLY was given: if none of those domains is used, the last line names the domains that were. */
 bool nvtx_domains_are_listed(void);
 
 /* The domain of this name, made and told to the registry when it is new; NULL: no memory. */

@@ -193,7 +193,7 @@ static const struct nvtx_function domain_events[] = {
     NVTX_FUNCTION(CORE2, DomainRangePop, domain_range_pop),
 };
 
-/* Where the default domain is off: that it is used is told once, and nothing else. */
+/* Where the default domain is off: its first use is published, and nothing else. */
 #define LEFT_OUT(type, function, attributes, off_value)         \
     static type NVTX_API left_out_##function(attributes unused) \
     {                                                           \

@@ -58,7 +58,7 @@ static const char *command_meant(const char *name)
     return nearest.word;
 }
 
-/* ARGV[0] is no command; what follows it is shown as far as there is room. */
+/* ARGV[0] is not a command; what follows it is shown as far as there is room. */
 static int unknown_command(int argc, char **argv)
 {
     const char *name = argv[0], *meant = command_meant(name);

@@ -8,7 +8,7 @@
 
 /*
  * Reads up to SIZE bytes of what PATH ("-": stdin) holds, unpacked where it is gzip, into BYTES. A file, pipe or socket
- * loses none of them: whoever opens PATH next reads them again. It waits for the first bytes of a pipe or socket.
+ * loses none of them: the next reader of PATH gets them again. It waits for the first bytes of a pipe or socket.
  * A FIFO stays open for peek_take_fifo(). Returns how many there are; 0 when it is empty or cannot be opened. Prints
  * nothing. Of one thread at a time.
  */
