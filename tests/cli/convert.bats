@@ -259,7 +259,7 @@ END
 
 @test "Perfetto's own importer finds no error, and what is in the JSON" {
     [ -x "${TRACE_PROCESSOR-}" ] || skip "TRACE_PROCESSOR names no trace_processor_shell of Perfetto"
-    for sample in vector_add graphs streams_events nvtx; do
+    for sample in vector_add graphs streams_events nvtx nvtx_counters; do
         rm -f ./*.json ./*.pftrace ./*.gz
         "$gputrace" run -q -o trace.json "$samples/$sample"
         "$gputrace" convert -q trace.json trace.pftrace
@@ -276,6 +276,8 @@ END
 }
 
 @test "run -o NAME.pftrace writes Perfetto's format" {
+    run -0 "$gputrace" run -o counters.pftrace "$samples/nvtx_counters"
+    "$check_pftrace" counters.pftrace
     run -0 "$gputrace" run -o trace.pftrace "$samples/vector_add"
     "$check_pftrace" trace.pftrace
     "$gputrace" convert -q trace.pftrace trace.json

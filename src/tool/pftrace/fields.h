@@ -184,14 +184,16 @@ enum { PB_KERNEL_IID = 1, PB_KERNEL_ARGS = 5 };
 
 enum {
     PFTRACE_OWN_CBID = 9901,           /* EventName: argument "cbid" of all events of this name, + 1 */
-    PFTRACE_OWN_NO_CORRELATION = 9902, /* TrackEvent, GpuRenderStageEvent: that of the arrow is not an argument */
+    PFTRACE_OWN_NO_CORRELATION = 9902, /* TracePacket of a TrackEvent, GpuRenderStageEvent: that of the arrow is not an
+                                        * argument */
     PFTRACE_OWN_ARROW_DELAY = 9904,    /* GpuRenderStageEvent: ns from the slice's start to the arrow's head */
     PFTRACE_OWN_JSON = 9905,           /* ExtraComputeArg: string_value is JSON; 2: a text "0x…", 3: … */
     PFTRACE_OWN_COUNTER = 9906, /* TrackDescriptor: name of the counter, whose value of this name PB_TRACK_NAME is */
     PFTRACE_OWN_SERIES = 9907,  /* TrackDescriptor: name of the value; without: the counter has one value */
-    PFTRACE_OWN_SERIES_FOLLOW = 9908, /* TrackEvent: so many values of the same counter and time follow */
-    PFTRACE_OWN_OWNER = 9910,         /* TrackDescriptor of a GPU's rows: pid of the process whose work they show */
-    PFTRACE_OWN_RANK = 9909,          /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
+    PFTRACE_OWN_SERIES_FOLLOW =
+        9908,                   /* TracePacket of a TrackEvent: so many values of the same counter and time follow */
+    PFTRACE_OWN_OWNER = 9910,   /* TrackDescriptor of a GPU's rows: pid of the process whose work they show */
+    PFTRACE_OWN_RANK = 9909,    /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
     PFTRACE_OWN_SECTION = 9911, /* TracePacket, with nothing else in it but compressed_packets: 1, a section begins */
 };
 

@@ -22,7 +22,9 @@
 struct pftrace_packet {
     uint64_t time, sequence;
     bool has_time, cleared;
-    uint64_t clock; /* 0: the sequence's own */
+    uint64_t clock;      /* 0: the sequence's own */
+    bool no_correlation; /* of a track event: PFTRACE_OWN_NO_CORRELATION … */
+    uint64_t follow;     /* … and PFTRACE_OWN_SERIES_FOLLOW */
     struct protobuf_field body, defaults, interned;
 };
 

@@ -90,11 +90,13 @@ static int take_arrows(struct pftrace_reader *reader, struct protobuf_reader cor
 }
 
 static int read_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                            struct protobuf_reader message, struct track_event *event)
+                            const struct pftrace_packet *packet, struct track_event *event)
 {
+    struct protobuf_reader message = protobuf_inside(&packet->body);
     struct protobuf_field field;
     int result = 0;
-    *event = (struct track_event){.uuid = tables->uuid};
+    *event =
+        (struct track_event){.uuid = tables->uuid, .no_correlation = packet->no_correlation, .follow = packet->follow};
     while (result == 0 && protobuf_next(&message, &field)) {
         switch (field.number) {
         case PB_EVENT_TYPE: event->type = field.value; break;
@@ -108,8 +110,6 @@ static int read_track_event(struct pftrace_reader *reader, const struct pftrace_
             break;
         case PB_EVENT_ANNOTATIONS: result = take_annotation(reader, tables, protobuf_inside(&field)); break;
         case PB_EVENT_GPU_CORRELATION: result = take_arrows(reader, protobuf_inside(&field)); break;
-        case PFTRACE_OWN_NO_CORRELATION: event->no_correlation = true; break;
-        case PFTRACE_OWN_SERIES_FOLLOW: event->follow = field.value; break;
         default: break;
         }
     }
@@ -202,7 +202,7 @@ int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tabl
 {
     struct track_event event;
     size_t args = reader->args.count, arrows = reader->arrows.count;
-    if (read_track_event(reader, tables, protobuf_inside(&packet->body), &event) != 0)
+    if (read_track_event(reader, tables, packet, &event) != 0)
         return -1;
     if ((reader->open || args > 0) && !goes_on(reader, event.type))
         leave_begun(reader, args, arrows);

@@ -76,8 +76,10 @@ static void write_value(struct writer *writer, const struct counter *counter, co
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_COUNTER);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
     put_value(&state->body, value);
-    if (follow > 0)
-        protobuf_put_u64(&state->body, PFTRACE_OWN_SERIES_FOLLOW, follow);
+    if (follow > 0) {
+        state->sequences.own.field = PFTRACE_OWN_SERIES_FOLLOW;
+        state->sequences.own.value = follow;
+    }
     pftrace_send(writer, sequence, pftrace_time(writer, counter->time), PB_PACKET_TRACK_EVENT);
 }
 

@@ -40,6 +40,12 @@ struct pftrace_sequence {
 };
 
 struct pftrace_sequences {
+    /* Goes into the next packet of an event, beside the event: Perfetto counts fields of an event that it does not know
+     * as errors, and passes over those of a packet. field 0: nothing. */
+    struct {
+        uint32_t field;
+        uint64_t value;
+    } own;
     struct map by_row; /* row and lane -> index + 1 in items */
     ARRAY(struct pftrace_sequence *) items;
     struct pftrace_sequence *recent[PFTRACE_LANE_COUNT];
