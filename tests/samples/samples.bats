@@ -352,6 +352,16 @@ tells() { # PROGRAM
     traces --capture-range=cudaProfilerApi "$samples/capture" cudaProfilerApi
 }
 
+# CUPTI 13.0 mixed up correlation ids when its API records were switched while threads made calls.
+@test "capture_threads: each kernel belongs to its own call, however often recording starts and stops" {
+    local interval
+    for interval in 200 40; do
+        traces --capture-range=cudaProfilerApi --flush-interval=$interval "$samples/capture_threads"
+        jq -e '.gputrace.losses.before_launch == 0' "$trace"
+        jq -e '[.traceEvents[] | select(.cat == "kernel") | .args.correlation] | length == (unique | length)' "$trace"
+    done
+}
+
 @test "capture by an NVTX range" {
     traces --capture-range=nvtx:middle "$samples/capture" nvtx
 }
