@@ -10,11 +10,27 @@
 
 #define SIGNAL_SET_BYTES 8
 
-/* The kernel reads a set of signals there before it finds that what to do with it (-1) is nonsense. */
+/* The address sanitizer's shadow can be read, but not by code that it watches: it is not the program's. */
+static bool is_shadow(uint64_t at)
+{
+#ifdef __SANITIZE_ADDRESS__
+#define ASAN_SHADOW 1
+#elif defined(__has_feature)
+#define ASAN_SHADOW __has_feature(address_sanitizer)
+#else
+#define ASAN_SHADOW 0
+#endif
+    return ASAN_SHADOW && at >= UINT64_C(0x7fff8000) && at < UINT64_C(0x10007fff8000);
+}
+
+/* The kernel reads a set of signals there before it finds that what to do with it (-1) is nonsense. Of NULL it reads
+ * nothing. */
 static bool page_is_readable(uint64_t at)
 {
     int saved = errno;
     uint64_t aligned = at & ~(uint64_t)(SIGNAL_SET_BYTES - 1);
+    if (aligned == 0 || is_shadow(at))
+        return false;
     long result = syscall(SYS_rt_sigprocmask, -1, aligned, 0, SIGNAL_SET_BYTES);
     bool readable = result == 0 || errno != EFAULT;
     errno = saved;
