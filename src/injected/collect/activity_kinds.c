@@ -160,7 +160,7 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
  * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
  * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader
  * leaves out what was not asked for.
- * - A function that is switched off again costs the same: 0.3 us for each launch.
+ * - Switching off saves only a part: a launch that was on and is off again still takes 0.35 to 0.46 us longer.
  */
 static void enable_calls(const struct cupti *cupti, uint64_t trace_bits)
 {

@@ -2,8 +2,9 @@
  * When recording is on: within the time window, and within whatever `--capture-range` names.
  *
  * Everything that turns recording on does so before the call returns, so that what follows it is recorded. What turns
- * it off marks the moment; CUPTI itself is switched off a little later by the service thread, when no GPU work is on
- * its way any more, and the reader leaves out what was launched after the mark.
+ * it off marks the moment. The service thread switches CUPTI's kinds off a little later, when no GPU work is on its way
+ * any more, and the reader leaves out what was launched after the mark. API calls stay on (activity_kinds.c): what CUPTI
+ * records of them outside is thrown away.
  */
 #ifndef GPUTRACE_INJECTED_ENTRY_CAPTURE_H
 #define GPUTRACE_INJECTED_ENTRY_CAPTURE_H

@@ -232,5 +232,5 @@ void nvtx_domains_retell(void)
         tell_domain(domain);
     for (const struct nvtx_named_text *text = domains.texts; text; text = text->next)
         tell(text->named, text->string.domain, text->string.number, text->string.text);
-    domains.default_left_out = false; /* its next use is told anew */
+    domains.default_left_out = false; /* its next use is published anew */
 }
