@@ -4,6 +4,8 @@
 #ifndef GPUTRACE_WIRE_CUPTI_PATH_H
 #define GPUTRACE_WIRE_CUPTI_PATH_H
 
+#define CUPTI_OLDEST 18 /* what cuptiGetVersion() says of CUDA 11.8's: an older one crashes programs */
+
 /*
  * Calls TRY with one name for dlopen() after the other, until it gives non-zero; gives that, else 0:
  *   1. PREFERRED (the setting GPUTRACE_CUPTI; NULL or "": none), whether it exists or not

@@ -135,6 +135,13 @@ load common
     [ "$(count kernel)" -gt 0 ]
 }
 
+@test "a CUPTI that is too old is told and not used: it would crash the program" {
+    need_simulated
+    SIMGPU_CUPTI_VERSION=17 run -0 "$gputrace" run --cupti="$simgpu/libcupti.so.13" "$samples/vector_add"
+    assert_output --partial "libcupti.so.13' is CUPTI 17: 18 (of CUDA 11.8) is the oldest that works"
+    [ "$(count kernel)" -eq 0 ]
+}
+
 @test "records that CUPTI dropped are in the last line" {
     need_simulated
     SIMGPU_DROP_RECORDS=10 run -0 "$gputrace" run "$samples/launch_loop" 1000

@@ -40,9 +40,18 @@ static int load_file(void *context, const char *path)
     if (!handle)
         return 0;
     const char *missing;
-    if (!resolve(handle, &loaded, &missing)) {
-        snprintf(search->why, search->size, "'%s' is too old: it has no %s (CUPTI 11.8 or newer is needed)", path,
-                 missing);
+    bool complete = resolve(handle, &loaded, &missing);
+    if (complete)
+        loaded.cuptiGetVersion(&loaded.version);
+    if (!complete || loaded.version < CUPTI_OLDEST) {
+        if (complete)
+            snprintf(search->why, search->size, "'%s' is CUPTI %u: 18 (of CUDA 11.8) is the oldest that works", path,
+                     loaded.version);
+        else
+            snprintf(search->why, search->size, "'%s' is too old: it has no %s (CUPTI 11.8 or newer is needed)", path,
+                     missing);
+        if (search->preferred && strcmp(path, search->preferred) == 0)
+            warning("%s; looking for another", search->why);
         dlclose(handle);
         memset(&loaded, 0, sizeof(loaded));
         return 0;
@@ -50,7 +59,6 @@ static int load_file(void *context, const char *path)
     struct link_map *map = NULL;
     dlinfo(handle, RTLD_DI_LINKMAP, &map);
     snprintf(loaded.path, sizeof(loaded.path), "%s", map && *map->l_name ? map->l_name : path);
-    loaded.cuptiGetVersion(&loaded.version);
     return 1;
 }
 

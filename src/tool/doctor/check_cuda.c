@@ -12,7 +12,6 @@
 #include "tool/doctor/check.h"
 #include "wire/cupti_path.h"
 
-#define CUPTI_OLDEST 18 /* of CUDA 11.8 */
 #define DRIVER_PAGE "https://www.nvidia.com/drivers"
 #define TOOLKIT_PAGE "https://developer.nvidia.com/cuda-downloads"
 
