@@ -43,11 +43,18 @@ says() { # SENTENCE
     says 'nothing was recorded: gputrace_start was never called'
 }
 
+# A delay that ends after CUDA has started, and what is said of it.
+set_delay() {
+    delay=0.5 said_delay='500 ms'
+    [ -n "${simulated-}" ] || delay=8 said_delay='8.0 s'
+}
+
 @test "--delay longer than the program" {
+    set_delay
     traced 0 --delay=1000 "$samples/vector_add"
     assert_line --regexp '; nothing was recorded: the program ended after [0-9.]+ m?s, before --delay=1000 s had passed$'
-    traced 0 --delay=0.5 sh -c "'$samples/vector_add'; sleep 0.6"
-    says 'nothing was recorded: no process used CUDA or NVTX after --delay=500 ms had passed'
+    traced 0 --delay=$delay sh -c "'$samples/vector_add'; sleep $delay"
+    says "nothing was recorded: no process used CUDA or NVTX after --delay=$said_delay had passed"
     traced 0 --duration=0.1 sh -c "sleep 0.2; '$samples/vector_add'"
     says 'nothing was recorded: no process used CUDA or NVTX before --duration=100 ms had passed'
     traced 0 --duration=999.9ms sh -c "sleep 1.1; '$samples/vector_add'"
@@ -55,10 +62,11 @@ says() { # SENTENCE
 }
 
 @test "a range that was opened during --delay alone is not said to be missing" {
-    traced 0 --delay=0.5 --capture-range=nvtx:middle sh -c "'$samples/capture' nvtx; sleep 0.6"
-    says "nothing was recorded: the NVTX range 'middle' was opened only before --delay=500 ms had passed"
-    traced 0 --delay=0.5 --capture-range=cudaProfilerApi sh -c "'$samples/capture' cudaProfilerApi; sleep 0.6"
-    says 'nothing was recorded: cudaProfilerStart was called only before --delay=500 ms had passed'
+    set_delay
+    traced 0 --delay=$delay --capture-range=nvtx:middle sh -c "'$samples/capture' nvtx; sleep $delay"
+    says "nothing was recorded: the NVTX range 'middle' was opened only before --delay=$said_delay had passed"
+    traced 0 --delay=$delay --capture-range=cudaProfilerApi sh -c "'$samples/capture' cudaProfilerApi; sleep $delay"
+    says "nothing was recorded: cudaProfilerStart was called only before --delay=$said_delay had passed"
 }
 
 @test "--nvtx-domains of none that the program has lists those it has" {

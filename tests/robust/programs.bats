@@ -83,6 +83,13 @@ driver_bore_it() {
     unharmed -- "$programs/nvtx_static" 5
     said "'$programs/nvtx_static' is statically linked: nothing can be loaded into it, and nothing was recorded"
     jq -e '[.traceEvents[] | select(.ph != "M")] == []' traced.json
+    # Loading it brings a second C library into the program, which dies of one of another release: it is not tried.
+    echo '#include <stdlib.h>' >asks.c
+    echo 'int main(void) { return getenv("NVTX_INJECTION64_PATH") != NULL; }' >>asks.c
+    gcc -static -o asks_static asks.c
+    gcc -o asks asks.c
+    run -0 "$gputrace" run ./asks_static
+    run -1 "$gputrace" run ./asks
 }
 
 @test "a set-user-ID program is refused, and that is said" {

@@ -25,7 +25,8 @@
 #include "tool/launch/run_directory.h"
 
 /* Variables by which CUDA's driver and NVTX's header find the library. */
-static const char *const injections[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"};
+enum { FOR_CUDA, FOR_NVTX };
+static const char *const injections[] = {[FOR_CUDA] = "CUDA_INJECTION64_PATH", [FOR_NVTX] = "NVTX_INJECTION64_PATH"};
 #define INJECTION_COUNT (sizeof(injections) / sizeof(*injections))
 
 struct run {
@@ -161,7 +162,8 @@ static int inside(void *context)
     settings.only_process = run->options.first_alone ? getpid() : 0;
     int failed = settings_export(&settings);
     for (size_t i = 0; i < INJECTION_COUNT; i++)
-        failed |= setenv(injections[i], run->library, 1);
+        if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
+            failed |= setenv(injections[i], run->library, 1);
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 

@@ -96,3 +96,18 @@ bool elf_exported_text(const struct elf_file *file, const char *name, char *text
             return find_symbol(file, &section, name, &symbol) && read_text(file, &symbol, text, room);
     return false;
 }
+
+bool elf_has_text(const struct elf_file *file, const char *text)
+{
+    char block[1 << 16];
+    size_t length = strlen(text), kept = 0; /* bytes of the last block, in which the text may begin */
+    ssize_t got;
+    for (off_t at = 0; (got = pread(file->fd, block + kept, sizeof(block) - kept, at)) > 0; at += got) {
+        size_t size = kept + (size_t)got;
+        if (memmem(block, size, text, length))
+            return true;
+        kept = size < length ? size : length - 1;
+        memmove(block, block + size - kept, kept);
+    }
+    return false;
+}

@@ -24,6 +24,9 @@ int elf_has_segment(const struct elf_file *file, uint32_t type);
 
 bool elf_has_section(const struct elf_file *file, const char *name);
 
+/* Whether the bytes of TEXT, at most 63, stand anywhere in the file. */
+bool elf_has_text(const struct elf_file *file, const char *text);
+
 /* Copies the text that a shared library exports as the char array SYMBOL into TEXT. Returns false when it exports none,
  * or a longer one than ROOM. */
 bool elf_exported_text(const struct elf_file *file, const char *symbol, char *text, size_t room);

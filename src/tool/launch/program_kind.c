@@ -24,6 +24,17 @@ bool program_is_static(const char *path)
     return without_loader;
 }
 
+bool program_is_static_with_nvtx(const char *path)
+{
+    struct elf_file file;
+    bool has = program_is_static(path) && elf_open(&file, path);
+    if (!has)
+        return false;
+    has = elf_has_text(&file, "NVTX_INJECTION64_PATH");
+    elf_close(&file);
+    return has;
+}
+
 bool program_has_kernels(const char *path)
 {
     struct elf_file file;
