@@ -46,7 +46,7 @@ says() { # SENTENCE
 # A delay that ends after CUDA has started, and what is said of it.
 set_delay() {
     delay=0.5 said_delay='500 ms'
-    [ -n "${simulated-}" ] || delay=8 said_delay='8.0 s'
+    [ -n "${simulated-}" ] || delay=8 said_delay='8 s'
 }
 
 @test "--delay longer than the program" {
