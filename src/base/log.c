@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 #define NSIG_BYTES (_NSIG / 8) /* of a set of signals, to the kernel */
 
 static enum log_level current_level = LOG_NORMAL;
@@ -85,17 +87,31 @@ static bool write_line(const char *line, size_t length)
     return written;
 }
 
+#define LINE_BYTES 2048
+
+/* Names of files may hold anything: what a terminal would obey is written as \x1b. Gives the length of LINE. */
+static size_t put_visible(char line[LINE_BYTES], size_t length, const char *text)
+{
+    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
+        char shown[UTF8_VISIBLE_BYTES];
+        size_t width = utf8_visible(shown, text, left, &size);
+        if (length + width >= LINE_BYTES) /* a byte stays for the end of the line */
+            break;
+        memcpy(line + length, shown, width);
+        length += width;
+    }
+    return length;
+}
+
 static bool print_line(const char *prefix, const char *format, va_list args)
 {
-    char line[2048];
-    int saved = errno;
-    size_t room = sizeof(line) - 1; /* one byte stays for the newline */
-    int head = snprintf(line, room, "gputrace: %s", prefix);
-    errno = saved; /* for %m */
-    int body = vsnprintf(line + head, room - (size_t)head, format, args);
-    size_t length = (size_t)head + (body < 0 ? 0 : (size_t)body);
-    if (length > room - 1)
-        length = room - 1;
+    char text[LINE_BYTES], line[LINE_BYTES];
+    int saved = errno; /* for %m */
+    if (vsnprintf(text, sizeof(text), format, args) < 0)
+        *text = '\0';
+    size_t length = put_visible(line, 0, "gputrace: ");
+    length = put_visible(line, length, prefix);
+    length = put_visible(line, length, text);
     line[length++] = '\n';
     bool printed = may_write() && write_line(line, length);
     errno = saved;

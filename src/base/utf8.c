@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static size_t size_by_first_byte(unsigned char first)
@@ -100,4 +102,49 @@ size_t utf8_from_units(char *out, size_t room, const void *units, size_t count, 
         used += size;
     }
     return used;
+}
+
+static uint32_t code_point(const char *text, size_t size)
+{
+    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = (unsigned char)text[0] & masks[size];
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3f);
+    return code;
+}
+
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+static bool turns_direction(uint32_t code)
+{
+    return (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+static int escape(char out[UTF8_VISIBLE_BYTES], uint32_t code)
+{
+    switch (code) {
+    case '\n': return snprintf(out, UTF8_VISIBLE_BYTES, "\\n");
+    case '\r': return snprintf(out, UTF8_VISIBLE_BYTES, "\\r");
+    case '\t': return snprintf(out, UTF8_VISIBLE_BYTES, "\\t");
+    default: return snprintf(out, UTF8_VISIBLE_BYTES, code > 0xff ? "\\u%04x" : "\\x%02x", code);
+    }
+}
+
+size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t length, size_t *size)
+{
+    *size = utf8_size(text, length);
+    uint32_t code = *size ? code_point(text, *size) : 0;
+    if (*size == 0) {
+        *size = 1;
+        memcpy(out, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+        return strlen(UTF8_REPLACEMENT);
+    }
+    if (is_control(code) || turns_direction(code))
+        return (size_t)escape(out, code);
+    memcpy(out, text, *size);
+    return *size;
 }

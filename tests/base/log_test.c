@@ -40,6 +40,14 @@ static void errno_stays(void **state)
     assert_string_equal(text, "gputrace: cannot: No such file or directory\n");
 }
 
+static void what_a_terminal_would_obey_is_escaped(void **state)
+{
+    (void)state;
+    unit_stderr_begin();
+    error("no '%s'", "a\x1b[2J\nb\xc2\x9b\xe2\x80\xae\xff\\ü");
+    assert_string_equal(unit_stderr_end(), "gputrace: no 'a\\x1b[2J\\nb\\x9b\\u202e\xef\xbf\xbd\\ü'\n");
+}
+
 static void a_long_message_is_one_line_cut(void **state)
 {
     (void)state;
@@ -115,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_level_prints_its_own),
         cmocka_unit_test(errno_stays),
+        cmocka_unit_test(what_a_terminal_would_obey_is_escaped),
         cmocka_unit_test(a_long_message_is_one_line_cut),
         cmocka_unit_test(messages_are_for_the_file_that_was_named_alone),
         cmocka_unit_test(where_nobody_reads_a_line_ends_nobody),

@@ -92,6 +92,15 @@ driver_bore_it() {
     run -1 "$gputrace" run ./asks
 }
 
+@test "a program for musl: nothing is recorded, and why is said" {
+    need_plain
+    ln -s /lib64/ld-linux-x86-64.so.2 ld-musl-x86_64.so.1 # its name says for which C library a program is
+    echo 'int main(void) { return 0; }' >app.c
+    gcc -o app app.c -Wl,--dynamic-linker="$PWD/ld-musl-x86_64.so.1"
+    run -0 "$gputrace" run ./app
+    assert_output --partial "'./app' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it"
+}
+
 @test "a set-user-ID program is refused, and that is said" {
     need_plain
     [ "$(id -u)" -eq 0 ] || skip "needs root, to make one"

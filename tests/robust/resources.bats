@@ -220,3 +220,49 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     assert_line --partial 'ok 2 '
     refute_output --partial '# skip'
 }
+
+@test "standard output as the name of the trace is refused, whatever it is, and stays" {
+    local name
+    mkdir dev
+    ln -s /proc/self/fd/1 dev/stdout # as /dev/stdout is: a test must not be able to replace that
+    for name in - dev/stdout; do
+        "$gputrace" run -o "$name" touch started >out 2>>err && return 1
+        [ ! -e started ]
+        [ ! -s out ]
+        [ -L dev/stdout ]
+    done
+    cat err
+    grep -q "a trace needs a file: '-' is none" err
+    grep -q "'dev/stdout': a regular file is needed, and it is a symbolic link" err
+}
+
+@test "names of the trace that cannot be used are refused before the program runs" {
+    mkdir -p trace.json.old gone
+    touch trace.json
+    run -125 "$gputrace" run touch started
+    assert_output --partial "cannot keep 'trace.json' as 'trace.json.old': that is a directory"
+    run -125 "$gputrace" run -o "$(printf 'x%.0s' {1..250})" touch started
+    assert_output --partial 'File name too long'
+    run -125 sh -c 'cd gone && rmdir ../gone && exec "$@"' sh "$gputrace" run touch "$PWD/started"
+    assert_output --partial "cannot write 'trace.json"
+    [ ! -e started ]
+    [ -z "$(ls -- *.tmp 2>/dev/null)" ]
+}
+
+@test "closed standard descriptors: no message of ours gets into the trace, and the program has them closed" {
+    "$gputrace" run -q -o whole.json "$samples/vector_add" >/dev/null
+    jq -c '.traceEvents + [1]' whole.json >odd.json # a warning: an event that is none
+    "$gputrace" convert odd.json told.json 2>words
+    grep -q warning words
+    "$gputrace" convert odd.json silent.json <&- >&- 2>&-
+    cmp told.json silent.json
+    script app 'open=' 'for fd in 0 1 2; do [ ! -e "/proc/$$/fd/$fd" ] || open="$open $fd"; done' 'echo "open:$open" >"$1"'
+    "$gputrace" run -q ./app with <&- >&- 2>&-
+    assert_equal "$(cat with)" 'open:'
+}
+
+@test "control characters in names of files do not reach the terminal" {
+    run -1 "$gputrace" report $'no\e[2Jsuch\n.json'
+    assert_output --partial 'no\x1b[2Jsuch\n.json'
+    refute_output --partial $'\e'
+}

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,8 +126,18 @@ static int dispatch(int argc, char **argv)
     return command ? command->run(argc - 1, argv + 1) : unknown_command(argc - 1, argv + 1);
 }
 
+/* A standard descriptor that is closed would become that of the next file, a trace say, and take our messages. It is
+ * opened the wrong way round, so that its use still fails, and is closed again in the program that run starts. */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
+            _exit(EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_descriptors();
     int status = dispatch(argc, argv);
     /* What was printed but did not arrive is a failure: a full disk, a closed stdout. */
     errno = 0;

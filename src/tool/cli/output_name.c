@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/sink.h"
+#include "tool/write/output.h"
 
 static int put_variable(struct sink *sink, const char *pattern, const char **at)
 {
@@ -138,23 +139,47 @@ int output_name_writable(const char *name)
     if (slash)
         snprintf(folder, sizeof(folder), "%.*s", slash == name ? 1 : (int)(slash - name), name);
     struct stat status;
+    if (strcmp(name, "-") == 0)
+        return error("a trace needs a file: '-' is none");
     if (stat(folder, &status) != 0)
         return error("cannot write the trace '%s': '%s': %s", name, folder, strerror(errno));
     if (access(folder, W_OK | X_OK) != 0)
         return error("cannot write the trace '%s': '%s' takes no files: %s", name, folder, strerror(errno));
-    if ((slash && !slash[1]) || (stat(name, &status) == 0 && !S_ISREG(status.st_mode)))
+    bool there = lstat(name, &status) == 0;
+    if (there && S_ISLNK(status.st_mode))
+        return error("cannot write the trace '%s': a regular file is needed, and it is a symbolic link", name);
+    if ((slash && !slash[1]) || (there && !S_ISREG(status.st_mode)))
         return error("cannot write the trace '%s': a regular file is needed", name);
+    return output_try(name);
+}
+
+/* Writes the name that an existing NAME gets. Gives 0, or -1 after error(). */
+static int name_old(const char *name, char old[PATH_MAX])
+{
+    struct stat status;
+    int length = snprintf(old, PATH_MAX, "%s.old", name);
+    if (length < 0 || length >= PATH_MAX)
+        return error("cannot keep '%s' as '%s.old': the name is too long", name, name);
+    if (lstat(old, &status) != 0 && errno != ENOENT)
+        return error("cannot keep '%s' as '%s': %s", name, old, strerror(errno));
+    if (lstat(old, &status) == 0 && S_ISDIR(status.st_mode))
+        return error("cannot keep '%s' as '%s': that is a directory", name, old);
     return 0;
+}
+
+int output_name_old_writable(const char *name)
+{
+    char old[PATH_MAX];
+    return access(name, F_OK) == 0 ? name_old(name, old) : 0;
 }
 
 int output_name_keep_old(const char *name)
 {
     char old[PATH_MAX];
-    int length = snprintf(old, sizeof(old), "%s.old", name);
     if (access(name, F_OK) != 0)
         return 0;
-    if (length < 0 || (size_t)length >= sizeof(old))
-        return error("cannot keep '%s' as '%s.old': the name is too long", name, name);
+    if (name_old(name, old) < 0)
+        return -1;
     unlink(old);
     /* A second name: the trace will take the first one over when it is whole. */
     if (link(name, old) == 0 || rename(name, old) == 0)

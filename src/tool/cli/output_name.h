@@ -29,9 +29,12 @@ int output_name_check_ending(const char *name);
 /* Checks PATTERN alone, before anything has started. Gives 0, or -1 after error(). */
 int output_name_check(const char *pattern);
 
-/* Whether a trace can be written as NAME: its directory is there and takes files, and NAME is no device or directory.
+/* Whether a trace can be written as NAME: a file can be made in its directory, and NAME is a regular file or not there.
  * Gives 0, or -1 after error(). */
 int output_name_writable(const char *name);
+
+/* Whether an existing NAME can become NAME.old. Gives 0, or -1 after error(). */
+int output_name_old_writable(const char *name);
 
 /* Keeps an existing NAME as NAME.old, which it replaces; there is no moment without NAME where hard links are known.
  * Gives 0, or -1 after error(). */

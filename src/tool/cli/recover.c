@@ -76,6 +76,11 @@ static int list_all(const struct recover_options *wanted)
 
 /* --- one of them --- */
 
+static int writable(const char *output)
+{
+    return output_name_writable(output) < 0 ? -1 : output_name_old_writable(output);
+}
+
 /* Where the trace goes. What a directory says that others can write to is not believed. */
 static int choose_output(const struct recover_options *wanted, const char *directory, bool safe, char *output,
                          size_t room)
@@ -85,7 +90,7 @@ static int choose_output(const struct recover_options *wanted, const char *direc
         int length = snprintf(output, room, "%s", wanted->output);
         if (length < 0 || (size_t)length >= room)
             return error("the name of the trace is too long: '-o %s'", wanted->output);
-        return output_name_writable(output);
+        return writable(output);
     }
     if (!safe)
         return error("others can write to '%s': say where the trace is to go, with -o FILE", directory);
@@ -93,7 +98,7 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     if (!*facts.output)
         return error("'%s' does not tell where the trace was to go: -o FILE says it", directory);
     snprintf(output, room, "%s", facts.output);
-    return output_name_writable(output);
+    return writable(output);
 }
 
 static int convert(const struct recover_options *wanted, const char *directory, const char *output, bool living,

@@ -139,7 +139,7 @@ static enum launch_way before(void *context, pid_t pid)
     if (!run->traced)
         return LAUNCH_PLAIN;
     if (output_name_expand(run->options.output, &facts, run->output, sizeof(run->output)) < 0 ||
-        output_name_writable(run->output) < 0)
+        output_name_writable(run->output) < 0 || output_name_old_writable(run->output) < 0)
         return LAUNCH_CANCELLED;
     struct session session = {.command = run->launch.argv,
                               .output = run->output,

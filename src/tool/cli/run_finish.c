@@ -28,6 +28,9 @@ static void warn_of_emptiness(const struct run_result *result, const struct conv
     char words[512];
     if (empty && program_is_static(result->launch->path))
         warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded", program);
+    else if (empty && program_is_for_musl(result->launch->path))
+        warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
+                program);
     else if (empty ? summary->losses.unrecorded > 0 : summary->cuda || !program_has_kernels(result->launch->path))
         return;
     else if (doctor_lacks_cuda(words, sizeof(words)))

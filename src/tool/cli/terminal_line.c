@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/sink.h"
+#include "base/utf8.h"
 
 static size_t columns(void)
 {
@@ -28,7 +29,11 @@ void terminal_line_show(const struct sink *text)
     struct sink line;
     sink_init_memory(&line);
     sink_text(&line, TERMINAL_LINE_CLEAR "gputrace: ");
-    sink_bytes(&line, text->data, text->length);
+    for (size_t at = 0, size; at < text->length; at += size) {
+        char shown[UTF8_VISIBLE_BYTES];
+        size_t width = utf8_visible(shown, text->data + at, text->length - at, &size);
+        sink_bytes(&line, shown, width);
+    }
     size_t most = columns() - 1 + strlen(TERMINAL_LINE_CLEAR);
     if (line.length > most)
         line.length = most;

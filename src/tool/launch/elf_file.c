@@ -26,18 +26,31 @@ void elf_close(struct elf_file *file)
     file->fd = -1;
 }
 
-int elf_has_segment(const struct elf_file *file, uint32_t type)
+/* Gives 1 when there is a program header of TYPE, 0 when not, -1 when the file does not say. */
+static int find_segment(const struct elf_file *file, uint32_t type, Elf64_Phdr *segment)
 {
-    Elf64_Phdr segment;
-    if (file->head.e_phentsize != sizeof(segment))
+    if (file->head.e_phentsize != sizeof(*segment))
         return -1;
     for (unsigned i = 0; i < file->head.e_phnum; i++) {
-        if (!read_at(file, file->head.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+        if (!read_at(file, file->head.e_phoff + i * sizeof(*segment), segment, sizeof(*segment)))
             return -1;
-        if (segment.p_type == type)
+        if (segment->p_type == type)
             return 1;
     }
     return 0;
+}
+
+int elf_has_segment(const struct elf_file *file, uint32_t type)
+{
+    Elf64_Phdr segment;
+    return find_segment(file, type, &segment);
+}
+
+bool elf_loader(const struct elf_file *file, char *text, size_t room)
+{
+    Elf64_Phdr segment;
+    return find_segment(file, PT_INTERP, &segment) == 1 && segment.p_filesz > 0 && segment.p_filesz <= room &&
+           read_at(file, segment.p_offset, text, segment.p_filesz) && text[segment.p_filesz - 1] == '\0';
 }
 
 static bool read_section(const struct elf_file *file, unsigned number, Elf64_Shdr *section)

@@ -22,6 +22,10 @@ void elf_close(struct elf_file *file);
 /* Returns 1 when there is a program header of TYPE, 0 when not, -1 when the file does not say. */
 int elf_has_segment(const struct elf_file *file, uint32_t type);
 
+/* Copies the name of the loader that the file asks for (PT_INTERP) into TEXT. Returns false when it asks for none, or
+ * for one with a name longer than ROOM. */
+bool elf_loader(const struct elf_file *file, char *text, size_t room);
+
 bool elf_has_section(const struct elf_file *file, const char *name);
 
 /* Whether the bytes of TEXT, at most 63, stand anywhere in the file. */

@@ -1,5 +1,7 @@
 #include "tool/launch/program_kind.h"
 
+#include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -33,6 +35,15 @@ bool program_is_static_with_nvtx(const char *path)
     has = elf_has_text(&file, "NVTX_INJECTION64_PATH");
     elf_close(&file);
     return has;
+}
+
+bool program_is_for_musl(const char *path)
+{
+    struct elf_file file;
+    char loader[PATH_MAX];
+    bool is = elf_open(&file, path) && elf_loader(&file, loader, sizeof(loader)) && strstr(loader, "/ld-musl-");
+    elf_close(&file);
+    return is;
 }
 
 bool program_has_kernels(const char *path)

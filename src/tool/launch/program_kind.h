@@ -15,6 +15,9 @@ bool program_is_static(const char *path);
 /* Whether the file is such an executable and has NVTX's header in it: loading a library into it can crash it. */
 bool program_is_static_with_nvtx(const char *path);
 
+/* Whether the file is for musl, a C library into which ours, which is for glibc, cannot be loaded. */
+bool program_is_for_musl(const char *path);
+
 /* Whether nvcc put code for GPUs into the file. */
 bool program_has_kernels(const char *path);
 

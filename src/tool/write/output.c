@@ -82,18 +82,19 @@ static int finish_sink(struct output *output)
 
 #define NAMES_MAX 100 /* of temporary files that are tried */
 
-/* A device, a pipe or a socket (/dev/stdout, >(…)) cannot be replaced by renaming. */
-static bool is_special(const char *path)
+/* What is under PATH itself. Gives its type of st_mode; 0: nothing is there. */
+static mode_t type_of(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
-/* Between the look and the opening somebody may have put a link to a file there. */
+/* A device, a pipe or a socket cannot be replaced by renaming. Between the look and the opening somebody may have put a
+ * link to a file there. */
 static int open_special(struct output *output, const char *path)
 {
     struct stat status;
-    output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
     if (output->fd < 0 || fstat(output->fd, &status) != 0)
         return error("cannot write '%s': %m", path);
     return S_ISREG(status.st_mode) ? error("cannot write '%s': it became another file", path) : 0;
@@ -124,7 +125,10 @@ static int open_temporary(struct output *output, const char *path)
 
 static int open_file(struct output *output, const char *path)
 {
-    return is_special(path) ? open_special(output, path) : open_temporary(output, path);
+    mode_t type = type_of(path);
+    if (type == S_IFLNK)
+        return error("cannot write '%s': it is a symbolic link; name the file that it leads to", path);
+    return type == 0 || type == S_IFREG ? open_temporary(output, path) : open_special(output, path);
 }
 
 static void release(struct output *output)
@@ -139,6 +143,14 @@ static void release(struct output *output)
     free(output->temporary);
     free(output->path);
     *output = (struct output){.fd = -1};
+}
+
+int output_try(const char *path)
+{
+    struct output output = {.fd = -1};
+    int result = open_file(&output, path);
+    output_discard(&output);
+    return result;
 }
 
 int output_open(struct output *output, const char *path)
@@ -206,6 +218,9 @@ static int put_in_place(struct output *output)
     output->fd = -1;
     if (close(fd) != 0)
         return cannot_write(output, errno);
+    mode_t type = type_of(output->path);
+    if (output->temporary && type != 0 && type != S_IFREG)
+        return error("cannot write '%s': it became something that is not a regular file", output->path);
     if (output->temporary && rename(output->temporary, output->path) != 0)
         return error("cannot rename '%s' to '%s': %m", output->temporary, output->path);
     return 0;

@@ -1,8 +1,8 @@
 /*
  * A file that appears under its name only when it is whole: written beside it and renamed. What goes into a file whose
  * name ends in ".gz" is compressed on the way, in members that can be unpacked apart; into one that ends in ".pftrace",
- * section by section (pftrace/compressed.h). Links are not followed: one under the name is replaced,
- * and one under the temporary name leads to the next such name.
+ * section by section (pftrace/compressed.h). Only a regular file is replaced. Links are not followed: one under the
+ * name is refused, and one under the temporary name leads to the next such name.
  */
 #ifndef GPUTRACE_TOOL_WRITE_OUTPUT_H
 #define GPUTRACE_TOOL_WRITE_OUTPUT_H
@@ -42,6 +42,10 @@ void output_block_clear(struct output_block *block);
 void output_block_pack(struct output_block *block, struct gzip *gzip);
 
 bool output_name_ends(const char *path, const char *ending);
+
+/* Whether a file can be written as PATH: makes a temporary file beside it and removes it. Gives 0, or -1 after error().
+ */
+int output_try(const char *path);
 
 /* Gives 0, or -1 after error(), then there is nothing to close. */
 int output_open(struct output *output, const char *path);

@@ -1,5 +1,7 @@
 #include "tests/unit.h"
 
+#include <sys/stat.h>
+
 #include <limits.h>
 
 #include "tool/cli/output_name.h"
@@ -151,6 +153,37 @@ static void only_a_regular_file_in_a_folder_can_be_written(void **state)
     assert_contains(not_writable("/dev/null"), "a regular file is needed");
     snprintf(deeper, sizeof(deeper), "%s/", folder);
     assert_contains(not_writable(deeper), "a regular file is needed");
+    snprintf(deeper, sizeof(deeper), "%s/link", folder);
+    assert_int_equal(symlink(path, deeper), 0);
+    assert_contains(not_writable(deeper), "it is a symbolic link");
+    unlink(deeper);
+    assert_contains(not_writable("-"), "a trace needs a file");
+}
+
+static void a_name_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    char name[600];
+    int length = snprintf(name, sizeof(name), "%s/", folder);
+    memset(name + length, 'x', 250); /* NAME_MAX is 255, and the temporary ending is longer than 5 */
+    name[length + 250] = '\0';
+    assert_contains(not_writable(name), "File name too long");
+}
+
+static void a_folder_under_the_old_name_is_refused(void **state)
+{
+    (void)state;
+    unit_write_file(path, "");
+    assert_int_equal(output_name_old_writable(path), 0);
+    assert_int_equal(mkdir(old, 0700), 0);
+    unit_stderr_begin();
+    int result = output_name_old_writable(path);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    assert_contains(text, "that is a directory");
+    unlink(path);
+    assert_int_equal(output_name_old_writable(path), 0);
+    rmdir(old);
 }
 
 int main(void)
@@ -162,6 +195,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_there_is_kept_as_old, begin, end),
         cmocka_unit_test_setup_teardown(nothing_there_leaves_nothing_old, begin, end),
         cmocka_unit_test_setup_teardown(only_a_regular_file_in_a_folder_can_be_written, begin, end),
+        cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_folder_under_the_old_name_is_refused, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,47 @@ static void test_a_file_appears_when_it_is_whole(void **state)
     assert_int_equal(files_in(*state), 1);
 }
 
-static void test_links_are_not_followed(void **state)
+static void test_links_are_neither_followed_nor_replaced(void **state)
+{
+    struct output output;
+    struct stat status;
+    char victim[600], nowhere[600];
+    name_it(state, "trace.json");
+    snprintf(victim, sizeof(victim), "%s/victim", (const char *)*state);
+    snprintf(nowhere, sizeof(nowhere), "%s/nowhere", (const char *)*state);
+    unit_write_file(victim, "precious");
+    const char *const targets[] = {victim, nowhere, "/proc/self/fd/1"};
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        assert_int_equal(symlink(targets[i], path), 0);
+        unit_stderr_begin();
+        assert_int_equal(output_open(&output, path), -1);
+        assert_contains(unit_stderr_end(), "it is a symbolic link");
+        assert_int_equal(lstat(path, &status), 0);
+        assert_true(S_ISLNK(status.st_mode));
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(stat(victim, &status), 0);
+    assert_int_equal(status.st_size, strlen("precious"));
+    assert_int_not_equal(access(nowhere, F_OK), 0);
+}
+
+static void test_a_link_that_comes_while_it_is_written_stays(void **state)
+{
+    struct output output;
+    uint64_t bytes;
+    struct stat status;
+    name_it(state, "trace.json");
+    assert_int_equal(output_open(&output, path), 0);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    unit_stderr_begin();
+    assert_int_equal(output_commit(&output, &bytes), -1);
+    assert_contains(unit_stderr_end(), "not a regular file");
+    assert_int_equal(lstat(path, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(files_in(*state), 1);
+}
+
+static void test_a_link_under_the_temporary_name_is_left_alone(void **state)
 {
     struct output output;
     uint64_t bytes;
@@ -68,7 +108,6 @@ static void test_links_are_not_followed(void **state)
     snprintf(victim, sizeof(victim), "%s/victim", (const char *)*state);
     unit_write_file(victim, "precious");
     snprintf(temporary, sizeof(temporary), "%s.%ld-0.tmp", path, (long)getpid());
-    assert_int_equal(symlink(victim, path), 0);
     assert_int_equal(symlink(victim, temporary), 0);
     assert_int_equal(output_open(&output, path), 0);
     sink_text(&output.sink, "hello");
@@ -77,21 +116,8 @@ static void test_links_are_not_followed(void **state)
     assert_int_equal(status.st_size, strlen("precious"));
     assert_int_equal(lstat(path, &status), 0);
     assert_true(S_ISREG(status.st_mode) && status.st_size == 5);
-    assert_int_equal(lstat(temporary, &status), 0); /* it is not ours to remove */
+    assert_int_equal(lstat(temporary, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
-}
-
-static void test_a_link_that_leads_nowhere_makes_no_file_there(void **state)
-{
-    struct output output;
-    uint64_t bytes;
-    char elsewhere[600];
-    name_it(state, "trace.json");
-    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", (const char *)*state);
-    assert_int_equal(symlink(elsewhere, path), 0);
-    assert_int_equal(output_open(&output, path), 0);
-    assert_int_equal(output_commit(&output, &bytes), 0);
-    assert_int_not_equal(access(elsewhere, F_OK), 0);
 }
 
 static void test_what_is_discarded_leaves_the_old_file(void **state)
@@ -215,8 +241,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_file_appears_when_it_is_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_discarded_leaves_the_old_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_links_are_not_followed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_link_that_leads_nowhere_makes_no_file_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_links_are_neither_followed_nor_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_link_that_comes_while_it_is_written_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_link_under_the_temporary_name_is_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gz_unpacks_to_what_was_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sections_of_a_pftrace_are_compressed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_full_device_is_an_error, set_up, tear_down),
