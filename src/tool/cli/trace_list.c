@@ -15,6 +15,7 @@ static const struct word {
 #define BIT(name, word, on, text) {word, TRACE_##name},
     TRACE_BITS(BIT)
 #undef BIT
+        {"cuda", TRACE_DEFAULT & ~(int64_t)TRACE_NVTX},
         {"all", TRACE_DEFAULT},
 };
 #define WORD_COUNT (sizeof(words) / sizeof(*words))

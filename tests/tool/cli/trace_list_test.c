@@ -16,6 +16,8 @@ static void names_add_up(void **state)
     assert_int_equal(parsed("kernel"), TRACE_KERNEL);
     assert_int_equal(parsed("nvtx,memcpy"), TRACE_NVTX | TRACE_MEMCPY);
     assert_int_equal(parsed("all"), TRACE_DEFAULT);
+    assert_int_equal(parsed("cuda"), TRACE_DEFAULT & ~TRACE_NVTX);
+    assert_int_equal(parsed("cuda,nvtx"), TRACE_DEFAULT);
     assert_int_equal(parsed("all,overhead"), TRACE_DEFAULT | TRACE_OVERHEAD);
     assert_int_equal(parsed("none"), 0);
     assert_int_equal(parsed("kernel,none,sync"), TRACE_SYNC);
