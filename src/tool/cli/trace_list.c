@@ -16,7 +16,7 @@ static const struct word {
     TRACE_BITS(BIT)
 #undef BIT
         {"cuda", TRACE_DEFAULT & ~(int64_t)TRACE_NVTX},
-        {"all", TRACE_DEFAULT},
+    {"all", TRACE_DEFAULT},
 };
 #define WORD_COUNT (sizeof(words) / sizeof(*words))
 
