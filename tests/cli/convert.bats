@@ -315,13 +315,13 @@ END
     assert_output --partial 'expected a trace'
     : >empty
     run -1 "$gputrace" convert empty out.json
-    assert_output --partial 'is empty'
+    assert_output --partial 'the file ends here: expected a trace'
     run -1 "$gputrace" convert missing out.json
     assert_output --partial "cannot open 'missing'"
     local whole=$data/kineto/kineto-train-h200.json.gz
     head -c 8000 "$whole" >cut.json.gz
     run -1 "$gputrace" convert cut.json.gz out.pftrace
-    assert_output --partial 'the file is incomplete'
+    assert_output --partial "'cut.json.gz' is damaged or cut off: gzip says '"
     (head -c 8000 "$whole" && printf wrong && tail -c +8006 "$whole") >wrong.json.gz
     run -1 "$gputrace" convert wrong.json.gz out.pftrace
     assert_output --partial "'wrong.json.gz' is damaged or cut off: gzip says '"
