@@ -127,3 +127,48 @@ packed() { # STATUS
     run -0 python3 "$BATS_TEST_DIRNAME/mutations.py" "$gputrace" trace.json 750 1
     run -0 python3 "$BATS_TEST_DIRNAME/mutations.py" "$gputrace" "$data/report/small.json" 750 2
 }
+
+@test "integers and doubles keep their value in every format" {
+    cat >numbers.py <<'END'
+import json, sys
+values = ['0', '1', '-1', '2.5', '9007199254740991', '9007199254740993', '-9007199254740993', '9223372036854775807',
+          '-9223372036854775808', '9223372036854775808', '18446744073709551615', '0.1', '1e300', '5e-324', '0.30000000000000004',
+          '1.7976931348623157e308', '-0.5', '1e22']
+beyond = ['18446744073709551616', '-9223372036854775809', '123456789012345678901234567890', '1e999'] # not of counters: doubles there
+names = ['x', 'cbid', 'correlation', 'stream', 'queued', 'bytes', 'grid']
+
+def write(path):
+    args = ','.join('"%s":%s' % (name, '%s') for name in names)
+    all_args = [args.replace('%s', value) for value in values + beyond]
+    all_args.append('"a":[%s],"b":{"c":[[%s]]}' % (','.join(values + beyond), ','.join(values)))
+    events = ['{"ph":"X","cat":"%s","name":"n","pid":%d,"tid":7,"ts":%d,"dur":1,"args":{%s}}' % (category, pid, 5 * at, args)
+              for category, pid in (('kernel', 0), ('cuda_runtime', 5), ('user_annotation', 5), ('other', 5))
+              for at, args in enumerate(all_args)]
+    events += ['{"ph":"i","name":"i","pid":5,"tid":7,"ts":%d,"args":{%s}}' % (at, args) for at, args in enumerate(all_args)]
+    events += ['{"ph":"C","name":"%s","pid":5,"ts":%d,"args":{"%s":%s}}' % (name, at, name, value)
+               for name in ('bytes', 'value', 'other', 'a\\"b') for at, value in enumerate(values)]
+    events += ['{"ph":"C","name":"two","pid":5,"ts":%d,"args":{"a":%s,"b":%s}}' % (at, value, value) for at, value in enumerate(values)]
+    with open(path, 'w') as file:
+        file.write('{"numbers":[%s],"traceEvents":[\n%s\n]}' % (','.join(values + beyond), ',\n'.join(events)))
+
+def read(path):
+    trace = json.load(open(path))
+    events = [event for event in trace['traceEvents'] if event['ph'] != 'M']
+    return trace['numbers'], sorted((event['ph'], event.get('cat', ''), event['name'], event['ts'], repr(sorted(event['args'].items())))
+                                    for event in events)
+
+if len(sys.argv) == 2:
+    write(sys.argv[1])
+else:
+    # 2 and 2.0 are the same number
+    assert str(read(sys.argv[1])).replace('.0,', ',') == str(read(sys.argv[2])).replace('.0,', ','), 'numbers changed'
+END
+    python3 numbers.py trace.json
+    for format in pftrace pftrace.gz json; do
+        run -0 "$gputrace" convert --force trace.json "made.$format"
+        refute_output --partial 'left out'
+        run -0 "$gputrace" convert --force "made.$format" back.json
+        refute_output --partial 'left out'
+        python3 numbers.py trace.json back.json
+    done
+}

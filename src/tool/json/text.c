@@ -245,7 +245,7 @@ const char *json_skip(const char *at, const char *end)
         return skip_nested(at, end);
     while (at < end && !is_blank(*at) && !strchr(",]}:", *at))
         at++;
-    return at < end ? at : NULL;
+    return at;
 }
 
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value)

@@ -139,6 +139,7 @@ static void read_packet(struct protobuf_reader message, struct pftrace_packet *p
         case PB_PACKET_SEQUENCE_FLAGS: packet->cleared = field.value & PB_SEQUENCE_STATE_CLEARED; break;
         case PFTRACE_OWN_NO_CORRELATION: packet->no_correlation = true; break;
         case PFTRACE_OWN_SERIES_FOLLOW: packet->follow = field.value; break;
+        case PFTRACE_OWN_COUNTER_U64: packet->counter = field.value; break;
         case PB_PACKET_DEFAULTS: packet->defaults = field; break;
         case PB_PACKET_INTERNED_DATA: packet->interned = field; break;
         default:

@@ -24,7 +24,8 @@ struct pftrace_packet {
     bool has_time, cleared;
     uint64_t clock;      /* 0: the sequence's own */
     bool no_correlation; /* of a track event: PFTRACE_OWN_NO_CORRELATION … */
-    uint64_t follow;     /* … and PFTRACE_OWN_SERIES_FOLLOW */
+    uint64_t follow;     /* … PFTRACE_OWN_SERIES_FOLLOW … */
+    uint64_t counter;    /* … and PFTRACE_OWN_COUNTER_U64; 0: none */
     struct protobuf_field body, defaults, interned;
 };
 

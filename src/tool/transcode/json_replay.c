@@ -210,7 +210,7 @@ static int replay_counter(struct json_replay *replay, const struct json_event *e
     struct counter counter = {.name = name_of(replay, event),
                               .pid = json_row_number(&replay->rows, event->pid),
                               .time = replay->base + event->time};
-    if (json_counter_read(&counter, event, &replay->values) < 0)
+    if (json_counter_read(&counter, event, &replay->values, &replay->texts) < 0)
         return -1;
     replay->writer->format->counter(replay->writer, &counter);
     return 0;
@@ -265,6 +265,7 @@ void json_replay_init(struct json_replay *replay, struct writer *writer)
 {
     *replay = (struct json_replay){.writer = writer};
     sink_init_memory(&replay->clean);
+    sink_init_memory(&replay->texts);
 }
 
 int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
@@ -306,6 +307,7 @@ void json_replay_release(struct json_replay *replay)
     map_each(&replay->open, free_range, NULL);
     map_release(&replay->open);
     sink_release(&replay->clean);
+    sink_release(&replay->texts);
     json_rows_release(&replay->rows);
     flow_ids_release(&replay->flows);
     interner_release(&replay->categories);

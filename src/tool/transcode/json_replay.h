@@ -42,7 +42,8 @@ struct json_replay {
     struct row last;
     uint32_t last_correlation;
     char *unescaped;              /* of the event at hand, … */
-    struct counter_values values; /* … and of a counter's */
+    struct counter_values values; /* … and of a counter's, … */
+    struct sink texts;            /* … in memory, the names of these */
 };
 
 void json_replay_init(struct json_replay *replay, struct writer *writer);

@@ -182,7 +182,9 @@ static void replay_counter(struct pftrace_replay *replay, const struct pftrace_e
         }
         *value = (struct counter_value){.name = arg->name,
                                         .length = arg->name_length,
-                                        .kind = arg->kind == PFTRACE_ARG_REAL ? COUNTER_REAL : COUNTER_SIGNED,
+                                        .kind = arg->kind == PFTRACE_ARG_REAL  ? COUNTER_REAL
+                                                : arg->kind == PFTRACE_ARG_U64 ? COUNTER_UNSIGNED
+                                                                               : COUNTER_SIGNED,
                                         .u64 = arg->u64};
     }
     struct counter counter = {.name = name_passing(event->name, strlen(event->name)),
