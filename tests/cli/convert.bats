@@ -193,7 +193,7 @@ END
     [ "$(jq '[.traceEvents[] | select(.ph == "M")] | length' cut.json)" -gt 4 ]
     run -0 "$gputrace" report cut.pftrace
     assert_output --partial "'cut.pftrace' is cut off at byte"
-    (head -c -5 trace.pftrace && printf wrong) >damaged.pftrace
+    (head -c -11 trace.pftrace && printf wrong && tail -c 6 trace.pftrace) >damaged.pftrace # the last packet has 6 bytes
     run -1 "$gputrace" convert damaged.pftrace out.json
     assert_output --regexp "'damaged.pftrace' is damaged: the compressed packet at byte [0-9]+ cannot be unpacked"
     [ ! -e out.json ]

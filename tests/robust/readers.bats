@@ -172,3 +172,51 @@ END
         python3 numbers.py trace.json back.json
     done
 }
+
+# Where each packet of a file ends.
+packet_ends() { # TRACE.pftrace
+    python3 - "$1" <<'END'
+import sys
+data, at = open(sys.argv[1], 'rb').read(), 0
+while at < len(data):
+    size, shift, at = 0, 0, at + 1
+    while True:
+        size |= (data[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 128:
+            break
+    at += size
+    print(at)
+END
+}
+
+@test "a .pftrace that is cut off between two packets is read, with a warning" {
+    mkdir spool
+    gzip -dc "$data/h200/vector_add.spool.gz" >spool/1-0.spool
+    cp "$data/h200/vector_add.session.json" spool/session.json
+    "$gputrace" convert -q spool trace.pftrace
+    "$gputrace" convert -q spool trace.json
+    "$gputrace" convert -q trace.json other.pftrace
+    "$gputrace" convert -q spool packed.pftrace.gz
+    gzip -dc packed.pftrace.gz >plain.pftrace
+    local trace end count=0
+    for trace in trace other plain; do
+        packet_ends $trace.pftrace | tail -n 20 >ends
+        for end in $(head -n -1 ends); do
+            head -c "$end" $trace.pftrace >cut.pftrace
+            run -0 "$gputrace" convert --force cut.pftrace cut.json
+            assert_output --partial "'cut.pftrace' is cut off at byte $end: its last packets are missing"
+            run -0 "$gputrace" report cut.pftrace
+            assert_output --partial "'cut.pftrace' is cut off at byte $end: its last packets are missing"
+            count=$((count + 1))
+        done
+        run -0 "$gputrace" convert --force $trace.pftrace cut.json
+        refute_output --partial 'cut off'
+        run -0 "$gputrace" report $trace.pftrace
+        refute_output --partial 'cut off'
+    done
+    [ "$count" -gt 20 ]
+    tail -c +7 plain.pftrace | head -c -6 >foreign.pftrace # which announces no last packet
+    run -0 "$gputrace" report foreign.pftrace
+    refute_output --partial 'cut off'
+}
