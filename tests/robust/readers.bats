@@ -220,3 +220,14 @@ END
     run -0 "$gputrace" report foreign.pftrace
     refute_output --partial 'cut off'
 }
+
+@test "a .gz that is cut off or damaged is named as what it is, whatever its format" {
+    local format
+    printf '[{"ph":"X","name":"k","ts":1,"dur":1,"pid":0,"tid":7}]' >trace.json
+    for format in json.gz pftrace.gz; do
+        "$gputrace" convert -q trace.json "trace.$format"
+        head -c 11 "trace.$format" >"cut.$format"
+        both 1 "cut.$format"
+        [[ $stderr == *"'cut.$format' is damaged or cut off: gzip says '"*"; expected a whole .gz file" ]] || fail "$stderr"
+    done
+}
