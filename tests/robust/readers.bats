@@ -100,8 +100,8 @@ packed() { # STATUS
     { printf '['; yes '{"ph":"b","cat":"c","id":1,"name":"k","ts":1},' | head -n 500000; printf '{}]'; } | packed 0
     { printf '{"traceEvents":[{"ph":"X","ts":1,"dur":1,"name":"' && head -c 8M /dev/zero | tr '\0' x && printf '"}]}'; } | packed 0
     { printf '{"traceEvents":[{"ph":"X","ts":1,"dur":1,"name":"' && head -c 17M /dev/zero | tr '\0' x && printf '"}]}'; } | packed 1
-    { printf '[%s' "${event%\}},\"args\":{\"a\":" && head -c 900 /dev/zero | tr '\0' '[' && head -c 900 /dev/zero | tr '\0' ']' && printf '}}]'; } | packed 0
-    { printf '[%s' "${event%\}},\"args\":{\"a\":" && head -c 9000 /dev/zero | tr '\0' '[' && head -c 9000 /dev/zero | tr '\0' ']' && printf '}}]'; } | packed 1
+    { printf '[%s' "${event%\}},\"args\":{\"a\":" && head -c 500 /dev/zero | tr '\0' '[' && head -c 500 /dev/zero | tr '\0' ']' && printf '}}]'; } | packed 0
+    { printf '[%s' "${event%\}},\"args\":{\"a\":" && head -c 600 /dev/zero | tr '\0' '[' && head -c 600 /dev/zero | tr '\0' ']' && printf '}}]'; } | packed 1
     printf '[%s]' "$event" | gzip | head -c 30 >large.json.gz
     both 1 large.json.gz
 }

@@ -19,7 +19,7 @@ struct json_text {
     size_t length;
 };
 
-#define JSON_TEXT_DEPTH_MAX 1000 /* objects and arrays in each other: as many as cJSON reads */
+#define JSON_TEXT_DEPTH_MAX 512 /* objects and arrays in each other; cJSON and Python read 1000 of them */
 
 /* Whether TEXT is one JSON value and nothing else. If not, sets *ERROR_AT to the byte that is not JSON. */
 bool json_check(const char *text, size_t length, size_t *error_at);
