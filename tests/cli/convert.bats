@@ -203,6 +203,16 @@ END
     assert_output --partial 'broken: compressed packets'
 }
 
+@test "a .pftrace is recognised, however long its first metadata are" {
+    local length
+    for ((length = 1; length < 130; length++)); do
+        printf '{"a":"%*s","traceEvents":[]}' "$length" x >trace.json
+        "$gputrace" convert -q --force trace.json trace.pftrace
+        run -0 "$gputrace" convert --force trace.pftrace back.json
+        assert_equal "$(jq -r .a back.json | tr -d '\n' | wc -c)" "$length"
+    done
+}
+
 @test "the .pftrace of many launches is smaller than its .json.gz" {
     "$gputrace" run -q -o trace.pftrace "$samples/launch_loop" 20000
     "$gputrace" convert -q trace.pftrace trace.json.gz
