@@ -12,13 +12,15 @@ static int no_memory(void)
     return error_no_memory("an event");
 }
 
-/* One of ours, or its text, kept. */
+/* One of ours, or its text, valid until the next call. */
 static const char *find_category(struct json_replay *replay, struct json_text text, enum category *category)
 {
     if (slice_category_find(text.at, text.length, category))
         return NULL;
-    uint32_t kept = intern(&replay->categories, text.at ? text.at : "", text.length);
-    return kept == INTERN_NO_MEMORY ? "" : interned(&replay->categories, kept);
+    replay->category.length = 0;
+    sink_bytes(&replay->category, text.at ? text.at : "", text.length);
+    sink_char(&replay->category, '\0');
+    return replay->category.failure ? "" : replay->category.data;
 }
 
 static struct name name_of(struct json_replay *replay, const struct json_event *event)
@@ -258,13 +260,14 @@ int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
     default: replay->left_out++; break;
     }
     replay->after_slice = event.phase == 'X' || follows;
-    return result;
+    return replay->category.failure ? no_memory() : result;
 }
 
 void json_replay_init(struct json_replay *replay, struct writer *writer)
 {
     *replay = (struct json_replay){.writer = writer};
     sink_init_memory(&replay->clean);
+    sink_init_memory(&replay->category);
     sink_init_memory(&replay->texts);
 }
 
@@ -307,10 +310,10 @@ void json_replay_release(struct json_replay *replay)
     map_each(&replay->open, free_range, NULL);
     map_release(&replay->open);
     sink_release(&replay->clean);
+    sink_release(&replay->category);
     sink_release(&replay->texts);
     json_rows_release(&replay->rows);
     flow_ids_release(&replay->flows);
-    interner_release(&replay->categories);
     array_release(&replay->values);
     free(replay->unescaped);
 }

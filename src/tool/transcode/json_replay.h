@@ -28,14 +28,14 @@ struct writer;
 struct json_replay {
     struct writer *writer;
     struct json_rows rows;
-    struct interner categories;
     struct flow_ids flows;
-    struct map open;   /* id and category -> the range that was begun and not ended yet, a struct open_range */
-    size_t open_bytes; /* of these */
-    struct sink clean; /* in memory: the text at hand, where it is not as it stands in the file */
-    uint64_t base;     /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
-    uint64_t left_out; /* events */
-    uint64_t too_many; /* ranges beyond JSON_REPLAY_OPEN_MOST */
+    struct map open;      /* id and category -> the range that was begun and not ended yet, a struct open_range */
+    size_t open_bytes;    /* of these */
+    struct sink clean;    /* in memory: the text at hand, where it is not as it stands in the file */
+    struct sink category; /* in memory: of the event at hand */
+    uint64_t base;        /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    uint64_t left_out;    /* events */
+    uint64_t too_many;    /* ranges beyond JSON_REPLAY_OPEN_MOST */
     /* What arrows can follow: the slice before, where one is, its row, and its argument "correlation", which all arrows
      * of a call share; 0: it has none, or it is not asked for. */
     bool after_slice;
