@@ -193,7 +193,7 @@ END
     [ "$(jq '[.traceEvents[] | select(.ph == "M")] | length' cut.json)" -gt 4 ]
     run -0 "$gputrace" report cut.pftrace
     assert_output --partial "'cut.pftrace' is cut off at byte"
-    (head -c -5 trace.pftrace && printf wrong) >damaged.pftrace
+    (head -c -11 trace.pftrace && printf wrong && tail -c 6 trace.pftrace) >damaged.pftrace # the last packet has 6 bytes
     run -1 "$gputrace" convert damaged.pftrace out.json
     assert_output --regexp "'damaged.pftrace' is damaged: the compressed packet at byte [0-9]+ cannot be unpacked"
     [ ! -e out.json ]
@@ -201,6 +201,16 @@ END
     assert_output --regexp "'damaged.pftrace' is damaged: the compressed packet at byte [0-9]+ cannot be unpacked"
     run -1 "$check_pftrace" damaged.pftrace
     assert_output --partial 'broken: compressed packets'
+}
+
+@test "a .pftrace is recognised, however long its first metadata are" {
+    local length
+    for ((length = 1; length < 130; length++)); do
+        printf '{"a":"%*s","traceEvents":[]}' "$length" x >trace.json
+        "$gputrace" convert -q --force trace.json trace.pftrace
+        run -0 "$gputrace" convert --force trace.pftrace back.json
+        assert_equal "$(jq -r .a back.json | tr -d '\n' | wc -c)" "$length"
+    done
 }
 
 @test "the .pftrace of many launches is smaller than its .json.gz" {
@@ -315,13 +325,13 @@ END
     assert_output --partial 'expected a trace'
     : >empty
     run -1 "$gputrace" convert empty out.json
-    assert_output --partial 'is empty'
+    assert_output --partial 'the file ends here: expected a trace'
     run -1 "$gputrace" convert missing out.json
     assert_output --partial "cannot open 'missing'"
     local whole=$data/kineto/kineto-train-h200.json.gz
     head -c 8000 "$whole" >cut.json.gz
     run -1 "$gputrace" convert cut.json.gz out.pftrace
-    assert_output --partial 'the file is incomplete'
+    assert_output --partial "'cut.json.gz' is damaged or cut off: gzip says '"
     (head -c 8000 "$whole" && printf wrong && tail -c +8006 "$whole") >wrong.json.gz
     run -1 "$gputrace" convert wrong.json.gz out.pftrace
     assert_output --partial "'wrong.json.gz' is damaged or cut off: gzip says '"

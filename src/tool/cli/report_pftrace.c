@@ -148,7 +148,7 @@ static int take(void *context, size_t piece, unsigned slot_number)
     struct slot *slot = slot_of(reading, piece);
     (void)slot_number;
     if (event_feed_take(&reading->feed, slot->records.data, slot->records.length) < 0 ||
-        packets_tell_end(reading->packets.source.path, &slot->run) < 0)
+        packets_tell_end(&reading->packets, &slot->run) < 0)
         return stop(reading);
     reading->left_out += slot->left_out;
     if (is_large(&slot->run))

@@ -30,7 +30,7 @@ static int open_file(const char *path)
         return error("cannot open '%s': %s", path, strerror(errno));
     if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
         close(fd);
-        return error("'%s' is a directory without a spool: expected a trace file (.json or .json.gz) or a spool", path);
+        return error("'%s' is a directory without a spool: expected a trace file or a spool", path);
     }
     return fd;
 }
@@ -146,6 +146,6 @@ int source_error(const struct source *source, const struct source_failure *failu
 {
     if (failure->number)
         return error("cannot read '%s': %s", source->path, strerror(failure->number));
-    return error("'%s' is damaged or cut off: gzip says '%s'; expected a whole .json.gz", source->path,
+    return error("'%s' is damaged or cut off: gzip says '%s'; expected a whole .gz file", source->path,
                  failure->message);
 }

@@ -191,11 +191,16 @@ enum {
     PFTRACE_OWN_COUNTER = 9906, /* TrackDescriptor: name of the counter, whose value of this name PB_TRACK_NAME is */
     PFTRACE_OWN_SERIES = 9907,  /* TrackDescriptor: name of the value; without: the counter has one value */
     PFTRACE_OWN_SERIES_FOLLOW =
-        9908,                   /* TracePacket of a TrackEvent: so many values of the same counter and time follow */
-    PFTRACE_OWN_OWNER = 9910,   /* TrackDescriptor of a GPU's rows: pid of the process whose work they show */
-    PFTRACE_OWN_RANK = 9909,    /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
+        9908,                 /* TracePacket of a TrackEvent: so many values of the same counter and time follow */
+    PFTRACE_OWN_OWNER = 9910, /* TrackDescriptor of a GPU's rows: pid of the process whose work they show */
+    PFTRACE_OWN_RANK = 9909,  /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
+    PFTRACE_OWN_COUNTER_U64 = 9912, /* TracePacket of a counter's value: the value, where it is beyond int64 */
+    PFTRACE_OWN_WHOLE = 9913,       /* TracePacket, with nothing else in it: PFTRACE_FILE_BEGINS or PFTRACE_FILE_ENDS */
     PFTRACE_OWN_SECTION = 9911, /* TracePacket, with nothing else in it but compressed_packets: 1, a section begins */
 };
+
+/* The first packet of a file announces the last one: where that is missing, the file was cut off between packets. */
+enum { PFTRACE_FILE_BEGINS = 1, PFTRACE_FILE_ENDS = 2 };
 
 /* The lanes of a row: which of its sequences an event is in. */
 enum pftrace_lane {

@@ -172,6 +172,7 @@ int packets_next_run(struct packets *packets, struct packets_run *run)
     if (packets->ended)
         return 0;
     run->end = PACKETS_GO_ON;
+    run->announced = run->whole = false;
     run->begins = !packets->in_section;
     run->first = packets->offset == 0;
     if (take_rest(packets, run) != 0)
@@ -187,11 +188,23 @@ int packets_next_run(struct packets *packets, struct packets_run *run)
     return 1;
 }
 
-int packets_tell_end(const char *path, const struct packets_run *run)
+static void note_marks(struct packets *packets, const struct packets_run *run)
 {
+    packets->announced |= run->announced;
+    if (run->size > 0)
+        packets->whole = run->whole;
+}
+
+int packets_tell_end(struct packets *packets, const struct packets_run *run)
+{
+    const char *path = packets->source.path;
+    note_marks(packets, run);
     switch (run->end) {
-    case PACKETS_GO_ON:
-    case PACKETS_ENDED: return 0;
+    case PACKETS_GO_ON: return 0;
+    case PACKETS_ENDED:
+        if (packets->announced && !packets->whole)
+            warning("'%s' is cut off at byte %" PRIu64 ": its last packets are missing", path, run->end_offset);
+        return 0;
     case PACKETS_CUT_OFF:
         warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole packet is left out", path,
                 run->end_offset);

@@ -23,6 +23,8 @@ struct packets {
     uint64_t offset; /* of it in the unpacked file */
     bool in_section; /* the next run continues the one before it */
     bool ended;      /* there is none */
+    /* Of the runs that packets_tell_end() was called for: one announced the file's last packet; that one came last. */
+    bool announced, whole;
 };
 
 enum packets_end {
@@ -43,6 +45,8 @@ struct packets_run {
     bool goes_on; /* the next run is of the same section */
     enum packets_end end;
     uint64_t end_offset; /* in the unpacked file */
+    bool announced;      /* by the run's reader: PFTRACE_FILE_BEGINS is in it, … */
+    bool whole;          /* … and its last packet is PFTRACE_FILE_ENDS */
     char message[128];
 };
 
@@ -54,8 +58,9 @@ void packets_close(struct packets *packets);
 int packets_next_run(struct packets *packets, struct packets_run *run);
 void packets_run_release(struct packets_run *run);
 
-/* Tells of a run's end what the user has to know, and gives 0, or -1 after error(). */
-int packets_tell_end(const char *path, const struct packets_run *run);
+/* Once RUN has been read, and those before it: prints what the user has to know of its end. Returns 0, or -1 after
+ * error(). A file that announces its last packet and ends without it is cut off; what others wrote announces none. */
+int packets_tell_end(struct packets *packets, const struct packets_run *run);
 
 /* Bytes. What is larger is not a packet, and a compressed packet that holds as much is not unpacked. */
 #define PACKET_MOST ((size_t)32 << 20)

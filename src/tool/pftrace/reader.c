@@ -139,6 +139,8 @@ static void read_packet(struct protobuf_reader message, struct pftrace_packet *p
         case PB_PACKET_SEQUENCE_FLAGS: packet->cleared = field.value & PB_SEQUENCE_STATE_CLEARED; break;
         case PFTRACE_OWN_NO_CORRELATION: packet->no_correlation = true; break;
         case PFTRACE_OWN_SERIES_FOLLOW: packet->follow = field.value; break;
+        case PFTRACE_OWN_WHOLE: packet->mark = field.value; break;
+        case PFTRACE_OWN_COUNTER_U64: packet->counter = field.value; break;
         case PB_PACKET_DEFAULTS: packet->defaults = field; break;
         case PB_PACKET_INTERNED_DATA: packet->interned = field; break;
         default:
@@ -201,6 +203,7 @@ static int take_packet(struct pftrace_reader *reader, struct protobuf_reader mes
 {
     struct pftrace_packet packet;
     size_t size = (size_t)(message.end - message.at);
+    reader->given->whole = false;
     if (packets_begin_section(message.at, size)) {
         give_up_open(reader);
         pftrace_forget(reader);
@@ -208,6 +211,8 @@ static int take_packet(struct pftrace_reader *reader, struct protobuf_reader mes
             return 0;
     }
     read_packet(message, &packet);
+    reader->given->announced |= packet.mark == PFTRACE_FILE_BEGINS;
+    reader->given->whole = packet.mark == PFTRACE_FILE_ENDS;
     if (packet.body.number == PB_PACKET_COMPRESSED_PACKETS)
         return open_compressed(reader, &packet.body);
     if (is_astray(reader, &packet))
@@ -266,7 +271,7 @@ static int next_run(struct pftrace_reader *reader)
         sink_release(&reader->text);
     if (!reader->packets.source.path)
         return 0;
-    if (packets_tell_end(reader->packets.source.path, &reader->own_run) != 0)
+    if (packets_tell_end(&reader->packets, &reader->own_run) != 0)
         return -1;
     int more = packets_next_run(&reader->packets, &reader->own_run);
     if (more > 0)

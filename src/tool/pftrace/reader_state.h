@@ -23,8 +23,10 @@ struct pftrace_packet {
     uint64_t time, sequence;
     bool has_time, cleared;
     uint64_t clock;      /* 0: the sequence's own */
+    uint64_t mark;       /* PFTRACE_OWN_WHOLE; 0: none */
     bool no_correlation; /* of a track event: PFTRACE_OWN_NO_CORRELATION … */
-    uint64_t follow;     /* … and PFTRACE_OWN_SERIES_FOLLOW */
+    uint64_t follow;     /* … PFTRACE_OWN_SERIES_FOLLOW … */
+    uint64_t counter;    /* … and PFTRACE_OWN_COUNTER_U64; 0: none */
     struct protobuf_field body, defaults, interned;
 };
 

@@ -154,7 +154,7 @@ static int end_event(struct pftrace_reader *reader, const struct pftrace_tables 
     return 1;
 }
 
-static int counter_event(struct pftrace_reader *reader, const struct track_event *event, uint64_t time)
+static int counter_event(struct pftrace_reader *reader, const struct track_event *event, uint64_t large, uint64_t time)
 {
     struct pftrace_event *to = &reader->event;
     const uint64_t *index = map_get(&reader->counters, event->uuid);
@@ -165,6 +165,10 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     const struct pftrace_counter_track *track = &reader->counter_tracks.items[*index - 1];
     struct pftrace_arg arg = {.kind = event->is_double ? PFTRACE_ARG_REAL : PFTRACE_ARG_I64};
     arg.u64 = event->counter;
+    if (large > 0) {
+        arg.kind = PFTRACE_ARG_U64;
+        arg.u64 = large;
+    }
     name_arg(reader, track->series, &arg);
     to->what = PFTRACE_COUNTER;
     to->pid = track->pid;
@@ -210,7 +214,7 @@ int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tabl
     case PB_TYPE_SLICE_BEGIN:
     case PB_TYPE_INSTANT: return begin_event(reader, tables, &event, time);
     case PB_TYPE_SLICE_END: return end_event(reader, tables, &event, time);
-    case PB_TYPE_COUNTER: return counter_event(reader, &event, time);
+    case PB_TYPE_COUNTER: return counter_event(reader, &event, packet->counter, time);
     default: reader->left_out++; return 0;
     }
 }

@@ -10,6 +10,7 @@
 void batch_release(struct batch *batch)
 {
     array_release(&batch->events);
+    array_release(&batch->texts);
     interner_release(&batch->strings);
     *batch = (struct batch){0};
 }
@@ -18,7 +19,7 @@ static void clear(struct batch *batch)
 {
     if (batch->events.capacity > EVENTS_KEPT)
         array_release(&batch->events);
-    batch->events.count = 0;
+    batch->events.count = batch->texts.count = 0;
     interner_release(&batch->strings);
     batch->length = 0;
     batch->after_event = false;
@@ -33,6 +34,19 @@ static void leave_out(struct batch *batch, size_t at, const char *expected)
     batch->expected = expected;
 }
 
+/* Of an event that has been read. False: there is no memory. */
+static bool keep_text(struct batch *batch, size_t at, size_t size)
+{
+    if (!batch->keeps_texts)
+        return true;
+    struct batch_text *text = array_push(&batch->texts);
+    if (!text)
+        return false;
+    *text = (struct batch_text){at, size};
+    batch->events.count = 0;
+    return true;
+}
+
 /* The element at TEXT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
  * JSON, or there is no memory. */
 static bool read_unusual(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
@@ -44,12 +58,12 @@ static bool read_unusual(struct batch *batch, struct parser *parser, const char 
     *size = scan.length;
     if (scan_is_arrow(text + at, &scan)) {
         batch->events.count--;
-        return true;
+        return parser_check(parser, text + at, &scan) == PARSE_DONE && keep_text(batch, at, *size);
     }
     enum parse_result result = parser_event(parser, text + at, &scan, event);
     if (result == PARSE_DONE) {
         event_find_extent(event);
-        return true;
+        return keep_text(batch, at, *size);
     }
     if (result == PARSE_NOT_AN_EVENT) {
         leave_out(batch, at, parser->expected);
@@ -65,8 +79,8 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
         return false;
     size_t kept = batch->events.count - 1;
     switch (quick_event(text + at, parser->strings, &batch->events.items[kept], size)) {
-    case QUICK_EVENT: event_find_extent(&batch->events.items[kept]); return true;
-    case QUICK_ARROW: batch->events.count = kept; return true;
+    case QUICK_EVENT: event_find_extent(&batch->events.items[kept]); return keep_text(batch, at, *size);
+    case QUICK_ARROW: batch->events.count = kept; return keep_text(batch, at, *size);
     case QUICK_NOT: break;
     }
     if (read_unusual(batch, parser, text, at, size))

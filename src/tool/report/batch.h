@@ -14,7 +14,13 @@
 #include "tool/report/event.h"
 #include "tool/report/parse.h"
 
+struct batch_text {
+    size_t at, length; /* of the piece */
+};
+
 struct batch {
+    bool keeps_texts; /* set before batch_read(): of what is an event or an arrow the text alone is wanted */
+    ARRAY(struct batch_text) texts;   /* where these are; then `events` is empty */
     ARRAY(struct trace_event) events; /* in the file's order, without arrows; their texts are numbers of `strings` */
     struct interner strings;
     size_t length;        /* bytes read of the piece, from its start */

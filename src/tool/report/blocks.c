@@ -165,6 +165,12 @@ struct blocks *blocks_open(const char *path, unsigned workers)
     return NULL;
 }
 
+void blocks_keep_texts(struct blocks *blocks)
+{
+    for (size_t i = 0; i < blocks->slot_count; i++)
+        blocks->slots[i].block.batch.keeps_texts = true;
+}
+
 static void stop_workers(struct blocks *blocks)
 {
     pthread_mutex_lock(&blocks->lock);

@@ -40,6 +40,9 @@ struct blocks;
 struct blocks *blocks_open(const char *path, unsigned workers);
 void blocks_close(struct blocks *blocks);
 
+/* Before the first block: batches are to hold texts instead of events. */
+void blocks_keep_texts(struct blocks *blocks);
+
 /* As messages call the file. */
 const char *blocks_path(const struct blocks *blocks);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "tool/json/text.h"
 #include "tool/report/event_fields.h"
 #include "tool/report/scan.h"
 
@@ -187,10 +188,19 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
     return PARSE_DONE;
 }
 
+enum parse_result parser_check(struct parser *parser, const char *text, const struct scan *scan)
+{
+    return json_check(text, scan->length, &parser->error_at) ? PARSE_DONE : PARSE_NOT_JSON;
+}
+
+/* cJSON accepts more than JSON, such as 01 and 1.: so it is not asked first. */
 enum parse_result parser_json(struct parser *parser, const char *text, const struct scan *scan)
 {
     const char *end = text;
     arena_enter(&parser->arena);
+    parser->root = NULL;
+    if (parser_check(parser, text, scan) != PARSE_DONE)
+        return PARSE_NOT_JSON;
     parser->root = cJSON_ParseWithLengthOpts(text, scan->length, &end, false);
     if (parser->root && end == text + scan->length)
         return PARSE_DONE;

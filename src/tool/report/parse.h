@@ -33,6 +33,9 @@ enum parse_result {
 void parser_init(struct parser *parser, struct interner *strings);
 void parser_release(struct parser *parser);
 
+/* Whether the value TEXT[0..scan->length) is JSON: PARSE_DONE or PARSE_NOT_JSON. */
+enum parse_result parser_check(struct parser *parser, const char *text, const struct scan *scan);
+
 /* Parses the value TEXT[0..scan->length) into parser->root, which lives until parser_clear(). */
 enum parse_result parser_json(struct parser *parser, const char *text, const struct scan *scan);
 void parser_clear(struct parser *parser);

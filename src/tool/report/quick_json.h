@@ -129,13 +129,20 @@ static inline bool ends_number(char c)
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
+/* 01 is not JSON. */
+static inline bool has_leading_zero(const char *digits, size_t count)
+{
+    return *digits == '0' && count > 1;
+}
+
 static inline bool take_integer(struct quick_cursor *c, int64_t *number)
 {
     bool negative = *c->at == '-';
     uint64_t value = 0;
     c->at += negative;
+    const char *start = c->at;
     size_t digits = take_digits(c, &value);
-    if (digits == 0 || digits > QUICK_DIGITS_MAX || !ends_number(*c->at))
+    if (digits == 0 || digits > QUICK_DIGITS_MAX || has_leading_zero(start, digits) || !ends_number(*c->at))
         return false;
     *number = negative ? -(int64_t)value : (int64_t)value;
     return true;
@@ -147,8 +154,9 @@ static inline bool take_ns(struct quick_cursor *c, int64_t *ns)
     bool negative = *c->at == '-';
     uint64_t value = 0;
     c->at += negative;
+    const char *start = c->at;
     size_t digits = take_digits(c, &value);
-    if (digits == 0 || digits > QUICK_DIGITS_MAX + 1)
+    if (digits == 0 || digits > QUICK_DIGITS_MAX + 1 || has_leading_zero(start, digits))
         return false;
     value *= 1000;
     if (*c->at == '.') {
@@ -180,7 +188,8 @@ static inline bool pass_digits(struct quick_cursor *c)
 static inline bool pass_number(struct quick_cursor *c)
 {
     c->at += *c->at == '-';
-    if (!pass_digits(c))
+    const char *start = c->at;
+    if (!pass_digits(c) || has_leading_zero(start, (size_t)(c->at - start)))
         return false;
     if (*c->at == '.' && (c->at++, !pass_digits(c)))
         return false;

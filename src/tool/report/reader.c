@@ -7,10 +7,16 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "tool/report/blocks.h"
 #include "tool/report/event_fields.h"
 #include "tool/report/quick.h"
 #include "tool/report/reader_text.h"
 #include "tool/report/scan.h"
+
+/* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.
+ */
+#define NAMES_KEPT 1024
+#define LARGE_BYTES ((size_t)64 * 1024)
 
 #define UTF8_BOM "\xef\xbb\xbf"
 
@@ -25,13 +31,25 @@ static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const
     reader->left_out += count;
 }
 
+/* Hands on the text of the event that starts the window. Names are of no use then, and are not kept. */
+static void pass_text(struct reader *reader, size_t length)
+{
+    const struct reader_sink *sink = reader->sink;
+    if (sink->text(sink->context, (struct json_text){input_text(&reader->input), length}) < 0)
+        reader->status = -1;
+    if (reader->parser.strings->count >= NAMES_KEPT || length >= LARGE_BYTES)
+        interner_release(reader->parser.strings);
+}
+
 /* The event that starts the window, when it is written as most are; else QUICK_NOT. */
 static enum quick_result read_quickly(struct reader *reader)
 {
     struct trace_event event;
     size_t length;
     enum quick_result result = quick_event(input_text(&reader->input), reader->parser.strings, &event, &length);
-    if (result == QUICK_EVENT && reader->sink->event(reader->sink->context, &event) < 0)
+    if (result != QUICK_NOT && reader->sink->text)
+        pass_text(reader, length);
+    else if (result == QUICK_EVENT && reader->sink->event(reader->sink->context, &event) < 0)
         reader->status = -1;
     if (result != QUICK_NOT)
         input_advance(&reader->input, length);
@@ -41,19 +59,20 @@ static enum quick_result read_quickly(struct reader *reader)
 static int read_event(struct reader *reader, const struct scan *scan)
 {
     struct trace_event event;
-    if (scan_is_arrow(input_text(&reader->input), scan)) {
-        input_advance(&reader->input, scan->length);
-        return 0;
-    }
-    enum parse_result result = parser_event(&reader->parser, input_text(&reader->input), scan, &event);
+    bool arrow = scan_is_arrow(input_text(&reader->input), scan);
+    enum parse_result result = arrow ? parser_check(&reader->parser, input_text(&reader->input), scan)
+                                     : parser_event(&reader->parser, input_text(&reader->input), scan, &event);
     if (result == PARSE_NOT_AN_EVENT)
         leave_out(reader, 1, 0, reader->parser.expected);
     else if (result != PARSE_DONE)
         return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
-    else if (reader->sink->event(reader->sink->context, &event) < 0)
-        return reader->status = -1;
-    input_advance(&reader->input, scan->length);
-    return 0;
+    else if (reader->sink->text)
+        pass_text(reader, scan->length);
+    else if (!arrow && reader->sink->event(reader->sink->context, &event) < 0)
+        reader->status = -1;
+    if (reader->status == 0)
+        input_advance(&reader->input, scan->length);
+    return reader->status;
 }
 
 /* Numbers of the batch's texts among the reader's strings. */
@@ -72,8 +91,18 @@ static int number_texts(struct reader *reader, const struct interner *strings)
     return 0;
 }
 
-/* Takes the events that were read ahead, where the window starts with an element. */
-static int take_batch(struct reader *reader, const struct batch *batch)
+static int take_texts(struct reader *reader, const struct batch *batch)
+{
+    const struct reader_sink *sink = reader->sink;
+    for (size_t i = 0; i < batch->texts.count; i++) {
+        const struct batch_text *text = &batch->texts.items[i];
+        if (sink->text(sink->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
+            return reader->status = -1;
+    }
+    return 0;
+}
+
+static int take_events(struct reader *reader, const struct batch *batch)
 {
     struct trace_event own = event_nothing;
     if (number_texts(reader, &batch->strings) < 0)
@@ -85,6 +114,14 @@ static int take_batch(struct reader *reader, const struct batch *batch)
         if (reader->sink->event(reader->sink->context, event) < 0)
             return reader->status = -1;
     }
+    return 0;
+}
+
+/* Takes the events that were read ahead, where the window starts with an element. */
+static int take_batch(struct reader *reader, const struct batch *batch)
+{
+    if ((reader->sink->text ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
+        return -1;
     if (batch->left_out > 0)
         leave_out(reader, batch->left_out, batch->left_out_at, batch->expected);
     input_advance_batch(&reader->input);
@@ -99,8 +136,9 @@ static int cut_off(struct reader *reader, bool bare)
     if (!bare)
         return reader_cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
     input_advance(&reader->input, input_left(&reader->input));
-    warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out", reader->input.path,
-            reader->input.offset);
+    if (!reader->sink->quiet)
+        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out",
+                reader->input.path, reader->input.offset);
     return 0;
 }
 
@@ -147,7 +185,16 @@ static int read_events(struct reader *reader, bool bare)
     }
 }
 
-static int read_metadata(struct reader *reader, const char *key)
+static int pass_metadata(struct reader *reader, const struct scan *scan)
+{
+    const struct reader_sink *sink = reader->sink;
+    const char *key = reader->key.data;
+    if (!sink->metadata_text)
+        return sink->metadata(sink->context, key, reader->parser.root);
+    return sink->metadata_text(sink->context, key, (struct json_text){input_text(&reader->input), scan->length});
+}
+
+static int read_metadata(struct reader *reader)
 {
     struct scan scan;
     char c = reader_next_byte(reader);
@@ -159,44 +206,45 @@ static int read_metadata(struct reader *reader, const char *key)
     if (result != PARSE_DONE)
         reader_value_error(reader, result, &scan, "a value of the trace's metadata");
     else
-        reader->status = reader->sink->metadata(reader->sink->context, key, reader->parser.root);
+        reader->status = pass_metadata(reader, &scan);
     parser_clear(&reader->parser);
     if (reader->status == 0)
         input_advance(&reader->input, scan.length);
     return reader->status;
 }
 
-/* Keys of the trace's object that matter are short; a longer one is cut, and so matches none. */
-#define KEY_BYTES 64
-
-static int read_key(struct reader *reader, char key[KEY_BYTES])
+static int read_key(struct reader *reader)
 {
     struct scan scan;
+    struct sink *key = &reader->key;
     if (reader_next_byte(reader) != '"')
         return reader_expected(reader, "a key in quotes, such as \"traceEvents\"");
     if (!reader_whole_value(reader, &scan))
         return reader_cut_value(reader, "the rest of a key; the file is incomplete");
-    size_t length = scan.length - 2 < KEY_BYTES - 1 ? scan.length - 2 : KEY_BYTES - 1;
-    memcpy(key, input_text(&reader->input) + 1, length);
-    key[length] = '\0';
+    if (parser_check(&reader->parser, input_text(&reader->input), &scan) != PARSE_DONE)
+        return reader_value_error(reader, PARSE_NOT_JSON, &scan, "a key");
+    key->length = 0;
+    json_unescape(key, (struct json_text){input_text(&reader->input) + 1, scan.length - 2});
+    sink_char(key, '\0');
+    if (key->failure)
+        return reader->status = error_no_memory("a key of the trace");
     input_advance(&reader->input, scan.length);
     return reader_take(reader, ':', "':' after a key");
 }
 
 static int read_object(struct reader *reader)
 {
-    char key[KEY_BYTES];
     bool found = false;
     for (;;) {
         if (reader_next_byte(reader) == '}')
             break;
-        if (read_key(reader, key) < 0)
+        if (read_key(reader) < 0)
             return -1;
-        if (strcmp(key, "traceEvents") == 0) {
+        if (strcmp(reader->key.data, "traceEvents") == 0) {
             found = true;
             if (reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader, false) < 0)
                 return -1;
-        } else if (read_metadata(reader, key) < 0) {
+        } else if (read_metadata(reader) < 0) {
             return -1;
         }
         char c = reader_next_byte(reader);
@@ -235,14 +283,18 @@ int reader_read(const char *path, struct interner *strings, const struct reader_
 {
     struct reader reader = {.sink = sink};
     parser_init(&reader.parser, strings);
+    sink_init_memory(&reader.key);
     int status = input_open(&reader.input, path, sink->workers);
+    if (status == 0 && sink->text)
+        blocks_keep_texts(reader.input.blocks);
     if (status == 0)
         status = read_file(&reader);
-    if (status == 0 && reader.left_out > 0)
+    if (status == 0 && reader.left_out > 0 && !sink->quiet)
         warning("'%s': %" PRIu64 " events are left out, the first at line %" PRIu64 " (byte %" PRIu64 "): expected %s",
                 reader.input.path, reader.left_out, reader.left_out_line, reader.left_out_offset,
                 reader.left_out_expected);
     array_release(&reader.numbers);
+    sink_release(&reader.key);
     parser_release(&reader.parser);
     input_close(&reader.input);
     return status;

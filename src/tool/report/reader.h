@@ -3,13 +3,17 @@
  * read ahead by several threads (blocks.h); all are handed on by the calling one, in the file's order. Memory does not
  * grow with the file: at no time more than some blocks of it, or the window of one large value, are held.
  *
- * Flows are passed over unread, but for PyTorch's "fwdbwd".
+ * Flows are passed over unread, but for PyTorch's "fwdbwd"; whoever wants the events' texts gets them, too.
  *
  * Both forms of the format are read: an object with "traceEvents" and other keys around it, and a bare array of events.
  * The array may lack its end, as the format allows for programs that die; the object may not.
  */
 #ifndef GPUTRACE_TOOL_REPORT_READER_H
 #define GPUTRACE_TOOL_REPORT_READER_H
+
+#include <stdbool.h>
+
+#include "tool/json/text.h"
 
 struct cJSON;
 struct event_run;
@@ -27,6 +31,11 @@ struct reader_sink {
     int (*run)(void *context, const struct event_run *run);
     /* Each other key of the object, and its value, which is valid during the call. Gives 0, or -1 to stop. */
     int (*metadata)(void *context, const char *key, const struct cJSON *value);
+    /* Instead of the four above, the text of each event, and of each other value of the object with its key, as it
+     * stands in the file: exactly those that the functions above would get. Both valid during the call. */
+    int (*text)(void *context, struct json_text event);
+    int (*metadata_text)(void *context, const char *key, struct json_text value);
+    bool quiet; /* warnings were printed when the file was read before */
 };
 
 /* Where to put the next event, of which OWN is one. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/sink.h"
 #include "tool/report/input.h"
 #include "tool/report/parse.h"
 
@@ -20,6 +21,7 @@ struct reader {
     struct parser parser;
     const struct reader_sink *sink;
     ARRAY(uint32_t) numbers; /* of a batch's texts */
+    struct sink key;         /* in memory: the key at hand of the trace's object, with a final NUL */
     int status;              /* -1 once an error was told */
     uint64_t left_out;       /* elements that are no events */
     uint64_t left_out_line, left_out_offset;

@@ -1,6 +1,6 @@
 /*
- * Finds where a JSON value ends, without reading what is in it: the border of an event. cJSON then parses the event,
- * once, and tells whether what lies between the borders is JSON.
+ * Finds where a JSON value ends, without reading what is in it: the border of an event. Whether what lies between the
+ * borders is JSON, json_check() decides (json/text.h); then cJSON parses the event, once.
  */
 #ifndef GPUTRACE_TOOL_REPORT_SCAN_H
 #define GPUTRACE_TOOL_REPORT_SCAN_H

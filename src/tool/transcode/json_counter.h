@@ -7,8 +7,9 @@
 #include "tool/model/slice.h"
 #include "tool/transcode/json_event.h"
 
-/* Sets COUNTER's value, or its values, which are then those of VALUES, made anew; their names are the event's. Gives 0,
- * or -1 after error(). */
-int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values);
+/* Sets COUNTER's value, or its values, which are then those of VALUES, made anew; their names are the event's, or in
+ * TEXTS, a sink in memory. Returns 0, or -1 after error(). */
+int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
+                      struct sink *texts);
 
 #endif

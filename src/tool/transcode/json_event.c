@@ -3,18 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/map.h"
+#include "base/sink.h"
 
 static bool is_key(struct json_text key, const char *word)
 {
     return key.length == strlen(word) && memcmp(key.at, word, key.length) == 0;
-}
-
-bool json_is_string(struct json_text text)
-{
-    return text.length >= 2 && text.at[0] == '"';
 }
 
 static struct json_text inside(struct json_text text)
@@ -121,8 +115,12 @@ char *json_unescaped(struct json_text text)
     struct json_text plain = inside(text);
     if (!json_is_string(text) || !memchr(plain.at, '\\', plain.length))
         return json_is_string(text) ? strndup(plain.at, plain.length) : strndup(text.at, text.length);
-    cJSON *value = cJSON_ParseWithLength(text.at, text.length);
-    char *result = strdup(cJSON_IsString(value) ? value->valuestring : "");
-    cJSON_Delete(value);
-    return result;
+    struct sink out;
+    sink_init_memory(&out);
+    json_unescape(&out, plain);
+    sink_char(&out, '\0');
+    if (!out.failure)
+        return out.data;
+    sink_release(&out);
+    return NULL;
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tool/transcode/json_stream.h"
+#include "tool/json/text.h"
 
 struct json_event {
     char phase;                          /* 0: it is no event */
@@ -29,7 +29,6 @@ uint64_t json_id(struct json_text text);
 /* Microseconds as ns, rounded. */
 uint64_t json_ns(struct json_text text);
 
-bool json_is_string(struct json_text text);
 /* The text of a value, without its quotes and escapes, which is to be freed; NULL without memory. */
 char *json_unescaped(struct json_text text);
 

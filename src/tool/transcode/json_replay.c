@@ -12,13 +12,15 @@ static int no_memory(void)
     return error_no_memory("an event");
 }
 
-/* One of ours, or its text, kept. */
+/* One of ours, or its text, valid until the next call. */
 static const char *find_category(struct json_replay *replay, struct json_text text, enum category *category)
 {
     if (slice_category_find(text.at, text.length, category))
         return NULL;
-    uint32_t kept = intern(&replay->categories, text.at ? text.at : "", text.length);
-    return kept == INTERN_NO_MEMORY ? "" : interned(&replay->categories, kept);
+    replay->category.length = 0;
+    sink_bytes(&replay->category, text.at ? text.at : "", text.length);
+    sink_char(&replay->category, '\0');
+    return replay->category.failure ? "" : replay->category.data;
 }
 
 static struct name name_of(struct json_replay *replay, const struct json_event *event)
@@ -123,35 +125,69 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
 
 /* --- ranges that are begun and ended apart --- */
 
-static uint64_t *open_range(struct json_replay *replay, const struct json_event *event)
+/* The event that began a range, as text. */
+struct open_range {
+    size_t length;
+    char text[];
+};
+
+#define PLACE_BYTES 96 /* what a range takes in the map, and malloc for it, about */
+
+static struct open_range *range_at(uint64_t value)
+{
+    return (struct open_range *)(uintptr_t)value;
+}
+
+static size_t range_bytes(size_t length)
+{
+    return sizeof(struct open_range) + length + PLACE_BYTES;
+}
+
+static uint64_t range_key(const struct json_event *event)
 {
     uint64_t key[] = {json_id(event->id), hash_bytes(event->category.at, event->category.length)};
-    return map_put(&replay->open, hash_bytes(key, sizeof(key)), NULL);
+    return hash_bytes(key, sizeof(key));
+}
+
+static void close_range(struct json_replay *replay, uint64_t key, struct open_range *range)
+{
+    replay->open_bytes -= range_bytes(range->length);
+    map_remove(&replay->open, key);
+    free(range);
 }
 
 static int begin_range(struct json_replay *replay, const struct json_event *event, struct json_text text)
 {
-    uint64_t *index = open_range(replay, event);
-    struct open_range *range = index ? array_push(&replay->ranges) : NULL;
-    if (!range || !(range->text = malloc(text.length)))
+    uint64_t key = range_key(event), *before = map_get(&replay->open, key);
+    if (before) { /* begun twice: of the first the end is not known */
+        close_range(replay, key, range_at(*before));
+        replay->left_out++;
+    }
+    if (replay->open_bytes + range_bytes(text.length) > JSON_REPLAY_OPEN_MOST) {
+        replay->too_many++;
+        return 0;
+    }
+    struct open_range *range = malloc(sizeof(*range) + text.length);
+    uint64_t *place = range ? map_put(&replay->open, key, NULL) : NULL;
+    if (!place) {
+        free(range);
         return no_memory();
+    }
     memcpy(range->text, text.at, text.length);
     range->length = text.length;
-    replay->left_out += *index != 0; /* begun twice: of the first the end is not known */
-    *index = replay->ranges.count;
+    replay->open_bytes += range_bytes(text.length);
+    *place = (uint64_t)(uintptr_t)range;
     return 0;
 }
 
 static int end_range(struct json_replay *replay, const struct json_event *end)
 {
-    uint64_t *index = open_range(replay, end);
-    if (!index)
-        return no_memory();
-    if (*index == 0) {
+    uint64_t key = range_key(end), *place = map_get(&replay->open, key);
+    if (!place) {
         replay->left_out++;
         return 0;
     }
-    struct open_range *range = &replay->ranges.items[*index - 1];
+    struct open_range *range = range_at(*place);
     struct json_event begin = json_event_read((struct json_text){range->text, range->length});
     struct args args;
     struct slice slice = slice_of(replay, &begin, &args);
@@ -165,9 +201,7 @@ static int end_range(struct json_replay *replay, const struct json_event *end)
                                 .id = json_id(end->id),
                                 .args = slice.args};
     replay->writer->format->async(replay->writer, &async);
-    free(range->text);
-    *range = (struct open_range){0};
-    *index = 0;
+    close_range(replay, key, range);
     return 0;
 }
 
@@ -178,7 +212,7 @@ static int replay_counter(struct json_replay *replay, const struct json_event *e
     struct counter counter = {.name = name_of(replay, event),
                               .pid = json_row_number(&replay->rows, event->pid),
                               .time = replay->base + event->time};
-    if (json_counter_read(&counter, event, &replay->values) < 0)
+    if (json_counter_read(&counter, event, &replay->values, &replay->texts) < 0)
         return -1;
     replay->writer->format->counter(replay->writer, &counter);
     return 0;
@@ -199,9 +233,12 @@ static void replay_slice(struct json_replay *replay, const struct json_event *ev
         replay->last_correlation = (uint32_t)json_id(correlation);
 }
 
-int json_replay_event(struct json_replay *replay, struct json_text text)
+int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
 {
     const struct writer_format *format = replay->writer->format;
+    struct json_text text = json_clean(as_it_is, &replay->clean);
+    if (replay->clean.failure)
+        return no_memory();
     struct json_event event = json_event_read(text);
     struct args args;
     struct slice slice;
@@ -223,16 +260,24 @@ int json_replay_event(struct json_replay *replay, struct json_text text)
     default: replay->left_out++; break;
     }
     replay->after_slice = event.phase == 'X' || follows;
-    return result;
+    return replay->category.failure ? no_memory() : result;
 }
 
 void json_replay_init(struct json_replay *replay, struct writer *writer)
 {
     *replay = (struct json_replay){.writer = writer};
+    sink_init_memory(&replay->clean);
+    sink_init_memory(&replay->category);
+    sink_init_memory(&replay->texts);
 }
 
-int json_replay_note(struct json_replay *replay, struct json_text text)
+int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
 {
+    struct json_text text = as_it_is;
+    if (memchr(text.at, '\\', text.length))
+        text = json_clean(as_it_is, &replay->clean);
+    if (replay->clean.failure)
+        return no_memory();
     if (!memmem(text.at, text.length, "\"M\"", 3) && !memmem(text.at, text.length, "\"bind_id\"", 9))
         return 0;
     struct json_event event = json_event_read(text);
@@ -250,19 +295,25 @@ void json_replay_begin(struct json_replay *replay)
 
 void json_replay_end(struct json_replay *replay)
 {
-    for (size_t i = 0; i < replay->ranges.count; i++)
-        replay->left_out += replay->ranges.items[i].text != NULL;
+    replay->left_out += replay->open.count;
+}
+
+static int free_range(void *context, uint64_t key, uint64_t *range)
+{
+    (void)context, (void)key;
+    free(range_at(*range));
+    return 0;
 }
 
 void json_replay_release(struct json_replay *replay)
 {
-    for (size_t i = 0; i < replay->ranges.count; i++)
-        free(replay->ranges.items[i].text);
-    array_release(&replay->ranges);
+    map_each(&replay->open, free_range, NULL);
     map_release(&replay->open);
+    sink_release(&replay->clean);
+    sink_release(&replay->category);
+    sink_release(&replay->texts);
     json_rows_release(&replay->rows);
     flow_ids_release(&replay->flows);
-    interner_release(&replay->categories);
     array_release(&replay->values);
     free(replay->unescaped);
 }

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "tool/model/slice.h"
 #include "tool/model/tracks.h"
 #include "tool/transcode/flow_ids.h"
@@ -21,28 +22,28 @@
 
 struct writer;
 
-/* A range that was begun and not ended yet: its event, as text. */
-struct open_range {
-    char *text;
-    size_t length;
-};
+/* Bytes of ranges that are begun and not ended, which are held in memory; those beyond are left out. */
+#define JSON_REPLAY_OPEN_MOST ((size_t)64 << 20)
 
 struct json_replay {
     struct writer *writer;
     struct json_rows rows;
-    struct interner categories;
     struct flow_ids flows;
-    struct map open; /* id and category -> index + 1 */
-    ARRAY(struct open_range) ranges;
-    uint64_t base; /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
-    uint64_t left_out;
+    struct map open;      /* id and category -> the range that was begun and not ended yet, a struct open_range */
+    size_t open_bytes;    /* of these */
+    struct sink clean;    /* in memory: the text at hand, where it is not as it stands in the file */
+    struct sink category; /* in memory: of the event at hand */
+    uint64_t base;        /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    uint64_t left_out;    /* events */
+    uint64_t too_many;    /* ranges beyond JSON_REPLAY_OPEN_MOST */
     /* What arrows can follow: the slice before, where one is, its row, and its argument "correlation", which all arrows
      * of a call share; 0: it has none, or it is not asked for. */
     bool after_slice;
     struct row last;
     uint32_t last_correlation;
     char *unescaped;              /* of the event at hand, … */
-    struct counter_values values; /* … and of a counter's */
+    struct counter_values values; /* … and of a counter's, … */
+    struct sink texts;            /* … in memory, the names of these */
 };
 
 void json_replay_init(struct json_replay *replay, struct writer *writer);

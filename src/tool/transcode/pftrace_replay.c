@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/json_out.h"
+#include "tool/json/text.h"
 #include "tool/pftrace/interned.h"
 #include "tool/write/writer.h"
 
@@ -15,12 +16,14 @@ void pftrace_replay_init(struct pftrace_replay *replay, struct writer *writer)
     *replay = (struct pftrace_replay){.writer = writer};
     sink_init_memory(&replay->members);
     sink_init_memory(&replay->category);
+    sink_init_memory(&replay->clean);
 }
 
 void pftrace_replay_release(struct pftrace_replay *replay)
 {
     sink_release(&replay->members);
     sink_release(&replay->category);
+    sink_release(&replay->clean);
     array_release(&replay->values);
 }
 
@@ -30,7 +33,24 @@ static const char *const keys[ARG_KEY_COUNT] = {
 #undef KEY
 };
 
-static void put_value(struct json_out *json, const struct pftrace_arg *arg)
+/* The value of JSON that TEXT is; of length 0: it is none. What others wrote may be anything. */
+static struct json_text checked_json(struct pftrace_replay *replay, const char *text, size_t length)
+{
+    size_t error_at;
+    struct json_text value = {text, length};
+    return json_check(text, length, &error_at) ? json_clean(value, &replay->clean) : (struct json_text){"", 0};
+}
+
+static void put_json(struct pftrace_replay *replay, struct json_out *json, const struct pftrace_arg *arg)
+{
+    struct json_text value = checked_json(replay, arg->text, arg->length);
+    if (value.length > 0)
+        json_raw(json, value.at, value.length);
+    else
+        json_string_n(json, arg->text, arg->length);
+}
+
+static void put_value(struct pftrace_replay *replay, struct json_out *json, const struct pftrace_arg *arg)
 {
     char text[32];
     switch (arg->kind) {
@@ -39,7 +59,7 @@ static void put_value(struct json_out *json, const struct pftrace_arg *arg)
     case PFTRACE_ARG_REAL: json_double(json, arg->real, -1); break;
     case PFTRACE_ARG_BOOL: json_bool(json, arg->u64 != 0); break;
     case PFTRACE_ARG_TEXT: json_string_n(json, arg->text, arg->length); break;
-    case PFTRACE_ARG_JSON: json_raw(json, arg->text, arg->length); break;
+    case PFTRACE_ARG_JSON: put_json(replay, json, arg); break;
     case PFTRACE_ARG_HEX:
         snprintf(text, sizeof(text), "0x%" PRIx64, arg->u64);
         json_string(json, text);
@@ -53,11 +73,11 @@ static void put_value(struct json_out *json, const struct pftrace_arg *arg)
     }
 }
 
-static void put_all(struct json_out *json, const struct pftrace_arg *args, size_t count)
+static void put_all(struct pftrace_replay *replay, struct json_out *json, const struct pftrace_arg *args, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         json_key_text(json, args[i].name, args[i].name_length);
-        put_value(json, &args[i]);
+        put_value(replay, json, &args[i]);
     }
 }
 
@@ -77,9 +97,9 @@ static void put_members(struct pftrace_replay *replay, const struct pftrace_even
     replay->members.length = 0;
     json_out_init(&json, &replay->members, false);
     json_begin_object(&json);
-    put_all(&json, event->args, event->arg_count);
+    put_all(replay, &json, event->args, event->arg_count);
     if (event->shared)
-        put_all(&json, event->shared->args.items, event->shared->args.count);
+        put_all(replay, &json, event->shared->args.items, event->shared->args.count);
     if (event->cbid != 0)
         put_number(&json, ARG_CBID, event->cbid - 1);
     if (event->has_correlation)
@@ -182,7 +202,9 @@ static void replay_counter(struct pftrace_replay *replay, const struct pftrace_e
         }
         *value = (struct counter_value){.name = arg->name,
                                         .length = arg->name_length,
-                                        .kind = arg->kind == PFTRACE_ARG_REAL ? COUNTER_REAL : COUNTER_SIGNED,
+                                        .kind = arg->kind == PFTRACE_ARG_REAL  ? COUNTER_REAL
+                                                : arg->kind == PFTRACE_ARG_U64 ? COUNTER_UNSIGNED
+                                                                               : COUNTER_SIGNED,
                                         .u64 = arg->u64};
     }
     struct counter counter = {.name = name_passing(event->name, strlen(event->name)),
@@ -214,12 +236,19 @@ static void replay_row(struct pftrace_replay *replay, const struct pftrace_event
     replay->writer->format->process(replay->writer, &name);
 }
 
+static void replay_metadata(struct pftrace_replay *replay, const struct pftrace_event *event)
+{
+    struct json_text value = checked_json(replay, event->text, event->length);
+    if (value.length > 0)
+        replay->writer->format->metadata(replay->writer, event->name, value.at, value.length);
+    else
+        replay->left_out++;
+}
+
 void pftrace_replay_event(struct pftrace_replay *replay, const struct pftrace_event *event)
 {
     switch (event->what) {
-    case PFTRACE_METADATA:
-        replay->writer->format->metadata(replay->writer, event->name, event->text, event->length);
-        break;
+    case PFTRACE_METADATA: replay_metadata(replay, event); break;
     case PFTRACE_PROCESS:
     case PFTRACE_THREAD: replay_row(replay, event); break;
     case PFTRACE_SLICE: replay_slice(replay, event); break;

@@ -16,8 +16,9 @@ struct pftrace_replay {
     struct writer *writer;
     uint64_t base; /* ns of CLOCK_REALTIME: what the events' times count from */
     /* texts that must be put together; a failure of one is a failure of all */
-    struct sink members, category;
+    struct sink members, category, clean;
     struct counter_values values; /* of the counter at hand */
+    uint64_t left_out;            /* metadata that is not JSON */
 };
 
 void pftrace_replay_init(struct pftrace_replay *replay, struct writer *writer);

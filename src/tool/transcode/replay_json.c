@@ -7,51 +7,60 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/map.h"
+#include "tool/report/reader.h"
 #include "tool/transcode/json_replay.h"
-#include "tool/transcode/json_stream.h"
 #include "tool/transcode/sources.h"
 #include "tool/write/writer.h"
 
-#define KEY_ROOM 256
-
-static int take_first(struct json_replay *replay, enum json_found found, const char *key, struct json_text value)
+static int note_event(void *context, struct json_text event)
 {
-    if (found == JSON_EVENT)
-        return json_replay_note(replay, value);
+    return json_replay_note(context, event);
+}
+
+static int write_event(void *context, struct json_text event)
+{
+    return json_replay_event(context, event);
+}
+
+static int write_metadata(void *context, const char *key, struct json_text value)
+{
+    struct json_replay *replay = context;
+    struct json_text clean = json_clean(value, &replay->clean);
+    if (replay->clean.failure)
+        return error_no_memory("the trace's metadata");
     if (strcmp(key, "baseTimeNanoseconds") == 0)
         replay->base = strtoull(value.at, NULL, 10);
-    replay->writer->format->metadata(replay->writer, key, value.at, value.length);
+    replay->writer->format->metadata(replay->writer, key, clean.at, clean.length);
     return 0;
 }
 
-static int pass(struct json_replay *replay, const char *path, bool first)
+static int pass_metadata(void *context, const char *key, struct json_text value)
 {
-    struct json_stream stream;
-    struct json_text value;
-    char key[KEY_ROOM] = "";
-    enum json_found found = JSON_METADATA;
-    int result = 0;
-    if (json_stream_open(&stream, path) != 0)
-        return -1;
-    stream.told = !first;
-    while (result == 0 && (found = json_stream_next(&stream, key, sizeof(key), &value)) > JSON_END) {
-        if (first)
-            result = take_first(replay, found, key, value);
-        else if (found == JSON_EVENT)
-            result = json_replay_event(replay, value);
-    }
-    json_stream_close(&stream);
-    return found == JSON_ERROR ? -1 : result;
+    (void)context, (void)key, (void)value;
+    return 0;
+}
+
+static int read_once(struct json_replay *replay, const char *path, bool first)
+{
+    struct interner names = {0};
+    const struct reader_sink sink = {.context = replay,
+                                     .text = first ? note_event : write_event,
+                                     .metadata_text = first ? write_metadata : pass_metadata,
+                                     .quiet = !first};
+    int result = reader_read(path, &names, &sink);
+    interner_release(&names);
+    return result;
 }
 
 static int both_passes(struct json_replay *replay, const char *path)
 {
     struct writer *writer = replay->writer;
-    if (pass(replay, path, true) != 0)
+    if (read_once(replay, path, true) != 0)
         return -1;
     writer->format->begin(writer, replay->base);
     json_replay_begin(replay);
-    if (pass(replay, path, false) != 0)
+    if (read_once(replay, path, false) != 0)
         return -1;
     writer->format->finish(writer);
     json_replay_end(replay);
@@ -59,6 +68,9 @@ static int both_passes(struct json_replay *replay, const char *path)
         warning("'%s': %" PRIu64 " events are left out: arrows that do not follow their slice, ranges without an end, "
                 "or of kinds that '%s' has no form for",
                 path, replay->left_out, writer->format->name);
+    if (replay->too_many > 0)
+        warning("'%s': %" PRIu64 " ranges are left out, as more than %zu MiB of them are begun and not ended", path,
+                replay->too_many, JSON_REPLAY_OPEN_MOST >> 20);
     return 0;
 }
 

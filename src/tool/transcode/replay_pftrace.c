@@ -37,11 +37,12 @@ static int replay_all(struct file_replay *replay, struct pftrace_reader *reader,
     int more;
     while ((more = pftrace_next(reader, &event)) > 0)
         replay_event(replay, event);
-    replay->left_out += pftrace_left_out(reader);
+    replay->left_out += pftrace_left_out(reader) + replay->events.left_out;
     if (more == 0 && replay->left_out > 0)
         warning("'%s': %" PRIu64 " packets are left out, as gputrace would not have written them", path,
                 replay->left_out);
-    if (more == 0 && (replay->events.members.failure || replay->events.category.failure))
+    if (more == 0 &&
+        (replay->events.members.failure || replay->events.category.failure || replay->events.clean.failure))
         return error_no_memory("arguments of an event");
     return more;
 }

@@ -51,7 +51,7 @@ static char *put_head(struct writer *writer, const char *phase, enum category ca
 static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
 {
     sink_text(writer->sink, writer->any ? ",\n\"" : "{\n\"");
-    sink_text(writer->sink, key);
+    json_escape(writer->sink, key, strlen(key));
     sink_text(writer->sink, "\":");
     sink_bytes(writer->sink, value, size);
     writer->any = true;

@@ -137,9 +137,25 @@ static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
     add_arrow(writer, arrow, PFTRACE_WORK);
 }
 
+static void write_mark(struct writer *writer, uint64_t mark)
+{
+    struct pftrace_state *state = writer->state;
+    state->body.length = 0;
+    protobuf_put_u64(&state->body, PFTRACE_OWN_WHOLE, mark);
+    pftrace_plain_packet(writer->sink, &state->body);
+}
+
+/* Of the whole file, which it begins when it comes first. NULL after a failure. */
+static struct pftrace_state *begin_file(struct writer *writer)
+{
+    if (!writer->state && pftrace_state_new(writer, NULL))
+        write_mark(writer, PFTRACE_FILE_BEGINS);
+    return writer->state;
+}
+
 static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
 {
-    struct pftrace_state *state = writer->state ? writer->state : pftrace_state_new(writer, NULL);
+    struct pftrace_state *state = begin_file(writer);
     if (!state)
         return;
     pftrace_flush(writer);
@@ -158,7 +174,7 @@ static void write_metadata(struct writer *writer, const char *key, const char *v
 
 static void write_begin(struct writer *writer, uint64_t base)
 {
-    struct pftrace_state *state = writer->state ? writer->state : pftrace_state_new(writer, NULL);
+    struct pftrace_state *state = begin_file(writer);
     writer->base = base;
     writer->any = true;
     if (!state)
@@ -191,8 +207,10 @@ static void begin_piece(struct writer *piece)
 
 static void write_finish(struct writer *writer)
 {
-    if (writer->state)
-        pftrace_flush(writer);
+    if (!writer->state)
+        return;
+    pftrace_flush(writer);
+    write_mark(writer, PFTRACE_FILE_ENDS);
 }
 
 const struct writer_format pftrace = {

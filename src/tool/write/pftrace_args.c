@@ -125,7 +125,8 @@ static void put_compute_value(struct sink *body, const struct pftrace_arg *arg)
 
 static void put_compute_arg(struct pftrace_put *put, enum arg_key key, const struct pftrace_arg *arg)
 {
-    bool shared = key < ARG_KEY_COUNT && (shared_keys[key] || (key == ARG_QUEUED && arg->u64 == 0));
+    bool shared = key < ARG_KEY_COUNT &&
+                  (shared_keys[key] || (key == ARG_QUEUED && arg->kind == PFTRACE_ARG_U64 && arg->u64 == 0));
     struct sink *body = shared ? put->shared : put->body;
     size_t begun = protobuf_begin(body, shared ? PB_KERNEL_ARGS : PB_LAUNCH_ARGS);
     protobuf_put_u64(body, PB_COMPUTE_ARG_NAME_IID, name_iid(put, key, arg->name, arg->name_length));
@@ -147,7 +148,7 @@ static void put_sizes(struct pftrace_put *put, enum arg_key key, const struct pf
 
 static void put_work_arg(struct pftrace_put *put, enum arg_key key, struct pftrace_arg *arg)
 {
-    if (key == ARG_DEVICE && arg->kind == PFTRACE_ARG_U64)
+    if (key == ARG_DEVICE && arg->kind == PFTRACE_ARG_U64 && arg->u64 <= INT32_MAX)
         put->device = arg->u64;
     if (key == ARG_CONTEXT && arg->kind == PFTRACE_ARG_U64)
         put->context = arg->u64;
@@ -170,7 +171,7 @@ void pftrace_put_arg(struct pftrace_put *put, enum arg_key key, struct pftrace_a
         put->has_correlation = true;
     } else if (put->shared) {
         put_work_arg(put, key, arg);
-    } else if (key == ARG_CBID && put->hold_correlation && arg->kind == PFTRACE_ARG_U64) {
+    } else if (key == ARG_CBID && put->hold_correlation && arg->kind == PFTRACE_ARG_U64 && arg->u64 < UINT32_MAX) {
         put->cbid = arg->u64 + 1;
     } else {
         put_annotation(put, key, arg);

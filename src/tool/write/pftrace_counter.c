@@ -51,11 +51,17 @@ static void describe(struct writer *writer, uint64_t uuid, uint32_t pid, const s
     pftrace_plain_packet(writer->sink, packet);
 }
 
+/* Perfetto has it as a double. */
+static bool is_large(const struct counter_value *value)
+{
+    return value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX;
+}
+
 static void put_value(struct sink *body, const struct counter_value *value)
 {
     if (value->kind == COUNTER_REAL)
         protobuf_put_double(body, PB_EVENT_DOUBLE_COUNTER_VALUE, value->real);
-    else if (value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX)
+    else if (is_large(value))
         protobuf_put_double(body, PB_EVENT_DOUBLE_COUNTER_VALUE, (double)value->u64);
     else
         protobuf_put_u64(body, PB_EVENT_COUNTER_VALUE, value->u64);
@@ -76,10 +82,10 @@ static void write_value(struct writer *writer, const struct counter *counter, co
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_COUNTER);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
     put_value(&state->body, value);
-    if (follow > 0) {
-        state->sequences.own.field = PFTRACE_OWN_SERIES_FOLLOW;
-        state->sequences.own.value = follow;
-    }
+    if (follow > 0)
+        pftrace_add_own(&state->sequences, PFTRACE_OWN_SERIES_FOLLOW, follow);
+    if (is_large(value))
+        pftrace_add_own(&state->sequences, PFTRACE_OWN_COUNTER_U64, value->u64);
     pftrace_send(writer, sequence, pftrace_time(writer, counter->time), PB_PACKET_TRACK_EVENT);
 }
 

@@ -89,10 +89,8 @@ void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, stru
 {
     if (pending->put.has_correlation && !pftrace_told_by_arrow(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
-    if (!pending->put.has_correlation && pending->arrows.count > 0) {
-        state->sequences.own.field = PFTRACE_OWN_NO_CORRELATION;
-        state->sequences.own.value = 1;
-    }
+    if (!pending->put.has_correlation && pending->arrows.count > 0)
+        pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
     if (pending->arrows.count > 0)
         put_arrows(&state->body, pending);
     pftrace_send(writer, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);

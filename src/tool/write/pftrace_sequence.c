@@ -120,11 +120,11 @@ void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence
     }
     at = protobuf_tag(at, PB_PACKET_SEQUENCE_ID, PROTOBUF_VARINT);
     at = protobuf_varint(at, sequence->number);
-    if (sequences->own.field != 0) {
-        at = protobuf_tag(at, sequences->own.field, PROTOBUF_VARINT);
-        at = protobuf_varint(at, sequences->own.value);
-        sequences->own.field = 0;
+    for (size_t i = 0; i < sequences->own_count; i++) {
+        at = protobuf_tag(at, sequences->own[i].field, PROTOBUF_VARINT);
+        at = protobuf_varint(at, sequences->own[i].value);
     }
+    sequences->own_count = 0;
     at = protobuf_tag(at, field, PROTOBUF_BYTES);
     at = protobuf_varint(at, size);
     sink_advance(packet, (size_t)(at - from));

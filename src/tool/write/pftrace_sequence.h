@@ -39,13 +39,16 @@ struct pftrace_sequence {
     struct sink interned; /* InternedData that the next packet takes along */
 };
 
+#define PFTRACE_OWN_FIELDS_MAX 2 /* of one packet of an event */
+
 struct pftrace_sequences {
     /* Goes into the next packet of an event, beside the event: Perfetto counts fields of an event that it does not know
-     * as errors, and passes over those of a packet. field 0: nothing. */
+     * as errors, and passes over those of a packet. */
     struct {
         uint32_t field;
         uint64_t value;
-    } own;
+    } own[PFTRACE_OWN_FIELDS_MAX];
+    size_t own_count;
     struct map by_row; /* row and lane -> index + 1 in items */
     ARRAY(struct pftrace_sequence *) items;
     struct pftrace_sequence *recent[PFTRACE_LANE_COUNT];
@@ -54,6 +57,13 @@ struct pftrace_sequences {
 
 void pftrace_sequences_init(struct pftrace_sequences *sequences);
 void pftrace_sequences_release(struct pftrace_sequences *sequences);
+
+/* A field of our own for the next packet of an event. */
+static inline void pftrace_add_own(struct pftrace_sequences *sequences, uint32_t field, uint64_t value)
+{
+    sequences->own[sequences->own_count].field = field;
+    sequences->own[sequences->own_count++].value = value;
+}
 
 /* NULL after error(). */
 struct pftrace_sequence *pftrace_sequence_find(struct pftrace_sequences *sequences, struct row row,

@@ -1,5 +1,6 @@
 /*
- * The reader of trace files: the input is one, plain or gzip.
+ * The reader of trace files: the input is one, plain or gzip. Converted it is refused by the same reader, or becomes
+ * valid JSON.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
@@ -7,6 +8,7 @@
 #include "base/map.h"
 #include "tool/report/event.h"
 #include "tool/report/reader.h"
+#include "tool/transcode/transcode.h"
 
 struct seen {
     const struct interner *strings;
@@ -46,7 +48,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct interner strings = {0};
     struct seen seen = {.strings = &strings};
     const struct reader_sink sink = {.context = &seen, .workers = 3, .event = see_event, .metadata = see_metadata};
-    reader_read(fuzz_file("trace.json", data, size), &strings, &sink);
+    const char *path = fuzz_file("trace.json", data, size);
+    int result = reader_read(path, &strings, &sink);
     interner_release(&strings);
+    struct transcode_summary summary;
+    if (transcode_is_pftrace(path))
+        return 0;
+    FUZZ_HOLDS(transcode(path, fuzz_path("made.json"), size & 1, &summary) == result);
+    FUZZ_HOLDS(result != 0 || fuzz_is_json(fuzz_path("made.json")));
+    FUZZ_HOLDS(transcode(path, fuzz_path("made.pftrace"), false, &summary) == result);
     return 0;
 }

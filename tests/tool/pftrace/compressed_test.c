@@ -195,10 +195,11 @@ static void test_each_section_is_a_run_that_needs_nothing_before_it(void **state
 static void test_a_section_of_a_large_packet_is_not_compressed(void **state)
 {
     (void)state;
-    write_trace(10, 2 << 20);
+    const size_t large = 2 << 20;
+    write_trace(10, large);
     compress_all();
-    assert_int_equal(file.length, plain.length);
-    assert_memory_equal(file.data, plain.data, plain.length);
+    assert_in_range(file.length, large, plain.length + 16);
+    assert_memory_equal(file.data + file.length - large, plain.data + plain.length - large, large);
     reads_the_same(10);
 }
 

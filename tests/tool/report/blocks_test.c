@@ -56,11 +56,35 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
     return 0;
 }
 
-static int read_with(unsigned workers, struct seen *seen, char message[256])
+static int take_text(void *context, struct json_text event)
+{
+    struct seen *seen = context;
+    size_t error_at;
+    seen->events++;
+    assert_true(json_check(event.at, event.length, &error_at));
+    mix(seen, event.at, event.length);
+    return 0;
+}
+
+static int take_metadata_text(void *context, const char *key, struct json_text value)
+{
+    struct seen *seen = context;
+    seen->metadata++;
+    mix(seen, key, strlen(key));
+    mix(seen, value.at, value.length);
+    return 0;
+}
+
+static int read_with(unsigned workers, bool texts, struct seen *seen, char message[256])
 {
     struct interner strings = {0};
-    const struct reader_sink sink = {
+    const struct reader_sink events = {
         .context = seen, .workers = workers, .event = take_event, .metadata = take_metadata};
+    const struct reader_sink sink = texts ? (struct reader_sink){.context = seen,
+                                                                 .workers = workers,
+                                                                 .text = take_text,
+                                                                 .metadata_text = take_metadata_text}
+                                          : events;
     *seen = (struct seen){.strings = &strings};
     unit_stderr_begin();
     int status = reader_read(path, &strings, &sink);
@@ -70,22 +94,33 @@ static int read_with(unsigned workers, struct seen *seen, char message[256])
     return status;
 }
 
-/* Reads the file with some numbers of threads; gives what all have seen. */
-static struct seen read_alike(int expected, char message[256])
+static struct seen read_with_threads(bool texts, int expected, char message[256])
 {
     static const unsigned workers[] = {1, 2, 7};
     struct seen first;
-    assert_int_equal(read_with(workers[0], &first, message), expected);
+    assert_int_equal(read_with(workers[0], texts, &first, message), expected);
     for (size_t i = 1; i < sizeof(workers) / sizeof(*workers); i++) {
         struct seen seen;
         char other[256];
-        assert_int_equal(read_with(workers[i], &seen, other), expected);
+        assert_int_equal(read_with(workers[i], texts, &seen, other), expected);
         assert_int_equal(seen.events, first.events);
         assert_int_equal(seen.hash, first.hash);
         assert_int_equal(seen.metadata, first.metadata);
         assert_string_equal(other, message);
     }
     return first;
+}
+
+/* Reads the file with some numbers of threads, as events and as their texts; gives what all have seen of the events. */
+static struct seen read_alike(int expected, char message[256])
+{
+    char other[256];
+    struct seen events = read_with_threads(false, expected, message);
+    struct seen texts = read_with_threads(true, expected, other);
+    assert_string_equal(other, message);
+    assert_true(texts.events >= events.events); /* arrows are among them */
+    assert_int_equal(texts.metadata, events.metadata);
+    return events;
 }
 
 /* --- files --- */

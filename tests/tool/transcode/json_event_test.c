@@ -54,22 +54,12 @@ static void test_what_is_no_event_has_no_phase(void **state)
         assert_int_equal(json_event_read(text(others[i])).phase, 0);
 }
 
-static void test_a_value_ends_or_does_not(void **state)
-{
-    (void)state;
-    static const char whole[] = "[\"]\",{\"a\":[]},\"\\\\\"] ";
-    assert_ptr_equal(json_skip(whole, whole + strlen(whole)), whole + strlen(whole) - 1);
-    for (size_t length = 0; length + 1 < strlen(whole); length++)
-        assert_null(json_skip(whole, whole + length));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_microseconds_become_ns),
         cmocka_unit_test(test_members_are_found_where_they_are),
         cmocka_unit_test(test_what_is_no_event_has_no_phase),
-        cmocka_unit_test(test_a_value_ends_or_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

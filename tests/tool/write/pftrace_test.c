@@ -11,6 +11,7 @@
 #include "tool/pftrace/reader.h"
 #include "tool/write/writer.h"
 
+#define MARK_BYTES 6 /* of the file's first packet, and of its last */
 #define BASE UINT64_C(1700000000000000000)
 
 static struct sink sink;
@@ -551,12 +552,49 @@ static void test_a_cut_file_gives_what_is_whole(void **state)
     write_slice(call(0, 10));
     write_slice(call(20, 30));
     writer.format->finish(&writer);
-    open_written(sink.length - 1);
+    open_written(sink.length - MARK_BYTES - 1);
     next_slice_is(0, 10);
     unit_stderr_begin();
     int more = read_next();
     assert_non_null(strstr(unit_stderr_end(), "is cut off at byte"));
     assert_int_equal(more, 0);
+}
+
+/* What is printed while SIZE bytes from START on of what was written are read. */
+static const char *read_part(size_t start, size_t size)
+{
+    memmove(sink.data, sink.data + start, size);
+    open_written(size);
+    unit_stderr_begin();
+    while (read_next() > 0)
+        ;
+    pftrace_close(reader);
+    reader = NULL;
+    return unit_stderr_end();
+}
+
+static void test_a_file_that_is_cut_between_packets_is_noticed(void **state)
+{
+    (void)state;
+    size_t head, size;
+    write_slice(call(0, 10));
+    write_slice(call(20, 30));
+    writer.format->finish(&writer);
+    for (size_t at = 0; at < sink.length; at += head + size) {
+        if (at > 0)
+            assert_non_null(strstr(read_part(0, at), "is cut off at byte"));
+        assert_int_equal(packets_frame((const uint8_t *)sink.data + at, sink.length - at, &head, &size), 1);
+    }
+    assert_string_equal(read_part(0, sink.length), "");
+}
+
+/* Nor do other programs announce a last packet. */
+static void test_a_file_that_announces_no_last_packet_may_lack_it(void **state)
+{
+    (void)state;
+    write_slice(call(0, 10));
+    writer.format->finish(&writer);
+    assert_string_equal(read_part(MARK_BYTES, sink.length - 2 * MARK_BYTES), "");
 }
 
 static void test_another_file_is_an_error(void **state)
@@ -588,6 +626,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sections_ask_for_nothing_before_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_long_section_is_read_in_several_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_cut_file_gives_what_is_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_cut_between_packets_is_noticed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_announces_no_last_packet_may_lack_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_another_file_is_an_error, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
