@@ -23,7 +23,7 @@ static void thread_ended(void *writer)
     struct writer *mine = writer;
     struct spool_chunk *chunk = mine->chunk;
     mine->chunk = NULL;
-    if (chunk && mine->generation == chunks_generation())
+    if (chunk && mine->generation == fork_generation())
         chunk_done(chunk, mine->used);
 }
 
@@ -56,7 +56,7 @@ static void name_thread(struct writer *mine)
 /* Also leaves the parent's chunk, in a forked child. */
 static bool take_chunk(struct writer *mine)
 {
-    uint32_t generation = chunks_generation();
+    uint32_t generation = fork_generation();
     if (mine->generation != generation) {
         mine->chunk = NULL;
         mine->thread = (uint32_t)syscall(SYS_gettid);
@@ -72,6 +72,8 @@ static bool take_chunk(struct writer *mine)
 
 bool writer_renew(struct writer *mine)
 {
+    if (fork_turned_away())
+        return false;
     if (!take_chunk(mine)) {
         count_loss(&spool_file_header()->losses.no_room);
         return false;
@@ -91,7 +93,7 @@ void writer_turned_away(void)
 uint32_t writer_thread(void)
 {
     struct writer *mine = &this_writer;
-    if (mine->generation != chunks_generation() || mine->thread == 0)
+    if (mine->generation != fork_generation() || mine->thread == 0)
         return (uint32_t)syscall(SYS_gettid);
     return mine->thread;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "injected/record/chunks.h"
+#include "injected/registry/fork_watch.h"
 #include "wire/spool.h"
 #include "wire/spool_records.h"
 
@@ -32,8 +33,8 @@ struct writer {
 };
 extern __thread struct writer this_writer;
 
-/* A fresh chunk for this thread; the one before is full, or the parent's. False: there is no room, and it is counted.
- */
+/* A fresh chunk for this thread; the one before is full, or the parent's. False: there is no room, or the child was not
+ * announced (fork_watch.h), and it is counted. */
 bool writer_renew(struct writer *mine);
 void writer_turned_away(void);
 
@@ -56,7 +57,7 @@ static inline void *writer_begin_in(struct writer *mine, enum spool_record_type 
     }
     mine->busy = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    bool fits = mine->chunk && mine->generation == chunks_generation() && mine->used + bytes <= chunk_room(mine->chunk);
+    bool fits = mine->chunk && mine->generation == fork_generation() && mine->used + bytes <= chunk_room(mine->chunk);
     if (!fits && !writer_renew(mine)) {
         mine->busy = false;
         return NULL;

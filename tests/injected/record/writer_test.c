@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "injected/record/chunks.h"
 #include "injected/record/spool_file.h"
@@ -110,11 +111,37 @@ static void a_handler_in_the_midst_of_a_record_is_turned_away_and_counted(void *
     write_memory(44); /* and it goes on */
 }
 
+static void a_child_that_was_not_announced_writes_nothing_and_is_counted(void **state)
+{
+    (void)state;
+    fork_watch_count(&spool_file_header()->unannounced);
+    struct spool_memory *begun = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
+    begun->address = 45;
+    writer_commit(&begun->head);
+    struct reading before = read_spool(directory, getpid());
+    fflush(NULL);
+    pid_t child = fork(); /* no handler of pthread_atfork() is set here */
+    if (child == 0) {
+        bool refused = true;
+        for (int i = 0; i < 10; i++)
+            refused = refused && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
+        refused = refused && !chunk_take(SPOOL_CUPTI);
+        _exit(refused ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(spool_file_header()->unannounced, 10);
+    struct reading after = read_spool(directory, getpid());
+    assert_int_equal(count_records(&after, SPOOL_RECORD_MEMORY), count_records(&before, SPOOL_RECORD_MEMORY));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_is_seen_when_it_is_committed),
         cmocka_unit_test(the_first_record_of_a_thread_is_its_name),
+        cmocka_unit_test(a_child_that_was_not_announced_writes_nothing_and_is_counted),
         cmocka_unit_test(threads_lose_nothing_and_keep_their_order),
         cmocka_unit_test(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted),
     };
