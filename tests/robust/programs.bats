@@ -44,6 +44,14 @@ driver_bore_it() {
     [ "$(ledger traced.json | awk '$1 == "spool_dropped" { print $2 }')" -le 116 ] || fail "$(ledger traced.json)"
 }
 
+@test "a first thread that ends by pthread_exit(): the process ends with its last thread" {
+    need_plain
+    unharmed -- "$programs/first_ends"
+    recorded user_annotation 10
+    assert_equal "$(jq -r '.gputrace.processes[].state' traced.json)" finished
+    assert_equal "$(ledger traced.json)" ''
+}
+
 @test "a sandbox that refuses what it does not know, from the start: what is ours goes on" {
     need_plain
     unharmed -- "$programs/seccomp" refuse

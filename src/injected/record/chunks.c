@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "injected/record/segments.h"
 #include "injected/record/spool_file.h"
+#include "injected/record/thread.h"
 #include "injected/record/undisturbed.h"
 #include "injected/registry/fork_watch.h"
 
@@ -117,6 +118,7 @@ void chunks_leave(void)
 {
     spool_file_leave();
     stock_leave();
+    thread_leave();
     memset(&chunks, 0, sizeof(chunks));
     fork_watch_announced();
 }

@@ -15,4 +15,7 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits);
  * and then by one thread. */
 void process_facts_watch_clock(struct spool_header *header);
 
+/* Threads of this process, by /proc; 0: not known. */
+unsigned process_facts_threads(void);
+
 #endif
