@@ -50,6 +50,10 @@ driver_bore_it() {
     recorded user_annotation 10
     assert_equal "$(jq -r '.gputrace.processes[].state' traced.json)" finished
     assert_equal "$(ledger traced.json)" ''
+    unharmed -- "$programs/first_ends" 3
+    recorded user_annotation 10
+    unharmed -- "$programs/first_ends" 3 alone
+    assert_equal "$(cat traced.status)" 3
 }
 
 @test "a sandbox that refuses what it does not know, from the start: what is ours goes on" {

@@ -155,6 +155,7 @@ static void *serve(void *unused)
             return NULL;
         if (thread_alone()) {
             stock_end();
+            thread_end();
             return NULL;
         }
     }

@@ -33,7 +33,7 @@ static void read_line_of(const char *path, char *out, size_t size)
     out[length] = '\0';
 }
 
-enum { STAT_THREADS = 20, STAT_STARTED = 22 };
+enum { STAT_THREADS = 20, STAT_STARTED = 22, STAT_EXIT_CODE = 52 };
 
 /* A number of /proc/self/stat, whose second field is a name in brackets that may hold anything. */
 static uint64_t read_stat(int wanted)
@@ -49,6 +49,11 @@ static uint64_t read_stat(int wanted)
 unsigned process_facts_threads(void)
 {
     return (unsigned)read_stat(STAT_THREADS);
+}
+
+int process_facts_first_status(void)
+{
+    return (int)(read_stat(STAT_EXIT_CODE) >> 8 & 0xff);
 }
 
 static void look_at_clocks(uint64_t *monotonic, int64_t *offset)

@@ -236,8 +236,10 @@ static void *stock_up(void *unused)
             pthread_cond_wait(&stock.low, &stock.lock);
         bool ending = stock.ending;
         pthread_mutex_unlock(&stock.lock);
-        if (ending)
+        if (ending) {
+            thread_end();
             return NULL;
+        }
         struct spool_chunk *chunk = fresh();
         stock_put(chunk);
         if (!chunk && !own && stock_failure() == EBADF) {

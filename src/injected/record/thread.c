@@ -1,20 +1,22 @@
 #include "injected/record/thread.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "injected/record/process_facts.h"
 #include "injected/registry/readers.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
 
-static struct {
-    unsigned ours; /* that were started: none ends before the program's have */
-    bool first_ends;
-} threads;
+static unsigned ours; /* threads that were started: none ends before the program's have */
+static bool outlived; /* the program's first thread, by others of the program's */
 
 int thread_start(void *(*run)(void *), void *argument)
 {
@@ -31,7 +33,7 @@ int thread_start(void *(*run)(void *), void *argument)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (!failure)
-        __atomic_add_fetch(&threads.ours, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&ours, 1, __ATOMIC_RELAXED);
     errno = failure ? failure : errno;
     return failure ? -1 : 0;
 }
@@ -43,20 +45,34 @@ void thread_become_ours(const char *name)
                            is none */
 }
 
-void thread_first_ends(void)
+/* The kernel does not try for a lock that a dead thread holds. No sandbox keeps threads from this call. */
+static bool first_has_ended(void)
 {
-    __atomic_store_n(&threads.first_ends, true, __ATOMIC_RELAXED);
+    uint32_t lock = (uint32_t)getpid();
+    return syscall(SYS_futex, &lock, FUTEX_TRYLOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0 && errno == ESRCH;
 }
 
-/* The first thread is counted by the kernel until the process ends. */
+/* The kernel counts the first thread until the process ends. */
 bool thread_alone(void)
 {
-    return __atomic_load_n(&threads.first_ends, __ATOMIC_RELAXED) &&
-           process_facts_threads() == __atomic_load_n(&threads.ours, __ATOMIC_RELAXED) + 1;
+    if (!first_has_ended())
+        return false;
+    bool alone = process_facts_threads() == __atomic_load_n(&ours, __ATOMIC_RELAXED) + 1;
+    outlived = outlived || !alone;
+    return alone;
+}
+
+/* pthread_exit() ends the first thread with 0, and the last thread that returns calls exit(0). The bare system call may
+ * end it with another status: that of the process, unless other threads of the program came to their end later. */
+void thread_end(void)
+{
+    int status = outlived ? 0 : process_facts_first_status();
+    if (status != 0)
+        syscall(SYS_exit, status);
 }
 
 void thread_leave(void)
 {
-    threads.ours = 0;
-    threads.first_ends = false;
+    ours = 0;
+    outlived = false;
 }

@@ -14,7 +14,6 @@
 #include "base/thread_key.h"
 #include "injected/record/chunks.h"
 #include "injected/record/spool_file.h"
-#include "injected/record/thread.h"
 #include "injected/record/undisturbed.h"
 
 __thread struct writer this_writer;
@@ -34,8 +33,6 @@ static void thread_ended(void *writer)
     if (mine->chunk && mine->generation == fork_generation())
         chunk_done(mine->chunk, writer_used(mine));
     forget_chunk(mine);
-    if (mine->thread == (uint32_t)getpid())
-        thread_first_ends();
 }
 
 static void make_key(void)

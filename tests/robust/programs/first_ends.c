@@ -1,9 +1,10 @@
-/* The first thread ends by pthread_exit(), and another one goes on: the process ends with that, as exit(0) would end
- * it. */
+/* The first thread ends by pthread_exit(), or with a STATUS by the bare system call: `first_ends [STATUS [alone]]`.
+ * Another one goes on, unless it is alone. */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void *go_on(void *unused)
@@ -14,6 +15,7 @@ static void *go_on(void *unused)
         nvtxRangePop();
     }
     puts("done");
+    fflush(stdout);
     return unused;
 }
 
@@ -22,12 +24,14 @@ static void at_exit(void)
     puts("exit handlers run");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t thread;
     atexit(at_exit);
     nvtxMarkA("the first thread");
-    if (pthread_create(&thread, NULL, go_on, NULL) != 0)
+    if (argc < 3 && pthread_create(&thread, NULL, go_on, NULL) != 0)
         return 7;
+    if (argc > 1)
+        syscall(SYS_exit, atoi(argv[1]));
     pthread_exit(NULL);
 }
