@@ -92,6 +92,22 @@ driver_bore_it() {
     recorded user_annotation 30150
 }
 
+@test "strict seccomp: ranges within it are counted and not recorded, and the program ends as it would" {
+    need_plain
+    [ "$(uname -m)" = x86_64 ] || skip "the processor's clock goes on there, and a full chunk ends the program"
+    for within in 0 5000; do
+        unharmed -- "$programs/strict" "$within"
+        assert_equal "$(cat traced.status)" 3
+        recorded user_annotation 10
+        lost_only traced.json spool_dropped
+        assert_equal "$(jq .gputrace.losses.spool_dropped traced.json)" $((2 * within))
+    done
+    unharmed -- "$programs/strict" 0 clock
+    assert_equal "$(cat traced.status)" 139
+    unharmed -- "$programs/strict" 0 call
+    assert_equal "$(cat traced.status)" 137
+}
+
 @test "LD_BIND_NOW" {
     need_plain
     LD_BIND_NOW=1 unharmed -- "$programs/plain" 3

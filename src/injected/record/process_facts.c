@@ -53,7 +53,7 @@ unsigned process_facts_threads(void)
 
 int process_facts_first_status(void)
 {
-    return (int)(read_stat(STAT_EXIT_CODE) >> 8 & 0xff);
+    return (int)read_stat(STAT_EXIT_CODE);
 }
 
 static void look_at_clocks(uint64_t *monotonic, int64_t *offset)

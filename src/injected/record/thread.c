@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "injected/record/process_facts.h"
@@ -63,12 +64,15 @@ bool thread_alone(void)
 }
 
 /* pthread_exit() ends the first thread with 0, and the last thread that returns calls exit(0). The bare system call may
- * end it with another status: that of the process, unless other threads of the program came to their end later. */
+ * end it with another status: that of the process, unless other threads of the program came to their end later. Strict
+ * seccomp kills one thread. */
 void thread_end(void)
 {
     int status = outlived ? 0 : process_facts_first_status();
-    if (status != 0)
-        syscall(SYS_exit, status);
+    if (WIFSIGNALED(status))
+        syscall(SYS_kill, getpid(), WTERMSIG(status));
+    else if (status != 0)
+        syscall(SYS_exit, WEXITSTATUS(status));
 }
 
 void thread_leave(void)

@@ -120,8 +120,19 @@ static bool is_on_alternate_stack(void)
     return is;
 }
 
+#define ASLEEP UINTPTR_MAX
+
+void writer_sleep(void)
+{
+    this_writer.begun = ASLEEP;
+}
+
 bool writer_abandon(struct writer *mine)
 {
+    if (mine->begun == ASLEEP) {
+        count_loss(&spool_file_header()->losses.no_room);
+        return false;
+    }
     bool gone = (uintptr_t)__builtin_frame_address(0) + SIGNAL_FRAME_LEAST > mine->begun && !is_on_alternate_stack();
     count_loss(&spool_file_header()->losses.nested);
     if (!gone && ++mine->turned_away < WRITER_PATIENCE)

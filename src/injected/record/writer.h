@@ -121,6 +121,9 @@ static inline void writer_commit(const struct spool_record *record)
     writer_commit_in(writer_mine(), record);
 }
 
+/* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
+void writer_sleep(void);
+
 /* This thread's gettid(), without a system call but for the first time. */
 uint32_t writer_thread(void);
 
