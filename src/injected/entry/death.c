@@ -195,7 +195,7 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
 /* Whether a function of ours has called what runs with this stack. */
-static bool is_called_by_us(const uintptr_t *stack)
+__attribute__((no_sanitize("address"))) static bool is_called_by_us(const uintptr_t *stack)
 {
     for (unsigned i = 0; i < FRAMES_BETWEEN; i++)
         if (stack[i] - (uintptr_t)__ehdr_start < (uintptr_t)(etext - __ehdr_start))
