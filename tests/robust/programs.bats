@@ -36,6 +36,26 @@ driver_bore_it() {
     recorded user_annotation 20200
 }
 
+@test "a handler that leaves by siglongjmp() in the middle of a record: the thread goes on recording" {
+    need_plain
+    unharmed -- "$programs/jumps"
+    recorded user_annotation 992 # of 1001: eight are the most that it takes to find out
+    lost_only traced.json spool_dropped unmatched_ranges
+    [ "$(ledger traced.json | awk '$1 == "spool_dropped" { print $2 }')" -le 116 ] || fail "$(ledger traced.json)"
+}
+
+@test "a first thread that ends by pthread_exit(): the process ends with its last thread" {
+    need_plain
+    unharmed -- "$programs/first_ends"
+    recorded user_annotation 10
+    assert_equal "$(jq -r '.gputrace.processes[].state' traced.json)" finished
+    assert_equal "$(ledger traced.json)" ''
+    unharmed -- "$programs/first_ends" 3
+    recorded user_annotation 10
+    unharmed -- "$programs/first_ends" 3 alone
+    assert_equal "$(cat traced.status)" 3
+}
+
 @test "a sandbox that refuses what it does not know, from the start: what is ours goes on" {
     need_plain
     unharmed -- "$programs/seccomp" refuse
@@ -70,6 +90,22 @@ driver_bore_it() {
     unharmed -- "$programs/seccomp" lean
     recorded gpu_memcpy 100
     recorded user_annotation 30150
+}
+
+@test "strict seccomp: ranges within it are counted and not recorded, and the program ends as it would" {
+    need_plain
+    [ "$(uname -m)" = x86_64 ] || skip "the processor's clock goes on there, and a full chunk ends the program"
+    for within in 0 5000; do
+        unharmed -- "$programs/strict" "$within"
+        assert_equal "$(cat traced.status)" 3
+        recorded user_annotation 10
+        lost_only traced.json spool_dropped
+        assert_equal "$(jq .gputrace.losses.spool_dropped traced.json)" $((2 * within))
+    done
+    unharmed -- "$programs/strict" 0 clock
+    assert_equal "$(cat traced.status)" 139
+    unharmed -- "$programs/strict" 0 call
+    assert_equal "$(cat traced.status)" 137
 }
 
 @test "LD_BIND_NOW" {

@@ -27,6 +27,7 @@ static struct stock {
     struct spool_chunk *chunks[STOCK_MAX]; /* ready ones, fresh and left over */
     unsigned count;
     unsigned fresh_wanted;
+    bool ending;         /* our thread is to return */
     bool served;         /* by our thread, which can grow the file though the program closed it */
     int failure;         /* errno of the last growth */
     uint64_t rest;       /* ns, 0: the last growth went well; read without the lock, as is … */
@@ -231,9 +232,14 @@ static void *stock_up(void *unused)
     bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
         pthread_mutex_lock(&stock.lock);
-        while (fresh_count() >= stock.fresh_wanted || stock.count == STOCK_MAX)
+        while (!stock.ending && (fresh_count() >= stock.fresh_wanted || stock.count == STOCK_MAX))
             pthread_cond_wait(&stock.low, &stock.lock);
+        bool ending = stock.ending;
         pthread_mutex_unlock(&stock.lock);
+        if (ending) {
+            thread_end();
+            return NULL;
+        }
         struct spool_chunk *chunk = fresh();
         stock_put(chunk);
         if (!chunk && !own && stock_failure() == EBADF) {
@@ -245,7 +251,14 @@ static void *stock_up(void *unused)
         if (!chunk)
             usleep(REST_MIN / NS_PER_US);
     }
-    return NULL;
+}
+
+void stock_end(void)
+{
+    pthread_mutex_lock(&stock.lock);
+    stock.ending = true;
+    pthread_mutex_unlock(&stock.lock);
+    pthread_cond_signal(&stock.low);
 }
 
 void stock_open(struct spool_chunk *first)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/thread_key.h"
+#include "injected/registry/fork_watch.h"
 
 static struct reader *readers; /* grows at its head, never shrinks */
 __thread struct reader *reader_mine;
@@ -63,6 +64,8 @@ static struct reader *make(void)
 
 struct reader *reader_make(void)
 {
+    if (fork_turned_away())
+        return NULL;
     pthread_once(&once, prepare);
     struct reader *mine = take_left_over();
     if (!mine)
@@ -95,6 +98,8 @@ bool readers_are_out(void)
 
 void readers_wait(void)
 {
+    if (fork_unannounced())
+        return;
     pthread_once(&once, prepare);
     make_stores_visible();
     for (const struct reader *reader = first(); reader; reader = reader->next) {
