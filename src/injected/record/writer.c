@@ -13,6 +13,10 @@
 #include "injected/record/chunks.h"
 #include "injected/record/spool_file.h"
 
+/* What a thread writes to first; each chunk is four times as large as the one before, up to RECORDS_CHUNK_BYTES. */
+#define FIRST_CHUNK_BYTES ((uint64_t)4 << 10)
+#define COMM_BYTES 16 /* a thread's name, with its end */
+
 __thread struct writer this_writer;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -40,7 +44,7 @@ static void count_loss(uint64_t *counter)
 /* The first record of a thread tells its name. */
 static void name_thread(struct writer *mine)
 {
-    char comm[16] = "";
+    char comm[COMM_BYTES] = "";
     prctl(PR_GET_NAME, comm, 0, 0, 0);
     uint32_t length = (uint32_t)strlen(comm);
     struct spool_thread_name record = {.thread = mine->thread, .length = length};
@@ -53,8 +57,19 @@ static void name_thread(struct writer *mine)
     mine->named = true;
 }
 
+/* A thread with few records takes little room: its chunks are small at first. */
+static struct spool_chunk *take_larger(struct writer *mine, uint32_t bytes)
+{
+    uint64_t least = sizeof(struct spool_chunk) + sizeof(struct spool_thread_name) + COMM_BYTES + bytes;
+    uint64_t most = mine->next_bytes ? mine->next_bytes : FIRST_CHUNK_BYTES;
+    while (most < least)
+        most *= 4;
+    mine->next_bytes = (uint32_t)(4 * most < RECORDS_CHUNK_BYTES ? 4 * most : RECORDS_CHUNK_BYTES);
+    return chunk_take_sized(SPOOL_RECORDS, least, most);
+}
+
 /* Also leaves the parent's chunk, in a forked child. */
-static bool take_chunk(struct writer *mine)
+static bool take_chunk(struct writer *mine, uint32_t bytes)
 {
     uint32_t generation = chunks_generation();
     if (mine->generation != generation) {
@@ -62,17 +77,18 @@ static bool take_chunk(struct writer *mine)
         mine->thread = (uint32_t)syscall(SYS_gettid);
         mine->named = false;
         mine->generation = generation;
+        mine->next_bytes = 0;
     }
     if (mine->chunk)
         chunk_done(mine->chunk, mine->used);
     mine->used = 0;
-    mine->chunk = chunk_take(SPOOL_RECORDS);
+    mine->chunk = take_larger(mine, bytes);
     return mine->chunk != NULL;
 }
 
-bool writer_renew(struct writer *mine)
+bool writer_renew(struct writer *mine, uint32_t bytes)
 {
-    if (!take_chunk(mine)) {
+    if (!take_chunk(mine, bytes)) {
         count_loss(&spool_file_header()->losses.no_room);
         return false;
     }

@@ -26,15 +26,16 @@ struct writer {
     struct spool_chunk *chunk;
     uint64_t used;
     uint32_t generation; /* of the chunk: a forked child leaves it */
+    uint32_t next_bytes; /* of the next chunk, 0: it is the first */
     uint32_t thread;
     bool busy; /* between begin and commit */
     bool named;
 };
 extern __thread struct writer this_writer;
 
-/* A fresh chunk for this thread; the one before is full, or the parent's. False: there is no room, and it is counted.
- */
-bool writer_renew(struct writer *mine);
+/* A fresh chunk for this thread, with room for a record of BYTES; the one before is full, or the parent's. False: there
+ * is no room, and it is counted. */
+bool writer_renew(struct writer *mine, uint32_t bytes);
 void writer_turned_away(void);
 
 /* To find a thread's own variable takes a call, and compilers rather make it again than keep what it gave. */
@@ -57,7 +58,7 @@ static inline void *writer_begin_in(struct writer *mine, enum spool_record_type 
     mine->busy = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     bool fits = mine->chunk && mine->generation == chunks_generation() && mine->used + bytes <= chunk_room(mine->chunk);
-    if (!fits && !writer_renew(mine)) {
+    if (!fits && !writer_renew(mine, bytes)) {
         mine->busy = false;
         return NULL;
     }
