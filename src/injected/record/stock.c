@@ -46,9 +46,8 @@ static struct stock {
     unsigned count;                               /* of chunks, … */
     unsigned fresh;                               /* … of those that are whole segments, … */
     unsigned segments;                            /* … and of segments that there are others of */
-    unsigned fresh_wanted;
-    bool growing;        /* somebody makes the file grow */
-    bool asked;          /* for our thread */
+    unsigned fresh_wanted;                        /* 0: nobody needs any yet */
+    bool growing;                                 /* somebody makes the file grow */
     bool served;         /* by our thread, which can grow the file though the program closed it */
     int failure;         /* errno of the last growth */
     uint64_t rest;       /* ns, 0: the last growth went well; read without the lock, as is … */
@@ -262,11 +261,27 @@ static void want_more(void)
         stock.fresh_wanted *= 2;
 }
 
+static void want_any(void)
+{
+    if (stock.fresh_wanted == 0)
+        stock.fresh_wanted = STOCK_START;
+}
+
+void stock_serve(void)
+{
+    lock_stock();
+    want_any();
+    unlock_stock();
+    pthread_cond_signal(&stock.low);
+}
+
 static struct spool_chunk *take_ready(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     lock_stock();
     unsigned before = stock.fresh;
     struct spool_chunk *chunk = pick(type, least, most, false);
+    if (!chunk || most > STOCK_SMALL_BYTES)
+        want_any();
     if (before > 0 && stock.fresh == 0)
         want_more();
     bool low = stock.fresh < stock.fresh_wanted;
@@ -324,8 +339,6 @@ struct spool_chunk *stock_take(enum spool_chunk_type type, uint64_t least, uint6
 {
     uint64_t good = least > most / 4 ? least : most / 4;
     struct spool_chunk *chunk = take_ready(type, good, most);
-    if (!chunk || most > STOCK_SMALL_BYTES)
-        stock_serve();
     if (!chunk)
         chunk = take_grown(type, good, most);
     if (!chunk && stock_failure() == EBADF)
@@ -357,21 +370,14 @@ static void *stock_up(void *unused)
     return NULL;
 }
 
-void stock_serve(void)
+void stock_open(struct spool_chunk *first)
 {
-    if (__atomic_load_n(&stock.asked, __ATOMIC_RELAXED) || __atomic_exchange_n(&stock.asked, true, __ATOMIC_RELAXED))
-        return;
+    stock_put(first);
     __atomic_store_n(&stock.served, true, __ATOMIC_RELAXED);
     if (thread_start(stock_up, NULL) == 0)
         return;
     __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
     verbose("no thread for the spool (%m): it grows when it is asked to");
-}
-
-void stock_open(struct spool_chunk *first)
-{
-    stock.fresh_wanted = STOCK_START;
-    stock_put(first);
 }
 
 void stock_leave(void)

@@ -1,7 +1,7 @@
 /*
  * Chunks of the spool that are ready to be handed out: fresh segments, and what others left over of theirs.
  *
- * A thread of ours keeps a few fresh segments in stock, more when they go faster; it begins when a thread of the
+ * A thread of ours keeps a few fresh segments in stock, more when they go faster; it begins to when a thread of the
  * program has recorded more than a little. The lock is only ever held for a few instructions. When the stock is empty
  * one of those who ask makes the file grow, and the others wait for what it gets, rather than lose anything.
  */
@@ -22,11 +22,10 @@
 /* Chunks of up to so many bytes are for threads with few records: who takes them alone needs no fresh segments. */
 #define STOCK_SMALL_BYTES ((uint64_t)32 << 10)
 
-/* The stock of a spool whose FIRST chunk is ready. */
+/* The stock of a spool whose FIRST chunk is ready. Without a thread for it the file grows when it is asked to. */
 void stock_open(struct spool_chunk *first);
 
-/* The thread begins that keeps fresh segments: soon there will be need of them. Without it the file grows when it is
- * asked to. */
+/* Fresh segments will be needed soon: the thread begins to keep some. */
 void stock_serve(void);
 
 /* CHUNK, blank and held by the caller, is ready for whoever takes it. NULL: nothing is done. */
