@@ -32,6 +32,11 @@ static struct spool_chunk *take(enum spool_chunk_type type)
     return stock_take(type, type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES, SPOOL_SEGMENT_BYTES);
 }
 
+static uint64_t file_bytes(void)
+{
+    return __atomic_load_n(&spool_file_header()->formatted, __ATOMIC_ACQUIRE);
+}
+
 static void a_whole_segment_is_ready_for_either(void **state)
 {
     (void)state;
@@ -112,17 +117,16 @@ static void many_small_rests_are_kept(void **state)
     (void)state;
     enum { COUNT = 2000 };
     static struct spool_chunk *chunks[COUNT];
-    struct spool_header *header = spool_file_header();
     for (unsigned i = 0; i < COUNT; i++)
         assert_non_null(chunks[i] = stock_take(SPOOL_RECORDS, 4096, 4096));
-    uint64_t bytes = header->formatted;
+    uint64_t bytes = file_bytes();
     for (unsigned i = 0; i < COUNT; i++) {
         stock_put(stock_cut(chunks[i], 2048));
         segment_drop(chunks[i]);
     }
     for (unsigned i = 0; i < COUNT; i++)
         assert_non_null(chunks[i] = stock_take(SPOOL_RECORDS, 2048, 2048));
-    assert_true(header->formatted <= bytes + 4 * SPOOL_SEGMENT_BYTES); /* fresh ones that our thread makes ready */
+    assert_true(file_bytes() <= bytes + 4 * SPOOL_SEGMENT_BYTES); /* fresh ones that our thread makes ready */
     for (unsigned i = 0; i < COUNT; i++)
         segment_drop(chunks[i]);
 }
@@ -166,8 +170,7 @@ static void threads_that_ask_at_once_do_not_grow_the_file_each(void **state)
     enum { COUNT = 200 };
     static struct asking threads[COUNT];
     pthread_barrier_t begin;
-    struct spool_header *header = spool_file_header();
-    uint64_t before = header->formatted;
+    uint64_t before = file_bytes();
     pthread_barrier_init(&begin, NULL, COUNT);
     for (unsigned i = 0; i < COUNT; i++) {
         threads[i].begin = &begin;
@@ -177,7 +180,7 @@ static void threads_that_ask_at_once_do_not_grow_the_file_each(void **state)
         pthread_join(threads[i].thread, NULL);
     for (unsigned i = 0; i < COUNT; i++)
         assert_non_null(threads[i].chunk);
-    assert_true(header->formatted <= before + 20 * SPOOL_SEGMENT_BYTES);
+    assert_true(file_bytes() <= before + 20 * SPOOL_SEGMENT_BYTES);
 }
 
 static void nothing_may_be_put(void **state)
