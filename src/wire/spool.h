@@ -110,6 +110,8 @@ struct spool_header {
     uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or somebody has detached it from the process */
     struct spool_clock clocks[SPOOL_CLOCKS];
     uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
+    /* Calls of children that the C library announced to nobody, and which share this page: _Fork(), clone(). A loss. */
+    uint64_t unannounced;
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 

@@ -28,6 +28,25 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
     assert_equal "$(jq '.gputrace.processes | length' trace.json)" 1
 }
 
+# Twelve children, each with 2005 calls of NVTX, while four threads of the parent record.
+@test "_Fork and clone, which call no handlers: children are left alone and counted, the parent's records are whole" {
+    need_plain
+    for how in _Fork clone; do
+        unharmed --strict -- "$programs/raw_fork" "$how" 12 || [ "$(cat traced.status)" -eq 124 ]
+        said "24060 calls in children of _Fork() or clone()"
+        assert_equal "$(ledger traced.json)" 'unannounced 24060'
+        "$check_trace" traced.json
+        assert_equal "$(jq '.gputrace.processes | length' traced.json)" 1
+    done
+}
+
+@test "NVTX in a namespace of the dynamic linker, whose C library is not the one that forks" {
+    need_plain
+    unharmed -- "$programs/raw_fork" fork 12 "$programs/namespace_library.so"
+    assert_equal "$(ledger traced.json)" 'unannounced 24000'
+    "$check_trace" traced.json
+}
+
 @test "vfork and exec" {
     need_plain
     traced "$programs/tree" vfork "$programs/plain" 0

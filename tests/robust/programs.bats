@@ -36,6 +36,26 @@ driver_bore_it() {
     recorded user_annotation 20200
 }
 
+@test "a handler that leaves by siglongjmp() in the middle of a record: the thread goes on recording" {
+    need_plain
+    unharmed -- "$programs/jumps"
+    recorded user_annotation 992 # of 1001: eight are the most that it takes to find out
+    lost_only traced.json spool_dropped unmatched_ranges
+    [ "$(ledger traced.json | awk '$1 == "spool_dropped" { print $2 }')" -le 116 ] || fail "$(ledger traced.json)"
+}
+
+@test "a first thread that ends by pthread_exit(): the process ends with its last thread" {
+    need_plain
+    unharmed -- "$programs/first_ends"
+    recorded user_annotation 10
+    assert_equal "$(jq -r '.gputrace.processes[].state' traced.json)" finished
+    assert_equal "$(ledger traced.json)" ''
+    unharmed -- "$programs/first_ends" 3
+    recorded user_annotation 10
+    unharmed -- "$programs/first_ends" 3 alone
+    assert_equal "$(cat traced.status)" 3
+}
+
 @test "a sandbox that refuses what it does not know, from the start: what is ours goes on" {
     need_plain
     unharmed -- "$programs/seccomp" refuse

@@ -8,6 +8,7 @@
 #include "injected/collect/activity_walk.h"
 #include "injected/collect/cupti_library.h"
 #include "injected/collect/record_names.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/readers.h"
 
 #define BUFFERS_MAX 1024u
@@ -80,7 +81,7 @@ static void buffer_requested(uint8_t **buffer, size_t *size, size_t *records_max
 {
     *records_max = 0; /* as many as fit */
     *size = 0;
-    *buffer = activity.store->take(size);
+    *buffer = fork_unannounced() ? NULL : activity.store->take(size);
     if (*buffer)
         note_taken(*buffer, *size);
 }
@@ -95,6 +96,8 @@ static void count_dropped(CUcontext context, uint32_t stream)
 static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     (void)size;
+    if (fork_unannounced())
+        return;
     bool keep = note_given_back(buffer);
     bool calls_alone = activity_walk_complete(activity.cupti, activity.store->header(), buffer, valid);
     if (calls_alone && !keep) {

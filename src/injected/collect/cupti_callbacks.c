@@ -22,6 +22,7 @@
 #include "injected/collect/names_due.h"
 #include "injected/collect/open_calls.h"
 #include "injected/collect/own_streams.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/phases.h"
 #include "injected/registry/registry.h"
 #include "injected/registry/thread_id.h"
@@ -221,6 +222,8 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
 {
     int saved = errno;
     (void)user;
+    if (fork_generation() == 0 && fork_turned_away())
+        return;
     if (data && domain == CUPTI_CB_DOMAIN_DRIVER_API)
         driver_call(cbid, data);
     else if (data && domain == CUPTI_CB_DOMAIN_RESOURCE)

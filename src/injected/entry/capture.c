@@ -11,6 +11,7 @@
 #include "injected/collect/first_launches.h"
 #include "injected/collect/graph_launches.h"
 #include "injected/record/recorder.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
 
@@ -77,6 +78,8 @@ static void note_refused(void)
 
 static void open_by(int change, uint64_t time, const char *reason)
 {
+    if (fork_unannounced())
+        return;
     pthread_mutex_lock(&capture.lock);
     if (change > 0 || capture.open > 0)
         capture.open = (unsigned)((int)capture.open + change);
@@ -87,6 +90,8 @@ static void open_by(int change, uint64_t time, const char *reason)
 
 static void open_set(bool on, uint64_t time, const char *reason)
 {
+    if (fork_unannounced())
+        return;
     pthread_mutex_lock(&capture.lock);
     capture.open = on;
     apply(time, reason);

@@ -19,6 +19,7 @@
 #include "injected/record/last_words.h"
 #include "injected/record/spool_file.h"
 #include "injected/record/writer.h"
+#include "injected/registry/fork_watch.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 
@@ -188,7 +189,7 @@ static void die(int number, siginfo_t *info, void *context)
     (void)context;
     int saved = errno;
     uint32_t thread = this_thread();
-    bool ours = getpid() == own_process(); /* not a child of vfork or fork */
+    bool ours = getpid() == own_process() && !fork_unannounced(); /* not a child of vfork or fork */
     if (ours && is_mended(number, info)) {
         errno = saved;
         return;

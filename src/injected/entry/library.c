@@ -31,6 +31,7 @@
 #include "injected/record/spool_file.h"
 #include "injected/record/stacks.h"
 #include "injected/record/undisturbed.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/phases.h"
 #include "injected/registry/readers.h"
 #include "injected/registry/registry.h"
@@ -48,10 +49,16 @@ static struct library {
     bool awaits_end; /* of the driver */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Not a child whose exit handlers were set by its parent. */
+static bool is_recorded(void)
+{
+    return !fork_unannounced() && library.recording && spool_file_header()->pid == (uint32_t)getpid();
+}
+
 static void finish(void)
 {
     struct spool_header *header = spool_file_header();
-    if (!library.recording || header->pid != (uint32_t)getpid())
+    if (!is_recorded())
         return;
     plugins_process_end();
     nvtx_clocks_finish();
@@ -167,6 +174,7 @@ static bool open_spool(void)
         return false;
     }
     library.recording = true;
+    fork_watch_count(&spool_file_header()->unannounced);
     if (!prepare()) {
         warning("cannot record this process: %m");
         return false;
@@ -206,8 +214,11 @@ static void start_loading(bool forked)
 
 bool library_start(void)
 {
+    if (fork_turned_away())
+        return false;
     if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
         return library.recording;
+    fork_watch_begin();
     struct undisturbed before;
     undisturbed_begin(&before);
     pthread_mutex_lock(&library.lock);
@@ -231,7 +242,7 @@ bool library_start(void)
 
 static void driver_ends(void)
 {
-    if (library.recording && spool_file_header()->pid == (uint32_t)getpid())
+    if (is_recorded())
         service_driver_ends();
 }
 

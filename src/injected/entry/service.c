@@ -19,6 +19,7 @@
 #include "injected/record/process_facts.h"
 #include "injected/record/recorder.h"
 #include "injected/record/spool_file.h"
+#include "injected/record/stock.h"
 #include "injected/record/thread.h"
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
@@ -152,6 +153,11 @@ static void *serve(void *unused)
         pthread_mutex_unlock(&service.working);
         if (stopped || !ask_pools())
             return NULL;
+        if (thread_alone()) {
+            stock_end();
+            thread_end();
+            return NULL;
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #include "injected/nvtx/domains.h"
 #include "injected/nvtx/extensions.h"
 #include "injected/nvtx/program_memory.h"
+#include "injected/registry/fork_watch.h"
 #include "wire/payload.h"
 
 #define READ_INTERVAL (10 * NS_PER_MS)
@@ -83,7 +84,7 @@ void nvtx_clocks_finish(void)
 
 static void add(struct clock made)
 {
-    struct clock *clock = malloc(sizeof(*clock));
+    struct clock *clock = fork_unannounced() ? NULL : malloc(sizeof(*clock));
     if (!clock)
         return;
     *clock = made;

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "injected/registry/fork_watch.h"
+
 #define BUCKETS 256u
 
 struct known {
@@ -21,7 +23,7 @@ static struct known **bucket_of(uint32_t domain, uint64_t counter)
 
 void nvtx_counter_schema_put(uint32_t domain, uint64_t counter, uint64_t schema)
 {
-    struct known **bucket = bucket_of(domain, counter), *known = malloc(sizeof(*known));
+    struct known **bucket = bucket_of(domain, counter), *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
     if (!known)
         return;
     *known = (struct known){.counter = counter, .schema = schema, .domain = domain};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/registry.h"
 #include "wire/payload.h"
 
@@ -53,7 +54,8 @@ void nvtx_define(struct gputrace_nvtx_extension *what)
 {
     what->always = true;
     nvtx_tell(what);
-    keep(what);
+    if (!fork_unannounced())
+        keep(what);
 }
 
 void nvtx_definitions_retell(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/registry.h"
 #include "injected/registry/thread_id.h"
 
@@ -186,6 +187,8 @@ void nvtx_default_domain_left_out(void)
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
 {
     bool is_new = false;
+    if (fork_turned_away())
+        return NULL;
     pthread_mutex_lock(&domains.lock);
     struct nvtx_domain *domain = find_or_add_domain(name, &is_new);
     pthread_mutex_unlock(&domains.lock);
@@ -197,7 +200,7 @@ struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
 struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gputrace_text text)
 {
     bool is_new = false;
-    if (domain->off)
+    if (domain->off || fork_turned_away())
         return NULL;
     pthread_mutex_lock(&domains.lock);
     struct nvtx_string *string = find_or_add_string(domain->number, text, &is_new);
@@ -209,7 +212,7 @@ struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gput
 
 void nvtx_category_named(const struct nvtx_domain *domain, uint32_t category, struct gputrace_text name)
 {
-    if (domain->off)
+    if (domain->off || fork_turned_away())
         return;
     pthread_mutex_lock(&domains.lock);
     bool is_new = keep_category(domain->number, category, name);

@@ -34,13 +34,14 @@ void nvtx_domains_select(const char *only, const char *without);
 /* Whether ONLY was given: if none of those domains is used, the last line names the domains that were. */
 bool nvtx_domains_are_listed(void);
 
-/* The domain of this name, made and told to the registry when it is new; NULL: no memory. */
+/* The domain of this name, made and told to the registry when it is new; NULL: no memory, or the child was not
+ * announced (fork_watch.h). */
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name);
 
 /* The program used the default domain, which is off: tells the registry once. */
 void nvtx_default_domain_left_out(void);
 
-/* The registered string of this text in the domain, made and told when it is new; NULL: no memory, or it is off. */
+/* The registered string of this text in the domain, made and told when it is new; NULL: likewise, or it is off. */
 struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gputrace_text text);
 
 /* Tells a category's name. */

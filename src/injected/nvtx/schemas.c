@@ -7,6 +7,7 @@
 #include "injected/nvtx/extensions.h"
 #include "injected/nvtx/program_memory.h"
 #include "injected/nvtx/semantics.h"
+#include "injected/registry/fork_watch.h"
 
 #define BUCKETS 256u
 
@@ -53,8 +54,8 @@ static struct known *make(const struct nvtx_domain *domain, const void *entries,
 {
     size_t wanted = *count < PAYLOAD_ENTRIES_MAX ? *count : PAYLOAD_ENTRIES_MAX;
     *count = entries ? program_readable((uintptr_t)entries, wanted * bytes_of_one) / bytes_of_one : 0;
-    struct known *known =
-        domain->off || *count == 0 ? NULL : calloc(1, sizeof(*known) + *count * sizeof(struct payload_entry));
+    bool left_out = domain->off || *count == 0 || fork_turned_away();
+    struct known *known = left_out ? NULL : calloc(1, sizeof(*known) + *count * sizeof(struct payload_entry));
     if (!known)
         return NULL;
     known->domain = domain->number;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/thread_key.h"
+#include "injected/registry/fork_watch.h"
 
 __thread struct nvtx_thread nvtx_this_thread;
 
@@ -38,6 +39,8 @@ int *nvtx_thread_more(uint32_t domain)
     uint32_t index = domain - NVTX_THREAD_DOMAINS;
     if (index < mine->more_count)
         return &mine->more[index];
+    if (fork_unannounced())
+        return NULL;
     uint32_t count = index + NVTX_THREAD_DOMAINS;
     int *more = realloc(mine->more, count * sizeof(*more));
     if (!more)
@@ -52,9 +55,9 @@ int *nvtx_thread_more(uint32_t domain)
 char *nvtx_thread_text(void)
 {
     struct nvtx_thread *mine = &nvtx_this_thread;
-    if (!mine->text)
+    if (!mine->text && !fork_unannounced())
         mine->text = malloc(NVTX_THREAD_TEXT);
-    if (mine->text)
+    if (mine->text && !fork_unannounced())
         free_at_end(mine);
     return mine->text;
 }

@@ -8,6 +8,7 @@
 #include "base/thread_key.h"
 #include "injected/registry/aside.h"
 #include "injected/ranges/driver.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/registry.h"
 
 struct cached_event {
@@ -53,7 +54,7 @@ static void release(struct event_cache *cache)
 static void thread_ended(void *unused)
 {
     (void)unused;
-    while (mine) {
+    while (mine && !fork_unannounced()) {
         struct event_cache *cache = mine;
         mine = cache->next_of_thread;
         pthread_mutex_lock(&caches.lock);
@@ -243,6 +244,8 @@ static struct cached_event *make_event(struct event_cache *cache, bool timing)
 
 const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, bool timing)
 {
+    if (fork_unannounced())
+        return NULL;
     if (!context)
         context = current_context();
     struct event_cache *cache = context ? cache_of_thread(context) : NULL;
@@ -260,7 +263,8 @@ const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, b
 void event_cache_give_back(const struct gputrace_cached_event *given)
 {
     struct cached_event *event = (struct cached_event *)(uintptr_t)given;
-    if (!event || event->home->generation != __atomic_load_n(&caches.generation, __ATOMIC_RELAXED))
+    if (!event || fork_unannounced() ||
+        event->home->generation != __atomic_load_n(&caches.generation, __ATOMIC_RELAXED))
         return;
     struct event_cache *cache = event->home;
     pthread_mutex_lock(&cache->lock);

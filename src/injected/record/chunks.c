@@ -10,15 +10,15 @@
 #include "base/log.h"
 #include "injected/record/segments.h"
 #include "injected/record/spool_file.h"
+#include "injected/record/thread.h"
 #include "injected/record/undisturbed.h"
+#include "injected/registry/fork_watch.h"
 
 static struct {
     bool open;
     bool told; /* that there is no room */
     uint64_t sequence;
 } chunks;
-
-uint32_t chunks_current_generation = 1;
 
 static void tell_no_room(int failure)
 {
@@ -59,6 +59,8 @@ static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint
 struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct undisturbed before;
+    if (fork_unannounced())
+        return NULL;
     undisturbed_begin(&before);
     struct spool_chunk *chunk = take(type, least, most);
     undisturbed_end(&before);
@@ -75,6 +77,8 @@ struct spool_chunk *chunk_take(enum spool_chunk_type type)
 void chunk_done(struct spool_chunk *chunk, uint64_t used)
 {
     struct undisturbed before;
+    if (fork_unannounced())
+        return;
     undisturbed_begin(&before);
     uint64_t bytes = (sizeof(*chunk) + used + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
     struct spool_chunk *rest = stock_cut(chunk, bytes);
@@ -88,6 +92,7 @@ void chunk_done(struct spool_chunk *chunk, uint64_t used)
 
 int chunks_open(const char *directory, uint64_t trace_bits)
 {
+    fork_watch_begin();
     if (!spool_file_open(directory, trace_bits))
         return -1;
     struct spool_chunk *first = spool_file_begin();
@@ -104,6 +109,7 @@ void chunks_leave(void)
 {
     spool_file_leave();
     stock_leave();
+    thread_leave();
     memset(&chunks, 0, sizeof(chunks));
-    chunks_current_generation++;
+    fork_watch_announced();
 }

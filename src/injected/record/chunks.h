@@ -14,7 +14,7 @@
 /* Opens the spool of this process in DIRECTORY, with a little room in stock. Gives 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
 
-/* A chunk for this thread, in use, empty; NULL: there is no room. */
+/* A chunk for this thread, in use, empty; NULL: there is no room, or the child was not announced (fork_watch.h). */
 struct spool_chunk *chunk_take(enum spool_chunk_type type);
 /* The same of MOST bytes with its header, or of less, but of LEAST. */
 struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most);
@@ -38,14 +38,8 @@ static inline struct spool_chunk *chunk_of_data(void *data)
     return (struct spool_chunk *)data - 1;
 }
 
-/* Changes with every fork, so that threads notice that their chunk is not this process's. */
-extern uint32_t chunks_current_generation;
-static inline uint32_t chunks_generation(void)
-{
-    return __atomic_load_n(&chunks_current_generation, __ATOMIC_RELAXED);
-}
-
-/* In a forked child: leaves the parent's spool. The next chunks_open() makes an own one. */
+/* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
+ */
 void chunks_leave(void);
 
 #endif

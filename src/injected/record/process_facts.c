@@ -33,15 +33,27 @@ static void read_line_of(const char *path, char *out, size_t size)
     out[length] = '\0';
 }
 
-/* The 22nd field of /proc/self/stat; the second is a name in brackets that may hold anything. */
-static uint64_t process_started(void)
+enum { STAT_THREADS = 20, STAT_STARTED = 22, STAT_EXIT_CODE = 52 };
+
+/* A number of /proc/self/stat, whose second field is a name in brackets that may hold anything. */
+static uint64_t read_stat(int wanted)
 {
     char line[1024];
     read_file("/proc/self/stat", line, sizeof(line));
     const char *at = strrchr(line, ')');
-    for (int field = 2; at && field < 22; field++)
+    for (int field = 2; at && field < wanted; field++)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+unsigned process_facts_threads(void)
+{
+    return (unsigned)read_stat(STAT_THREADS);
+}
+
+int process_facts_first_status(void)
+{
+    return (int)(read_stat(STAT_EXIT_CODE) >> 8 & 0xff);
 }
 
 static void look_at_clocks(uint64_t *monotonic, int64_t *offset)
@@ -72,7 +84,7 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     header->trace_bits = trace_bits;
     read_line_of("/proc/self/comm", header->program, sizeof(header->program));
     read_line_of("/proc/self/cmdline", header->command, sizeof(header->command));
-    header->process_started = process_started();
+    header->process_started = read_stat(STAT_STARTED);
     struct rank rank;
     rank_read(&rank);
     header->rank = (uint32_t)(rank.rank + 1);

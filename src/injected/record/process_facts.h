@@ -15,4 +15,8 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits);
  * and then by one thread. */
 void process_facts_watch_clock(struct spool_header *header);
 
+/* Threads of this process, and what its first thread has ended with (0: with 0, or not yet), by /proc; 0: not known. */
+unsigned process_facts_threads(void);
+int process_facts_first_status(void);
+
 #endif

@@ -5,6 +5,7 @@
 #include "injected/record/record_nvtx.h"
 #include "injected/record/record_text.h"
 #include "injected/record/recorder.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/registry.h"
 
 /* --- CUDA events that have a name --- */
@@ -41,6 +42,8 @@ static void deleted(void *data, const struct gputrace_event_deletion *event)
 
 static void follow_event(uint64_t handle)
 {
+    if (fork_unannounced())
+        return;
     pthread_mutex_lock(&events.lock);
     map_put(&events.handles, handle, NULL);
     bool first = !events.heard;

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "injected/record/record_text.h"
 #include "injected/record/unwind.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/readers.h"
 
 static_assert(UNWIND_FRAMES_MAX >= 2 * STACK_FRAMES_MAX, "there is room for the frames of the tracing too");
@@ -251,6 +252,8 @@ uint32_t stacks_take(uint32_t skip)
     int saved = errno;
     struct unwound frames;
     uint64_t changes = 0;
+    if (fork_unannounced())
+        return 0;
     const struct reader *reader = reader_of_thread();
     bool in_client = reader && reader->in_client;
     const void *here = __builtin_frame_address(0);

@@ -48,6 +48,7 @@ static struct stock {
     unsigned segments;                            /* … and of segments that there are others of */
     unsigned fresh_wanted;                        /* 0: nobody needs any yet */
     bool growing;                                 /* somebody makes the file grow */
+    bool ending;                                  /* our thread is to return */
     bool served;         /* by our thread, which can grow the file though the program closed it */
     int failure;         /* errno of the last growth */
     uint64_t rest;       /* ns, 0: the last growth went well; read without the lock, as is … */
@@ -356,10 +357,14 @@ static void *stock_up(void *unused)
     bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
         lock_stock();
-        while (stock.growing || stock.fresh >= stock.fresh_wanted || stock.count == STOCK_MAX)
+        while (!stock.ending && (stock.growing || stock.fresh >= stock.fresh_wanted || stock.count == STOCK_MAX))
             pthread_cond_wait(stock.growing ? &stock.filled : &stock.low, &stock.lock);
-        bool got = get_fresh();
+        bool ending = stock.ending, got = !ending && get_fresh();
         unlock_stock();
+        if (ending) {
+            thread_end();
+            return NULL;
+        }
         if (!got && !own && stock_failure() == EBADF) {
             own = true;
             __atomic_store_n(&stock.served, spool_file_own_descriptors() == 0, __ATOMIC_RELAXED);
@@ -367,7 +372,15 @@ static void *stock_up(void *unused)
             usleep(REST_MIN / NS_PER_US);
         }
     }
-    return NULL;
+}
+
+void stock_end(void)
+{
+    pthread_mutex_lock(&stock.lock);
+    stock.ending = true;
+    pthread_mutex_unlock(&stock.lock);
+    pthread_cond_signal(&stock.low);
+    pthread_cond_broadcast(&stock.filled);
 }
 
 void stock_open(struct spool_chunk *first)

@@ -40,6 +40,9 @@ struct spool_chunk *stock_cut(struct spool_chunk *chunk, uint64_t bytes);
 struct spool_chunk *stock_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
 int stock_failure(void);
 
+/* The thread of the stock returns: the program's threads have ended. */
+void stock_end(void);
+
 /* In a forked child: the stock is empty, and closed. */
 void stock_leave(void);
 

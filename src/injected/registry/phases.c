@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/thread_key.h"
+#include "injected/registry/fork_watch.h"
 
 struct phase {
     struct phase *next;               /* the one that began before it */
@@ -118,7 +119,8 @@ static void thread_ended(void *thread)
 {
     uint64_t now = clock_now();
     struct gputrace_call none = {.start = now, .end = now};
-    end_all(is_of_thread, thread, &none, GPUTRACE_ENDING_THREAD_ENDED);
+    if (!fork_unannounced())
+        end_all(is_of_thread, thread, &none, GPUTRACE_ENDING_THREAD_ENDED);
 }
 
 static void make_key(void)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/thread_key.h"
+#include "injected/registry/fork_watch.h"
 
 static struct reader *readers; /* grows at its head, never shrinks */
 __thread struct reader *reader_mine;
@@ -76,6 +77,8 @@ static struct reader *make(void)
 
 struct reader *reader_make(void)
 {
+    if (fork_turned_away())
+        return NULL;
     pthread_once(&once, prepare);
     struct reader *mine = take_left_over();
     if (!mine)
@@ -107,6 +110,8 @@ bool readers_are_out(void)
 
 void readers_wait(void)
 {
+    if (fork_unannounced())
+        return;
     make_stores_visible();
     for (const struct reader *reader = first(); reader; reader = reader->next) {
         uint32_t rounds = rounds_of(reader);

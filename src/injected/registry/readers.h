@@ -24,7 +24,7 @@ struct reader {
     } spent[READER_CLIENTS];
 };
 
-/* This thread's; NULL: no memory. */
+/* This thread's; NULL: no memory, or the child was not announced (fork_watch.h). */
 extern __thread struct reader *reader_mine; /* NULL: not made yet */
 struct reader *reader_make(void);
 static inline struct reader *reader_of_thread(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "injected/registry/fork_watch.h"
 
 /* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
 #define WINDOW_LEAST_NS 64u
@@ -115,7 +116,9 @@ void registry_open_shortcut(registry_shortcut_fn *shortcut)
 
 uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, void *data)
 {
-    struct subscriber *subscriber = kind < REGISTRY_KIND_COUNT && call ? malloc(sizeof(*subscriber)) : NULL;
+    struct subscriber *subscriber = NULL;
+    if (kind < REGISTRY_KIND_COUNT && call && !fork_unannounced())
+        subscriber = malloc(sizeof(*subscriber));
     if (!subscriber)
         return 0;
     pthread_mutex_lock(&registry.lock);
@@ -169,6 +172,8 @@ static unsigned remove_from(unsigned kind, unsigned client, uint64_t registratio
 static unsigned remove_all(unsigned first, unsigned end, unsigned client, uint64_t registration)
 {
     unsigned removed = 0;
+    if (fork_unannounced())
+        return 0;
     pthread_mutex_lock(&registry.lock);
     for (unsigned kind = first; kind < end; kind++)
         removed += remove_from(kind, client, registration);
@@ -227,13 +232,16 @@ void dispatch_client_returned(struct dispatch *dispatch)
     dispatch->client = REGISTRY_LIBRARY;
 }
 
-void dispatch_client_follows(struct dispatch *dispatch, unsigned client)
+bool dispatch_client_follows(struct dispatch *dispatch, unsigned client)
 {
+    if (fork_unannounced())
+        return false;
     dispatch->since = clock_now();
     if (!dispatch->began)
         dispatch->began = dispatch->since;
     dispatch->client = client;
     dispatch->reader->in_client = true;
+    return true;
 }
 
 void dispatch_tell_window(const struct dispatch *dispatch)

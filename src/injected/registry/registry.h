@@ -140,8 +140,9 @@ struct dispatch {
     void *data;
 };
 
-/* What there is to do around a client's callback, and after the last of all. */
-void dispatch_client_follows(struct dispatch *dispatch, unsigned client);
+/* What there is to do around a client's callback, and after the last of all. False: clients hear nothing in a child
+ * that was not announced (fork_watch.h). */
+bool dispatch_client_follows(struct dispatch *dispatch, unsigned client);
 void dispatch_client_returned(struct dispatch *dispatch);
 void dispatch_tell_window(const struct dispatch *dispatch);
 
@@ -173,8 +174,8 @@ static inline bool dispatch_next(struct dispatch *dispatch)
             continue;
         dispatch->call = subscriber->call;
         dispatch->data = subscriber->data;
-        if (subscriber->client != REGISTRY_LIBRARY)
-            dispatch_client_follows(dispatch, subscriber->client);
+        if (subscriber->client != REGISTRY_LIBRARY && !dispatch_client_follows(dispatch, subscriber->client))
+            continue;
         return true;
     }
     reader_leave(dispatch->reader);

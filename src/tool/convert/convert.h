@@ -60,6 +60,7 @@ struct convert_options {
     X(untimed_ranges, "device ranges without times")                            \
     X(unplaced, "NVTX events and samples whose clock is not known")             \
     X(cut_texts, "texts cut at 16 KiB")                                         \
+    X(unannounced, "calls in children of _Fork() or clone()")                   \
     X(unrecorded, "processes that could not be recorded")                       \
     X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end")
 

@@ -23,6 +23,7 @@ int process_open(struct process *process, const char *path, const char *director
     process->losses.cupti_dropped = header->losses.cupti_dropped;
     process->losses.spool_dropped = header->losses.no_room + header->losses.nested;
     process->losses.cut_texts = header->losses.cut_texts;
+    process->losses.unannounced = header->unannounced;
     process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
     cupti_record_sizes(process->record_bytes, header);
     launches_init(&process->launches, directory);

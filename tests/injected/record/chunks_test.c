@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "injected/record/spool_file.h"
+#include "injected/registry/fork_watch.h"
 #include "tests/injected/record/test_spool.h"
 
 static int open_spool(void **state)
@@ -118,13 +119,13 @@ static void a_forked_child_cannot_touch_the_parents_spool(void **state)
 {
     (void)state;
     struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
+    uint32_t before = fork_generation();
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        uint32_t before = chunks_generation();
         chunks_leave();
         memset(chunk_data(chunk), 'c', 100); /* as CUPTI would, that knows nothing of fork */
-        _exit(chunks_generation() == before + 1 && !chunk_take(SPOOL_RECORDS) ? 0 : 1);
+        _exit(fork_generation() == before + 1 && !chunk_take(SPOOL_RECORDS) ? 0 : 1);
     }
     int status;
     waitpid(child, &status, 0);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "injected/record/chunks.h"
+#include "injected/registry/fork_watch.h"
 #include "injected/registry/registry.h"
 #include "tests/injected/plugin/made_plugin.h"
 #include "tests/injected/spool_reading.h"
@@ -281,6 +282,7 @@ static void a_forked_child_begins_anew(void **state)
     pid_t child = fork();
     if (child == 0) {
         stacks_leave(); /* the spool stays: what is written into it is to be seen */
+        fork_watch_announced();
         _exit(outer(take) == 1 && count_records(&reading, SPOOL_RECORD_MAPPING) > mappings ? 0 : 1);
     }
     int status;

@@ -141,6 +141,11 @@ static void make_cut_texts(struct make_spool *spool)
     make_spool_header(spool)->losses.cut_texts = 1;
 }
 
+static void make_unannounced(struct make_spool *spool)
+{
+    make_spool_header(spool)->unannounced = 1;
+}
+
 static void make_unrecorded(struct make_spool *spool)
 {
     char path[300];
