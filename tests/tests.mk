@@ -97,7 +97,7 @@ $(ROBUST): tests/robust/programs/gpu.h tests/robust/programs/rounds.h tests/test
 $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(ROBUST_CC) -static -o $@ $<
-$(B)/tests/robust/programs/nvtx_only: tests/robust/programs/nvtx_only.c
+$(addprefix $(B)/tests/robust/programs/,nvtx_only short_processes): $(B)/%: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(ROBUST_CC) -o $@ $< -ldl
 $(B)/tests/robust/programs/%.so: tests/robust/programs/%.c

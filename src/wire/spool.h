@@ -24,7 +24,8 @@
  *                    record is whole) is valid at any time.
  *
  * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
- * over the end of its segment.
+ * over the end of its segment. What a process with few records does not need, of the header's place and of the first
+ * segment, has no room on the disk: a hole, which begins behind a chunk's header.
  *
  * While the program runs, its launcher drains the spool: it packs a chunk that is done into a file beside (struct
  * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with

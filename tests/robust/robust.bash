@@ -138,6 +138,24 @@ traced() { # [OPTION...] COMMAND...
     timeout "$limit" "$gputrace" run "$@" 2>said
 }
 
+# How much of the disk the run directories take, in KiB.
+on_disk() {
+    du -sk "$TMPDIR" 2>/dev/null | cut -f1
+}
+
+# Looks at it every 20 ms until a file named "looked" is there; the most is in `most`. The program whose number is in `pid`
+# is stopped while more than HOLD KiB are taken.
+look_at_disk() { # [HOLD]
+    local most=0 now
+    while [ ! -e looked ]; do
+        now=$(on_disk)
+        [ "${now:-0}" -le "$most" ] || most=$now
+        [ -z "${1-}" ] || hold "$1" "${now:-0}"
+        sleep 0.02
+    done
+    echo "$most" >most
+}
+
 # Pids of processes that have ranges.
 workers() { jq '[.traceEvents[] | select(.cat == "user_annotation") | .pid] | unique | length' trace.json; }
 # Processes with rows of a GPU.

@@ -33,6 +33,7 @@
 #include "injected/record/undisturbed.h"
 #include "injected/registry/fork_watch.h"
 #include "injected/registry/phases.h"
+#include "injected/registry/readers.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
 
@@ -167,6 +168,7 @@ static bool open_spool(void)
     int64_t only = library.settings.only_process;
     if (!directory || !*directory || (only != 0 && only != getpid()) || refused())
         return false;
+    readers_prepare();
     if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
         warning("cannot record this process: no spool in '%s': %m", directory);
         return false;
@@ -244,13 +246,32 @@ static void driver_ends(void)
         service_driver_ends();
 }
 
+/* CUPTI has a buffer for each thread, and most threads record little: the first is small, and one that follows soon is
+ * four times as large, up to a whole segment. */
+#define BUFFER_BYTES_FIRST ((uint64_t)32 << 10)
+#define BUFFER_SOON_NS (100 * NS_PER_MS)
+
+static __thread struct {
+    uint64_t bytes, asked; /* of the last one; CLOCK_MONOTONIC */
+} thread_buffer;
+
+static uint64_t buffer_bytes(void)
+{
+    uint64_t now = clock_monotonic(), larger = 4 * thread_buffer.bytes;
+    bool soon = thread_buffer.bytes > 0 && now - thread_buffer.asked < BUFFER_SOON_NS;
+    thread_buffer.asked = now;
+    thread_buffer.bytes = !soon ? BUFFER_BYTES_FIRST : larger < SPOOL_SEGMENT_BYTES ? larger : SPOOL_SEGMENT_BYTES;
+    return thread_buffer.bytes;
+}
+
 /* CUDA takes itself down in an exit handler, which it has set by the time that CUPTI wants a first buffer: what is set
  * after it comes before it. */
 static void *take_buffer(size_t *bytes)
 {
     if (!__atomic_exchange_n(&library.awaits_end, true, __ATOMIC_RELAXED))
         atexit(driver_ends);
-    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
+    uint64_t most = buffer_bytes();
+    struct spool_chunk *chunk = chunk_take_sized(SPOOL_CUPTI, most / 4, most);
     if (!chunk)
         return NULL;
     *bytes = chunk_room(chunk);
@@ -290,8 +311,10 @@ void library_start_cuda(void)
     bool first = !library.cuda;
     library.cuda = true;
     pthread_mutex_unlock(&library.lock);
-    if (first)
+    if (first) {
+        stock_serve();
         death_watch();
+    }
     char why[1024];
     if (first && start_cupti(why, sizeof(why)) == 0) {
         capture_cupti_ready();

@@ -20,20 +20,6 @@ static struct {
     uint64_t sequence;
 } chunks;
 
-/* Cuts CHUNK after BYTES (aligned); gives the rest, ready and held, or NULL when it is too small for what its segment
- * is for. The new header stands before the old one is shortened, so that a reader finds a whole chain at any moment. */
-static struct spool_chunk *cut(struct spool_chunk *chunk, uint64_t bytes)
-{
-    if (chunk->bytes - bytes < stock_least_bytes(segment_purpose(chunk)))
-        return NULL;
-    struct spool_chunk *rest = (struct spool_chunk *)((char *)chunk + bytes);
-    *rest = (struct spool_chunk){.magic = SPOOL_CHUNK_MAGIC, .bytes = chunk->bytes - bytes};
-    rest->segment = chunk->segment;
-    segment_hold(rest);
-    __atomic_store_n(&chunk->bytes, bytes, __ATOMIC_RELEASE);
-    return rest;
-}
-
 static void tell_no_room(int failure)
 {
     if (__atomic_exchange_n(&chunks.told, true, __ATOMIC_RELAXED))
@@ -57,30 +43,35 @@ static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
     __atomic_store_n(&chunk->state, SPOOL_IN_USE, __ATOMIC_RELEASE);
 }
 
-static struct spool_chunk *take(enum spool_chunk_type type)
+static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     if (!chunks.open)
         return NULL;
-    struct spool_chunk *chunk = stock_take(type);
+    struct spool_chunk *chunk = stock_take(type, least, most);
     if (!chunk) {
         tell_no_room(stock_failure());
         return NULL;
     }
-    if (type == SPOOL_RECORDS)
-        stock_put(cut(chunk, RECORDS_CHUNK_BYTES));
     hand_out(chunk, type);
     return chunk;
 }
 
-struct spool_chunk *chunk_take(enum spool_chunk_type type)
+struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct undisturbed before;
     if (fork_unannounced())
         return NULL;
     undisturbed_begin(&before);
-    struct spool_chunk *chunk = take(type);
+    struct spool_chunk *chunk = take(type, least, most);
     undisturbed_end(&before);
     return chunk;
+}
+
+struct spool_chunk *chunk_take(enum spool_chunk_type type)
+{
+    if (type == SPOOL_CUPTI)
+        return chunk_take_sized(type, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES);
+    return chunk_take_sized(type, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES);
 }
 
 void chunk_done(struct spool_chunk *chunk, uint64_t used)
@@ -90,7 +81,7 @@ void chunk_done(struct spool_chunk *chunk, uint64_t used)
         return;
     undisturbed_begin(&before);
     uint64_t bytes = (sizeof(*chunk) + used + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
-    struct spool_chunk *rest = bytes < chunk->bytes ? cut(chunk, bytes) : NULL;
+    struct spool_chunk *rest = stock_cut(chunk, bytes);
     chunk->done_monotonic = clock_monotonic();
     __atomic_store_n(&chunk->used, used, __ATOMIC_RELEASE);
     __atomic_store_n(&chunk->state, SPOOL_DONE, __ATOMIC_RELEASE);
@@ -104,7 +95,7 @@ int chunks_open(const char *directory, uint64_t trace_bits)
     fork_watch_begin();
     if (!spool_file_open(directory, trace_bits))
         return -1;
-    struct spool_chunk *first = spool_file_grow();
+    struct spool_chunk *first = spool_file_begin();
     if (!first) {
         spool_file_give_up(directory);
         return -1;

@@ -1,6 +1,8 @@
 /*
  * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
  * stock.h has what is ready. Asking takes a lock that is only ever held for a few instructions.
+ *
+ * A thread that has recorded little gets small chunks: a program may have thousands of such threads.
  */
 #ifndef GPUTRACE_INJECTED_RECORD_CHUNKS_H
 #define GPUTRACE_INJECTED_RECORD_CHUNKS_H
@@ -9,11 +11,13 @@
 
 #include "injected/record/stock.h"
 
-/* Opens the spool of this process in DIRECTORY, with one segment in stock. Gives 0, or -1 with errno set. */
+/* Opens the spool of this process in DIRECTORY, with a little room in stock. Gives 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
 
 /* A chunk for this thread, in use, empty; NULL: there is no room, or the child was not announced (fork_watch.h). */
 struct spool_chunk *chunk_take(enum spool_chunk_type type);
+/* The same of MOST bytes with its header, or of less, but of LEAST. */
+struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most);
 
 /* The chunk holds USED bytes of data and is finished with; the rest of its room is handed out again. */
 void chunk_done(struct spool_chunk *chunk, uint64_t used);

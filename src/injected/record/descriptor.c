@@ -7,11 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define HIGH 512
+/* In a process with threads: before a table that threads share gets more than 64 descriptors the kernel waits for all
+ * processors, ten milliseconds. */
+#define HIGH_WITH_THREADS 48
 
 /* How far a table is looked through where the kernel does not empty it by itself. */
 #define TABLE_MAX 65536
@@ -23,7 +27,9 @@
 static int moved_high(int fd)
 {
     struct rlimit limit;
-    int from = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * HIGH ? (int)limit.rlim_cur / 2 : HIGH;
+    rlim_t wanted = __libc_single_threaded ? HIGH : HIGH_WITH_THREADS;
+    bool fits = getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 2 * wanted;
+    int from = (int)(fits ? wanted : limit.rlim_cur / 2);
     int high = fcntl(fd, F_DUPFD_CLOEXEC, from);
     if (high < 0)
         return fd;

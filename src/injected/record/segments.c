@@ -15,6 +15,7 @@ static struct segments {
         uint32_t holders; /* chunks of it that somebody uses or keeps ready; UNMAPPED: it goes, or is gone */
         uint16_t purpose; /* enum spool_chunk_type */
         bool apart;       /* from the file */
+        unsigned kept;    /* chunks of it in the stock */
     } slots[SEGMENTS_MAX];
     void (*save)(const char *base, uint64_t offset); /* once one is apart */
     unsigned used;                                   /* slots, that were ever */
@@ -58,6 +59,7 @@ struct spool_chunk *segments_add(char *base, uint64_t offset)
     chunk->bytes = SPOOL_SEGMENT_BYTES;
     chunk->segment = number;
     segment->offset = offset;
+    segment->kept = 0;
     set_purpose(segment, SPOOL_FREE);
     __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
     __atomic_add_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
@@ -80,6 +82,21 @@ void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type 
 void segment_hold(const struct spool_chunk *chunk)
 {
     __atomic_add_fetch(&segment_of(chunk)->holders, 1, __ATOMIC_RELAXED);
+}
+
+/* The new header stands before the old one is shortened. */
+struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes)
+{
+    struct spool_chunk *rest = (struct spool_chunk *)(void *)((char *)chunk + bytes);
+    *rest = (struct spool_chunk){.magic = SPOOL_CHUNK_MAGIC, .bytes = chunk->bytes - bytes, .segment = chunk->segment};
+    segment_hold(rest);
+    __atomic_store_n(&chunk->bytes, bytes, __ATOMIC_RELEASE);
+    return rest;
+}
+
+unsigned *segment_kept(const struct spool_chunk *chunk)
+{
+    return &segment_of(chunk)->kept;
 }
 
 /* Once: it is apart no more. */
@@ -156,7 +173,7 @@ static bool is_drained(const char *base)
 static bool claim(struct segment *segment, const struct segment_keeper *keeper)
 {
     keeper->lock();
-    uint32_t kept = keeper->count(segment->base), mine = kept + 1;
+    uint32_t kept = segment->kept, mine = kept + 1;
     bool claimed = __atomic_load_n(&segment->holders, __ATOMIC_ACQUIRE) == mine && is_drained(segment->base) &&
                    __atomic_compare_exchange_n(&segment->holders, &mine, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     if (claimed && kept > 0)

@@ -30,14 +30,17 @@ void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type 
 
 /* Whoever uses a chunk of it, or keeps one ready, holds it. */
 void segment_hold(const struct spool_chunk *chunk);
+/* Cuts CHUNK after BYTES (aligned) and gives the rest, ready and held. Readers find a whole chain at any moment. */
+struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes);
+/* How many ready chunks of it are kept: by whoever keeps them, under their lock. */
+unsigned *segment_kept(const struct spool_chunk *chunk);
 void segment_drop(const struct spool_chunk *chunk);
 
 /* Whoever keeps ready chunks: between `lock` and `unlock` none of them is handed out. */
 struct segment_keeper {
     void (*lock)(void);
     void (*unlock)(void);
-    unsigned (*count)(const char *base); /* how many there are of the segment at BASE */
-    void (*forget)(const char *base);    /* they are kept no longer */
+    void (*forget)(const char *base); /* those of the segment at BASE are kept no longer */
 };
 
 /* A segment in which all was drained or never used, as one chunk, blank, held once; NULL: there is none. */

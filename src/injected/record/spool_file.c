@@ -28,8 +28,9 @@ static struct spool_file {
     bool open;
     uint64_t size;
     struct spool_header *header;
-    bool header_apart;            /* it is memory of ours, and no part of the file */
-    struct spool_header fallback; /* stands in for the header while there is no file */
+    struct spool_chunk *first_rest; /* of the first segment, without room on the disk yet; NULL: it has */
+    bool header_apart;              /* it is memory of ours, and no part of the file */
+    struct spool_header fallback;   /* stands in for the header while there is no file */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
 
@@ -61,13 +62,10 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     return disk_room(fd, bytes) ? 0 : ENOSPC;
 }
 
-/* Room on the disk; where a sandbox knows nothing of that, by writing it. Gives 0, or errno. */
-static int allocate(int fd, uint64_t offset, uint64_t bytes)
+/* Room on the disk, and pages in memory. Gives 0, or errno. */
+static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
     static const char zeros[16384];
-    int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
-    if (failure != EPERM && failure != ENOSYS && failure != EACCES)
-        return failure;
     for (uint64_t at = offset, end = offset + bytes; at < end;) {
         uint64_t left = end - at;
         ssize_t written = pwrite(fd, zeros, left < sizeof(zeros) ? left : sizeof(zeros), (off_t)at);
@@ -76,6 +74,18 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
         at += (uint64_t)written;
     }
     return 0;
+}
+
+/* Room on the disk; where a sandbox knows nothing of that, by writing it. Gives 0, or errno. */
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+    int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    return failure != EPERM && failure != ENOSYS && failure != EACCES ? failure : write_zeros(fd, offset, bytes);
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
 static __thread bool has_own_descriptors;
@@ -126,14 +136,14 @@ static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* BYTES at OFFSET, mapped and touched; NULL with errno set. */
-static void *map_touched(int fd, uint64_t offset, uint64_t bytes)
+/* BYTES at OFFSET, mapped, and the first READY of them touched; NULL with errno set. */
+static void *map_touched(int fd, uint64_t offset, uint64_t bytes, uint64_t ready)
 {
     char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     if (base == MAP_FAILED)
         return NULL;
     /* Closed meanwhile: it may be another file's pages. */
-    int failure = is_file() ? touch(fd, base, offset, bytes) : EBADF;
+    int failure = is_file() ? touch(fd, base, offset, ready) : EBADF;
     if (!failure)
         return base;
     munmap(base, bytes);
@@ -141,18 +151,27 @@ static void *map_touched(int fd, uint64_t offset, uint64_t bytes)
     return NULL;
 }
 
-/* BYTES of the file at OFFSET, its end: allocated, mapped and touched. NULL with errno set: the file is as it was. */
-static void *map_more(uint64_t offset, uint64_t bytes)
+/* The file of this thread, which may become END long, BYTES of it new; -1 with errno set. */
+static int file_to_grow(uint64_t end, uint64_t bytes)
 {
     int fd = use_file();
-    int failure = fd < 0 ? errno : may_grow(fd, offset + bytes, bytes);
+    int failure = fd < 0 ? errno : may_grow(fd, end, bytes);
     if (!failure && !is_file()) /* while the disk was looked at: it may be another file that would grow */
         failure = EBADF;
-    if (!failure)
-        failure = allocate(fd, offset, bytes);
-    else
-        fd = -1; /* nothing was allocated */
-    char *base = failure ? NULL : map_touched(fd, offset, bytes);
+    errno = failure ? failure : errno;
+    return failure ? -1 : fd;
+}
+
+/* BYTES of the file at OFFSET, its end, mapped, and the first READY of them allocated and touched. NULL with errno set:
+ * the file is as it was. */
+static void *map_more(uint64_t offset, uint64_t bytes, uint64_t ready)
+{
+    int fd = file_to_grow(offset + bytes, bytes);
+    bool small = ready < bytes; /* then pages that were written are quicker than those that the kernel reads ahead */
+    int failure = fd < 0 ? errno : small ? write_zeros(fd, offset, ready) : allocate(fd, offset, ready);
+    if (!failure && small && ftruncate(fd, (off_t)(offset + bytes)) != 0) /* some sandboxes know nothing of it */
+        failure = write_zeros(fd, offset + bytes - 1, 1);
+    char *base = failure ? NULL : map_touched(fd, offset, bytes, ready);
     if (base)
         return base;
     failure = failure ? failure : errno;
@@ -176,7 +195,7 @@ static struct spool_header *map_header(const char *directory)
 {
     if (create_file(directory) != 0)
         return NULL;
-    struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES);
+    struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header)));
     if (header)
         return header;
     int failure = errno;
@@ -217,10 +236,11 @@ struct spool_header *spool_file_header(void)
     return file.header;
 }
 
-static struct spool_chunk *grow_locked(void)
+/* A segment of which the first READY bytes are. */
+static struct spool_chunk *add_segment(uint64_t ready)
 {
     errno = ENOMEM;
-    char *base = file.open && segments_have_room() ? map_more(file.size, SPOOL_SEGMENT_BYTES) : NULL;
+    char *base = file.open && segments_have_room() ? map_more(file.size, SPOOL_SEGMENT_BYTES, ready) : NULL;
     if (!base)
         return NULL;
     struct spool_chunk *chunk = segments_add(base, file.size);
@@ -229,10 +249,35 @@ static struct spool_chunk *grow_locked(void)
     return chunk;
 }
 
+/* The page of its header was made ready with what is before it. */
+static struct spool_chunk *ready_first_rest(void)
+{
+    struct spool_chunk *rest = file.first_rest;
+    uint64_t before = whole_pages(sizeof(*rest)), bytes = SPOOL_SEGMENT_BYTES - SPOOL_FILE_FIRST_BYTES - before;
+    uint64_t offset = SPOOL_HEADER_BYTES + SPOOL_FILE_FIRST_BYTES + before;
+    int fd = file_to_grow(offset + bytes, bytes);
+    int failure = fd < 0 ? errno : allocate(fd, offset, bytes);
+    if (!failure)
+        failure = is_file() ? touch(fd, (char *)rest + before, offset, bytes) : EBADF;
+    errno = failure;
+    file.first_rest = failure ? rest : NULL;
+    return failure ? NULL : rest;
+}
+
+struct spool_chunk *spool_file_begin(void)
+{
+    struct spool_chunk *chunk = add_segment(SPOOL_FILE_FIRST_BYTES + whole_pages(sizeof(*chunk)));
+    if (!chunk)
+        return NULL;
+    segment_set_purpose(chunk, SPOOL_RECORDS);
+    file.first_rest = segment_cut(chunk, SPOOL_FILE_FIRST_BYTES);
+    return chunk;
+}
+
 struct spool_chunk *spool_file_grow(void)
 {
     pthread_mutex_lock(&file.growing);
-    struct spool_chunk *chunk = grow_locked();
+    struct spool_chunk *chunk = file.open && file.first_rest ? ready_first_rest() : add_segment(SPOOL_SEGMENT_BYTES);
     pthread_mutex_unlock(&file.growing);
     return chunk;
 }
@@ -347,5 +392,6 @@ void spool_file_leave(void)
     descriptor_close(&file.descriptor);
     file.open = file.header_apart = false;
     file.header = &file.fallback;
+    file.first_rest = NULL;
     pthread_mutex_init(&file.growing, NULL);
 }

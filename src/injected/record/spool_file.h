@@ -25,9 +25,14 @@ void spool_file_give_up(const char *directory);
 /* The header of the open file, or a private one when there is none, so that counters can always be written. */
 struct spool_header *spool_file_header(void);
 
-/* Adds a segment. Gives its one chunk, held once, or NULL with errno set (ENOSPC: no room on the disk;
- * EBADF: the program closed the file, and only a thread with descriptors of its own can grow it). May take a
- * millisecond; one thread at a time. */
+/* Adds the first segment, for records of our own, of which only the chunk that it gives, held once, has room on the
+ * disk and pages: a process with few records needs no more. NULL with errno set: there is no room. */
+#define SPOOL_FILE_FIRST_BYTES ((uint64_t)64 << 10)
+struct spool_chunk *spool_file_begin(void);
+
+/* Adds a segment, or makes the rest of the first one ready. Gives its one chunk, held once, or NULL with errno set
+ * (ENOSPC: no room on the disk; EBADF: the program closed the file, and only a thread with descriptors of its own can
+ * grow it). May take a millisecond; one thread at a time. */
 struct spool_chunk *spool_file_grow(void);
 
 /* Gives the calling thread, which is ours, descriptors of its own: the program cannot close them, and opening the file

@@ -1,9 +1,9 @@
 /*
- * Chunks of the spool that are ready to be handed out.
+ * Chunks of the spool that are ready to be handed out: fresh segments, and what others left over of theirs.
  *
- * A thread of ours keeps a few fresh segments in stock, more when they go faster, and what others left over of theirs
- * waits beside them. The lock is only ever held for a few instructions; when the stock is empty the asking thread grows
- * the file itself rather than lose anything.
+ * A thread of ours keeps a few fresh segments in stock, more when they go faster; it begins to when a thread of the
+ * program has recorded more than a little. The lock is only ever held for a few instructions. When the stock is empty
+ * one of those who ask makes the file grow, and the others wait for what it gets, rather than lose anything.
  */
 #ifndef GPUTRACE_INJECTED_RECORD_STOCK_H
 #define GPUTRACE_INJECTED_RECORD_STOCK_H
@@ -13,26 +13,31 @@
 #include "wire/spool.h"
 #include "wire/spool_records.h"
 
-/* Size of a chunk with its header that a thread's own records are written to. */
+/* Size of a chunk with its header that a thread's own records are written to, once it has recorded more than a little.
+ */
 #define RECORDS_CHUNK_BYTES ((uint64_t)64 << 10)
-/* A CUPTI buffer is at least this large. */
+/* A CUPTI buffer of a thread that launches much is at least this large. */
 #define CUPTI_CHUNK_BYTES_MIN ((uint64_t)256 << 10)
 
-/* What is smaller serves nobody. */
-static inline uint64_t stock_least_bytes(enum spool_chunk_type type)
-{
-    return type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
-}
+/* Chunks of up to so many bytes are for threads with few records: who takes them alone needs no fresh segments. */
+#define STOCK_SMALL_BYTES ((uint64_t)32 << 10)
 
-/* The stock of a spool whose FIRST segment is mapped. Without a thread for it the file grows when it is asked to. */
+/* The stock of a spool whose FIRST chunk is ready. Without a thread for it the file grows when it is asked to. */
 void stock_open(struct spool_chunk *first);
+
+/* Fresh segments will be needed soon: the thread begins to keep some. */
+void stock_serve(void);
 
 /* CHUNK, blank and held by the caller, is ready for whoever takes it. NULL: nothing is done. */
 void stock_put(struct spool_chunk *chunk);
 
-/* A ready chunk, held, of a segment for TYPE where there is one: rests before fresh ones. NULL: there is no room, and
- * stock_failure() is the errno of that. */
-struct spool_chunk *stock_take(enum spool_chunk_type type);
+/* Cuts CHUNK after BYTES (aligned); gives the rest, ready and held, or NULL when it is too small for what its segment
+ * is for. */
+struct spool_chunk *stock_cut(struct spool_chunk *chunk, uint64_t bytes);
+
+/* A ready chunk, held, of MOST bytes or less, but of LEAST, of a segment for TYPE where there is one: rests before
+ * fresh ones. NULL: there is no room, and stock_failure() is the errno of that. */
+struct spool_chunk *stock_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
 int stock_failure(void);
 
 /* The thread of the stock returns: the program's threads have ended. */

@@ -16,6 +16,10 @@
 #include "injected/record/spool_file.h"
 #include "injected/record/undisturbed.h"
 
+/* What a thread writes to first; each chunk is four times as large as the one before, up to RECORDS_CHUNK_BYTES. */
+#define FIRST_CHUNK_BYTES ((uint64_t)4 << 10)
+#define COMM_BYTES 16 /* a thread's name, with its end */
+
 __thread struct writer this_writer;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -48,7 +52,7 @@ static void count_loss(uint64_t *counter)
 /* The first record of a thread tells its name. */
 static void name_thread(struct writer *mine)
 {
-    char comm[16] = "";
+    char comm[COMM_BYTES] = "";
     prctl(PR_GET_NAME, comm, 0, 0, 0);
     uint32_t length = (uint32_t)strlen(comm);
     struct spool_thread_name record = {.thread = mine->thread, .length = length};
@@ -61,8 +65,19 @@ static void name_thread(struct writer *mine)
     mine->named = true;
 }
 
+/* A thread with few records takes little room: its chunks are small at first. */
+static struct spool_chunk *take_larger(struct writer *mine, uint32_t bytes)
+{
+    uint64_t least = sizeof(struct spool_chunk) + sizeof(struct spool_thread_name) + COMM_BYTES + bytes;
+    uint64_t most = mine->next_bytes ? mine->next_bytes : FIRST_CHUNK_BYTES;
+    while (most < least)
+        most *= 4;
+    mine->next_bytes = (uint32_t)(4 * most < RECORDS_CHUNK_BYTES ? 4 * most : RECORDS_CHUNK_BYTES);
+    return chunk_take_sized(SPOOL_RECORDS, least, most);
+}
+
 /* Also leaves the parent's chunk, in a forked child. */
-static bool take_chunk(struct writer *mine)
+static bool take_chunk(struct writer *mine, uint32_t bytes)
 {
     uint32_t generation = fork_generation();
     if (mine->generation != generation) {
@@ -70,11 +85,12 @@ static bool take_chunk(struct writer *mine)
         mine->thread = (uint32_t)syscall(SYS_gettid);
         mine->named = false;
         mine->generation = generation;
+        mine->next_bytes = 0;
     }
     if (mine->chunk)
         chunk_done(mine->chunk, writer_used(mine));
     forget_chunk(mine);
-    struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS);
+    struct spool_chunk *chunk = take_larger(mine, bytes);
     if (!chunk)
         return false;
     mine->chunk = chunk;
@@ -83,9 +99,9 @@ static bool take_chunk(struct writer *mine)
     return true;
 }
 
-static bool renew(struct writer *mine)
+static bool renew(struct writer *mine, uint32_t bytes)
 {
-    if (!take_chunk(mine)) {
+    if (!take_chunk(mine, bytes)) {
         count_loss(&spool_file_header()->losses.no_room);
         return false;
     }
@@ -96,13 +112,13 @@ static bool renew(struct writer *mine)
     return true;
 }
 
-bool writer_renew(struct writer *mine)
+bool writer_renew(struct writer *mine, uint32_t bytes)
 {
     struct undisturbed before; /* a handler that leaves by siglongjmp() would leave it half done */
     if (fork_turned_away())
         return false;
     undisturbed_begin(&before);
-    bool renewed = renew(mine);
+    bool renewed = renew(mine, bytes);
     undisturbed_end(&before);
     return renewed;
 }

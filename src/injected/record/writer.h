@@ -36,6 +36,7 @@ struct writer {
     char *next;          /* where the next record comes … */
     char *end;           /* … before this; both NULL without a chunk */
     uint32_t generation; /* of the chunk: a forked child leaves it */
+    uint32_t next_bytes; /* of the next chunk, 0: it is the first */
     uint32_t thread;
     uint32_t turned_away; /* records, since one was last begun */
     uintptr_t begun;      /* the stack pointer where a record was begun that is not committed; 0: none */
@@ -49,9 +50,9 @@ static inline uint64_t writer_used(const struct writer *mine)
     return (uint64_t)(mine->next - chunk_data(mine->chunk));
 }
 
-/* A fresh chunk for this thread; the one before is full, or the parent's. False: there is no room, or the child was not
- * announced (fork_watch.h), and it is counted. */
-bool writer_renew(struct writer *mine);
+/* A fresh chunk for this thread, with room for a record of BYTES; the one before is full, or the parent's. False: there
+ * is no room, or the child was not announced (fork_watch.h), and it is counted. */
+bool writer_renew(struct writer *mine, uint32_t bytes);
 /* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
  * before was abandoned; else the caller's is turned away. */
 bool writer_abandon(struct writer *mine);
@@ -83,7 +84,7 @@ static inline void *writer_begin_in(struct writer *mine, enum spool_record_type 
     writer_note_begun(mine);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     bool fits = (uintptr_t)mine->next + bytes <= (uintptr_t)mine->end && mine->generation == fork_generation();
-    if (!fits && !writer_renew(mine)) {
+    if (!fits && !writer_renew(mine, bytes)) {
         mine->begun = 0;
         return NULL;
     }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,11 +17,24 @@ __thread struct reader *reader_mine;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
+static pthread_once_t barrier_once = PTHREAD_ONCE_INIT;
 static bool barrier_works;
+
+static void register_barrier(void)
+{
+    barrier_works = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
 
 static bool make_stores_visible(void)
 {
+    pthread_once(&barrier_once, register_barrier);
     return barrier_works && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+void readers_prepare(void)
+{
+    if (__libc_single_threaded)
+        pthread_once(&barrier_once, register_barrier);
 }
 
 static void thread_ended(void *reader)
@@ -32,7 +46,6 @@ static void thread_ended(void *reader)
 static void prepare(void)
 {
     thread_key_make(&at_thread_end, thread_ended);
-    barrier_works = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 static struct reader *first(void)
@@ -87,7 +100,6 @@ static bool is_in(uint32_t rounds)
 
 bool readers_are_out(void)
 {
-    pthread_once(&once, prepare);
     if (!make_stores_visible())
         return false;
     for (const struct reader *reader = first(); reader; reader = reader->next)
@@ -100,7 +112,6 @@ void readers_wait(void)
 {
     if (fork_unannounced())
         return;
-    pthread_once(&once, prepare);
     make_stores_visible();
     for (const struct reader *reader = first(); reader; reader = reader->next) {
         uint32_t rounds = rounds_of(reader);

@@ -45,6 +45,10 @@ static inline void reader_leave(struct reader *reader)
         __atomic_store_n(&reader->rounds, reader->rounds + 1, __ATOMIC_RELEASE);
 }
 
+/* Before the first thread of ours: to register for membarrier costs nothing in a process with one thread, and ten
+ * milliseconds in one with more, which pay when something is removed for the first time. */
+void readers_prepare(void);
+
 /* Whether no thread but this one is in a dispatch that began before the call. False is also said when that cannot be
  * found out. */
 bool readers_are_out(void);

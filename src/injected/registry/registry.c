@@ -10,6 +10,10 @@
 /* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
 #define WINDOW_LEAST_NS 64u
 
+/* So many lists that were replaced may wait until something is removed: to find out whether they are in use can take
+ * ten milliseconds. */
+#define RETIRED_MOST 64u
+
 struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
 gputrace_any_fn *registry_only[REGISTRY_KIND_COUNT];
 registry_shortcut_fn *registry_shortcut_open;
@@ -22,6 +26,7 @@ static struct {
     /* Replaced, and not yet freed: somebody may be walking them. */
     struct subscribers *retired_lists;
     struct subscriber *retired_subscribers;
+    unsigned retired_count; /* of lists */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- registering; all under the lock --- */
@@ -30,6 +35,7 @@ static void free_retired(void)
 {
     if ((!registry.retired_lists && !registry.retired_subscribers) || !readers_are_out())
         return;
+    registry.retired_count = 0;
     while (registry.retired_lists) {
         struct subscribers *list = registry.retired_lists;
         registry.retired_lists = list->retired;
@@ -56,6 +62,7 @@ static void replace(unsigned kind, struct subscribers *list)
     if (old) {
         old->retired = registry.retired_lists;
         registry.retired_lists = old;
+        registry.retired_count++;
     }
 }
 
@@ -123,7 +130,8 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     registry.last += added;
     if (added)
         tell_wanted();
-    free_retired();
+    if (registry.retired_count > RETIRED_MOST)
+        free_retired();
     pthread_mutex_unlock(&registry.lock);
     if (!added)
         free(subscriber);

@@ -38,6 +38,26 @@ static void it_stands_above_the_numbers_of_the_program(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
+static void *make_another(void *other)
+{
+    char name[600];
+    snprintf(name, sizeof(name), "%s/other", directory);
+    assert_int_equal(descriptor_create(other, name), 0);
+    return NULL;
+}
+
+/* The table that threads share does not grow, for which the kernel would wait. */
+static void with_threads_it_stands_below_64(void **state)
+{
+    (void)state;
+    struct descriptor other;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, make_another, &other), 0);
+    pthread_join(thread, NULL);
+    assert_in_range(other.fd, 40, 63);
+    descriptor_close(&other);
+}
+
 static void a_file_that_is_there_is_not_taken(void **state)
 {
     (void)state;
@@ -138,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_stands_above_the_numbers_of_the_program, begin, end),
+        cmocka_unit_test_setup_teardown(with_threads_it_stands_below_64, begin, end),
         cmocka_unit_test_setup_teardown(a_file_that_is_there_is_not_taken, begin, end),
         cmocka_unit_test_setup_teardown(closed_it_is_opened_again, begin, end),
         cmocka_unit_test_setup_teardown(a_number_that_is_another_files_is_left_to_it, begin, end),

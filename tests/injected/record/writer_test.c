@@ -92,6 +92,68 @@ static void threads_lose_nothing_and_keep_their_order(void **state)
     assert_int_equal(total, THREADS * RECORDS);
 }
 
+static void *write_one(void *number)
+{
+    write_memory((uintptr_t)number);
+    return NULL;
+}
+
+static void threads_with_few_records_take_little_room(void **state)
+{
+    (void)state;
+    enum { COUNT = 2000 };
+    struct reading before = read_spool(directory, getpid());
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, write_one, (void *)(i + 1)), 0);
+        pthread_join(thread, NULL);
+    }
+    struct reading after = read_spool(directory, getpid());
+    assert_true(after.end - before.end <= 18 * SPOOL_SEGMENT_BYTES); /* that our thread keeps ready, and 1 MB */
+    munmap(before.data, before.size);
+    munmap(after.data, after.size);
+}
+
+static void *write_until_a_large_chunk(void *unused)
+{
+    write_memory(1);
+    const struct spool_chunk *first = this_writer.chunk;
+    assert_true(first->bytes <= 4096);
+    for (unsigned i = 0; i < 400; i++) /* 28 KiB */
+        write_memory(1);
+    assert_ptr_not_equal(this_writer.chunk, first);
+    assert_in_range(this_writer.chunk->bytes, RECORDS_CHUNK_BYTES / 4, RECORDS_CHUNK_BYTES);
+    return unused;
+}
+
+static void its_chunks_become_larger(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, write_until_a_large_chunk, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+static void *write_a_long_text(void *unused)
+{
+    enum { BYTES = sizeof(struct spool_note) + WRITER_TEXT_MAX };
+    for (unsigned i = 0; i < 10; i++) {
+        struct spool_note *record = writer_begin(SPOOL_RECORD_NOTE, BYTES, 1);
+        assert_non_null(record);
+        assert_true((char *)record + BYTES <= (char *)this_writer.chunk + this_writer.chunk->bytes);
+        writer_commit(&record->head);
+    }
+    return unused;
+}
+
+static void a_record_that_is_longer_than_a_small_chunk_has_room(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, write_a_long_text, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
 static void interrupt(int signal)
 {
     (void)signal;
@@ -240,6 +302,9 @@ int main(void)
         cmocka_unit_test(a_handler_on_another_stack_is_turned_away_too),
         cmocka_unit_test(a_child_that_was_not_announced_writes_nothing_and_is_counted),
         cmocka_unit_test(threads_lose_nothing_and_keep_their_order),
+        cmocka_unit_test(threads_with_few_records_take_little_room),
+        cmocka_unit_test(its_chunks_become_larger),
+        cmocka_unit_test(a_record_that_is_longer_than_a_small_chunk_has_room),
         cmocka_unit_test(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted),
     };
     return cmocka_run_group_tests_name("record/writer", tests, open_spool, remove_spool);

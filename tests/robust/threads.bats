@@ -1,0 +1,69 @@
+# Threads and processes with few records take little time, and little room on the disk.
+
+load robust
+
+setup_file() { export BATS_TEST_TIMEOUT=180; }
+
+# The least of three milliseconds that a program prints: the machine may be busy.
+least() { # COMMAND...
+    for _ in 1 2 3; do "$@"; done | sort -n | head -1
+}
+
+# The same of a traced program, run TRIES times; the most that the run directory of the last one took is in `most`, in KiB.
+traced_least() { # COMMAND...
+    for ((i = 0; i < ${tries:-3}; i++)); do
+        rm -f looked
+        look_at_disk &
+        traced "$@" >>times
+        touch looked
+        wait $!
+    done
+    sort -n times | head -1
+}
+
+@test "1,000 threads that begin to record at once" {
+    need_plain
+    before=$(least "$programs/many_threads" at-once 1000)
+    after=$(traced_least "$programs/many_threads" at-once 1000)
+    echo "$before ms, traced $after ms, $(cat most) KiB"
+    sound
+    assert_equal "$(jq '[.traceEvents[] | select(.name == "short")] | length' trace.json)" 1001
+    [ "$after" -le $((3 * before + 150)) ]
+    [ "$(cat most)" -le 100000 ]
+}
+
+@test "1,000 threads that wait for the GPU at once" {
+    need_plain
+    before=$(least "$programs/many_threads" waiting 1000)
+    after=$(traced_least "$programs/many_threads" waiting 1000)
+    echo "$before ms, traced $after ms, $(cat most) KiB"
+    sound
+    [ "$after" -le $((3 * before + 200)) ]
+    [ "$(cat most)" -le 100000 ]
+}
+
+@test "threads that live shortly, one after another: they take the room of their records" {
+    need_plain
+    traced_least "$programs/many_threads" in-turn 10000
+    sound
+    assert_equal "$(jq '[.traceEvents[] | select(.name == "short")] | length' trace.json)" 10001
+    cat most
+    [ "$(cat most)" -le 25000 ]
+}
+
+@test "the first NVTX call of a process that has threads" {
+    need_plain
+    after=$(tries=6 traced_least "$programs/many_threads" first 1)
+    echo "$after ms"
+    [ "$after" -le 5 ]
+}
+
+@test "processes that live shortly" {
+    need_plain
+    after=$(traced_least "$programs/short_processes" 300)
+    echo "$after ms, $(cat most) KiB"
+    sound
+    assert_equal "$(jq '.gputrace.processes | length' trace.json)" 300
+    [ "$after" -le 2500 ]
+    [ "$(cat most)" -le 75000 ]
+}
