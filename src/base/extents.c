@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#define REST_ITEMS ((size_t)1 << 18) /* are walked over before pages are given back */
+#define REST_ITEMS ((size_t)1 << 16) /* are walked over before pages are given back */
 #define CROWDED ((size_t)1 << 20)
 
 void extents_init(struct extents *extents, const char *directory)

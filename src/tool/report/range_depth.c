@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "tool/report/coverage.h"
 
 #define NO_THREAD UINT32_MAX
 #define STEPS 4u /* are taken here where there would have been one: they are shorter */
@@ -118,9 +119,11 @@ static int add_other(struct range_depth *depth, size_t first, size_t count)
     struct range_depth_row *other = big_array_push(&depth->others);
     if (!other)
         return -1;
-    *other = (struct range_depth_row){.first = first, .count = count, .row = depth->spans.items[first].row};
+    *other = (struct range_depth_row){
+        .first = first, .count = count, .earliest = INT64_MAX, .row = depth->spans.items[first].row};
     for (size_t i = first; i < first + count; i++)
-        other->operations += count_operations(depth, &depth->spans.items[i]);
+        if (depth->spans.items[i].first < other->earliest)
+            other->earliest = depth->spans.items[i].first;
     return 0;
 }
 
@@ -247,66 +250,122 @@ static int answer_questions(struct range_depth *depth, struct range_busy *busy, 
     return 0;
 }
 
-/* --- other rows, those with the fewest operations first --- */
+/* --- other rows: from one to the next, operations are put in and taken out that only one of them has --- */
 
-static int fewest_first(const void *a, const void *b)
+struct change {
+    struct range_depth *depth;
+    ARRAY(struct coverage) coverages; /* by GPU */
+    const struct range_depth_row *from;
+};
+
+static int earliest_first(const void *a, const void *b)
 {
     const struct range_depth_row *left = a, *right = b;
-    if (left->operations != right->operations)
-        return left->operations < right->operations ? -1 : 1;
+    if (left->earliest != right->earliest)
+        return left->earliest < right->earliest ? -1 : 1;
     return (left->row > right->row) - (left->row < right->row);
 }
 
-static int by_gpu_and_start(const void *a, const void *b)
+static int make_coverages(struct change *change, const struct copied *sorted)
 {
-    const struct cover_operation *left = a, *right = b;
-    if (left->gpu != right->gpu)
-        return left->gpu < right->gpu ? -1 : 1;
-    return (left->start > right->start) - (left->start < right->start);
-}
-
-static int add_up(struct range_busy *busy, uint32_t row, const struct cover_operation *sorted, size_t count)
-{
-    for (size_t i = 0, end; i < count; i = end) {
-        int64_t total = 0, until = INT64_MIN;
-        for (end = i; end < count && sorted[end].gpu == sorted[i].gpu; end++) {
-            int64_t from = sorted[end].start > until ? sorted[end].start : until;
-            total += sorted[end].end > from ? sorted[end].end - from : 0;
-            until = sorted[end].end > until ? sorted[end].end : until;
-        }
-        if (total > 0 && range_busy_put(busy, row, sorted[i].gpu, total) < 0)
+    for (size_t i = 0, end; i < sorted->count; i = end) {
+        uint32_t gpu = sorted->operations[i].gpu;
+        for (end = i + 1; end < sorted->count && sorted->operations[end].gpu == gpu;)
+            end++;
+        while (change->coverages.count <= gpu)
+            if (!array_push(&change->coverages))
+                return -1;
+        if (coverage_init(&change->coverages.items[gpu], &sorted->operations[i], end - i) < 0)
             return -1;
     }
     return 0;
 }
 
-static int measure_other(const struct range_depth *depth, struct range_busy *busy, const struct range_depth_row *other)
+static int begin_changes(struct change *change)
 {
-    struct copied copied = {.operations = malloc(other->operations * sizeof(*copied.operations))};
+    struct range_depth *depth = change->depth;
+    struct copied copied = {.operations = malloc(depth->operations.count * sizeof(*copied.operations))};
     if (!copied.operations)
         return -1;
-    for (size_t i = other->first; i < other->first + other->count; i++) {
-        const struct range_depth_span *span = &depth->spans.items[i];
-        copy_part(depth, &copied, find(depth, span->thread, span->first), end_of(depth, span->thread, span->last));
-    }
-    qsort(copied.operations, copied.count, sizeof(*copied.operations), by_gpu_and_start);
-    int status = add_up(busy, other->row, copied.operations, copied.count);
+    copy_part(depth, &copied, 0, depth->operations.count);
+    qsort(copied.operations, copied.count, sizeof(*copied.operations), by_gpu);
+    int status = make_coverages(change, &copied);
     free(copied.operations);
     return status;
 }
 
+static void end_changes(struct change *change)
+{
+    for (size_t i = 0; i < change->coverages.count; i++)
+        coverage_release(&change->coverages.items[i]);
+    array_release(&change->coverages);
+}
+
+/* The indices of operations at which the spans of a row begin and end, by turns; after them SIZE_MAX. */
+static size_t border(const struct range_depth *depth, const struct range_depth_row *row, size_t number)
+{
+    if (!row || number >= 2 * row->count)
+        return SIZE_MAX;
+    const struct range_depth_span *span = &depth->spans.items[row->first + number / 2];
+    return number % 2 ? end_of(depth, span->thread, span->last) : find(depth, span->thread, span->first);
+}
+
+/* Gives how many operations only one of the rows has; where WANTED, they are put in or taken out. */
+static uint64_t go_to(struct change *change, const struct range_depth_row *to, bool wanted)
+{
+    const struct range_depth *depth = change->depth;
+    size_t old = 0, new = 0, at = 0, next_old = border(depth, change->from, 0), next_new = border(depth, to, 0);
+    uint64_t count = 0;
+    while (next_old != SIZE_MAX || next_new != SIZE_MAX) {
+        size_t next = next_old < next_new ? next_old : next_new;
+        bool differs = (old ^ new) & 1;
+        count += differs ? next - at : 0;
+        for (; differs && wanted && at < next; at++) {
+            const struct cover_operation *operation = &depth->operations.items[at];
+            coverage_change(&change->coverages.items[operation->gpu], operation, new & 1 ? 1 : -1);
+        }
+        at = next;
+        if (next_old == next)
+            next_old = border(depth, change->from, ++old);
+        else
+            next_new = border(depth, to, ++new);
+    }
+    return count;
+}
+
+static int put_lengths(const struct change *change, struct range_busy *busy, uint32_t row)
+{
+    for (size_t i = 0; i < change->coverages.count; i++) {
+        int64_t length = coverage_length(&change->coverages.items[i]);
+        if (length > 0 && range_busy_put(busy, row, (uint32_t)i, length) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int measure_other(struct change *change, struct range_busy *busy, const struct range_depth_row *other,
+                         uint64_t *left_out)
+{
+    uint64_t steps = go_to(change, other, false) + change->coverages.count;
+    if (steps > change->depth->steps)
+        return leave_out(busy, other->row, left_out);
+    change->depth->steps -= steps;
+    go_to(change, other, true);
+    change->from = other;
+    return put_lengths(change, busy, other->row);
+}
+
 static int measure_others(struct range_depth *depth, struct range_busy *busy, uint64_t *left_out)
 {
-    int status = big_array_sort(&depth->others, fewest_first);
-    for (size_t i = 0; i < depth->others.count && status == 0; i++) {
-        const struct range_depth_row *other = &depth->others.items[i];
-        if (other->operations > depth->steps) {
-            status = leave_out(busy, other->row, left_out);
-            continue;
-        }
-        depth->steps -= other->operations;
-        status = measure_other(depth, busy, other);
-    }
+    struct change change = {.depth = depth};
+    if (depth->others.count == 0)
+        return 0;
+    int status = big_array_sort(&depth->others, earliest_first);
+    if (status == 0)
+        status = begin_changes(&change);
+    for (size_t i = 0; i < depth->others.count && status == 0; i++)
+        status = measure_other(&change, busy, &depth->others.items[i], left_out);
+    end_changes(&change);
     return status;
 }
 

@@ -3,8 +3,9 @@
  * operation to each of them.
  *
  * A row that is open on one thread once, or on two threads at the same time, is a question about calls that follow one
- * another (cover.h), and any number of these is answered. Of other rows the operations are added up, those with the
- * fewest first, up to a limit. What is beyond it is left out.
+ * another (cover.h), and any number of these is answered. Other rows come by their start, and from one to the next
+ * those operations are put in and taken out that only one of them has (coverage.h): few, where a range is leaked in
+ * each step of several threads. What takes more than a limit is left out.
  */
 #ifndef GPUTRACE_TOOL_REPORT_RANGE_DEPTH_H
 #define GPUTRACE_TOOL_REPORT_RANGE_DEPTH_H
@@ -30,7 +31,7 @@ struct range_depth {
 /* A row that is not one question. */
 struct range_depth_row {
     size_t first, count; /* of its spans, which are sorted by row */
-    uint64_t operations;
+    int64_t earliest;    /* start of these */
     uint32_t row;
 };
 
