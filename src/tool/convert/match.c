@@ -55,8 +55,8 @@ static int look_at_launch(struct process *process, struct found *found, const st
         return -1;
     if (nvtx_range_count(&process->nvtx) == 0)
         return 0;
-    return projections_find(&found->ranges, &process->projections, &process->nvtx, launch->thread, launch->start,
-                            stream->index, event->start, event->end);
+    return projections_find(&found->ranges, &process->projections, launch->thread, launch->start, stream->index,
+                            event->start, event->end);
 }
 
 static struct track *stream_of(struct process *process, struct tracks_recent *recent, const struct event *event)

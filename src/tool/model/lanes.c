@@ -117,14 +117,62 @@ static int outer_first(const void *a, const void *b)
     return left->owner < right->owner ? -1 : left->owner > right->owner;
 }
 
-/* The slices of each lane that are open where the sorted walk stands, outermost first. */
+/* The slices of each lane that are open where the sorted walk stands, outermost first; and a tree over the lanes, so
+ * that the first with room is found in a logarithmic number of steps: its leaves are the ends of the innermost slices,
+ * each inner node has the least and the most of those below it. */
 struct open_lanes {
     ARRAY(struct open_lane {
         ARRAY(uint64_t) ends;
         uint32_t owner; /* of what is open */
     })
     lanes;
+    struct lane_ends {
+        uint64_t least; /* of an empty lane 0, of a lane that is not there the most of all */
+        uint64_t most;  /* 0, unless slices may lie within one another */
+    } * tree;           /* from 1 on; those below node n are 2n and 2n + 1 */
+    size_t leaves;
 };
+
+static void open_lanes_release(struct open_lanes *open)
+{
+    for (size_t i = 0; i < open->lanes.count; i++)
+        array_release(&open->lanes.items[i].ends);
+    array_release(&open->lanes);
+    free(open->tree);
+}
+
+static void join_ends(struct lane_ends *tree, size_t node)
+{
+    const struct lane_ends *left = &tree[2 * node], *right = left + 1;
+    tree[node].least = left->least < right->least ? left->least : right->least;
+    tree[node].most = left->most > right->most ? left->most : right->most;
+}
+
+static int add_leaves(struct open_lanes *open)
+{
+    size_t leaves = open->leaves ? 2 * open->leaves : 1;
+    struct lane_ends *tree = malloc(2 * leaves * sizeof(*tree));
+    if (!tree)
+        return -1;
+    for (size_t i = 0; i < leaves; i++)
+        tree[leaves + i] = i < open->leaves ? open->tree[open->leaves + i] : (struct lane_ends){.least = UINT64_MAX};
+    for (size_t node = leaves; node-- > 1;)
+        join_ends(tree, node);
+    free(open->tree);
+    open->tree = tree;
+    open->leaves = leaves;
+    return 0;
+}
+
+static void update_leaf(struct open_lanes *open, enum lanes_rule rule, size_t lane)
+{
+    const struct open_lane *one = &open->lanes.items[lane];
+    uint64_t end = one->ends.count ? one->ends.items[one->ends.count - 1] : 0;
+    size_t node = open->leaves + lane;
+    open->tree[node] = (struct lane_ends){.least = end, .most = rule == LANES_NEST ? end : 0};
+    while ((node /= 2) > 0)
+        join_ends(open->tree, node);
+}
 
 /* Whether the lane is empty where SPAN begins. */
 static bool is_empty(struct open_lane *lane, const struct lanes_span *span)
@@ -140,29 +188,46 @@ static bool encloses(struct open_lane *lane, const struct lanes_span *span)
     return !is_empty(lane, span) && lane->owner == span->owner && lane->ends.items[lane->ends.count - 1] >= span->end;
 }
 
+/* The first lane where something has ended by the START of a slice, or lasts until its END; how many there are: none.
+ */
+static size_t find_ends(const struct open_lanes *open, uint64_t start, uint64_t end)
+{
+    size_t node = 1;
+    if (open->leaves == 0 || (open->tree[node].least > start && open->tree[node].most < end))
+        return open->lanes.count;
+    while (node < open->leaves) {
+        node *= 2;
+        node += open->tree[node].least > start && open->tree[node].most < end;
+    }
+    return node - open->leaves;
+}
+
 /* The first lane that has room. What lies within something of its owner's stays with it. */
 static size_t find_lane(struct open_lanes *open, enum lanes_rule rule, const struct lanes_span *span)
 {
     for (size_t i = 0; rule == LANES_OWN && i < open->lanes.count; i++)
         if (encloses(&open->lanes.items[i], span))
             return i;
-    size_t i = 0;
-    while (i < open->lanes.count && !is_empty(&open->lanes.items[i], span) &&
-           !(rule == LANES_NEST && encloses(&open->lanes.items[i], span)))
-        i++;
-    return i;
+    for (;;) {
+        size_t i = find_ends(open, span->start, rule == LANES_NEST ? span->end : UINT64_MAX);
+        if (i == open->lanes.count || is_empty(&open->lanes.items[i], span) ||
+            (rule == LANES_NEST && encloses(&open->lanes.items[i], span)))
+            return i;
+        update_leaf(open, rule, i); /* something has ended there, but not all */
+    }
 }
 
 static int place(struct open_lanes *open, enum lanes_rule rule, struct lanes_span *span)
 {
     size_t i = find_lane(open, rule, span);
-    if (i == open->lanes.count && !array_push(&open->lanes))
+    if (i == open->lanes.count && (!array_push(&open->lanes) || (i == open->leaves && add_leaves(open) != 0)))
         return -1;
     open->lanes.items[i].owner = span->owner;
     uint64_t *end = array_push(&open->lanes.items[i].ends);
     if (!end)
         return -1;
     *end = span->end;
+    update_leaf(open, rule, i);
     span->lane = (uint32_t)i & INT32_MAX;
     return 0;
 }
@@ -196,9 +261,7 @@ int lanes_assign(struct lanes *lanes)
     }
     if (open.lanes.count > 0)
         lanes->count = (uint32_t)open.lanes.count;
-    for (size_t i = 0; i < open.lanes.count; i++)
-        array_release(&open.lanes.items[i].ends);
-    array_release(&open.lanes);
+    open_lanes_release(&open);
     keep_displaced(lanes);
     return result == 0 ? 0 : error_no_memory("the order of rows");
 }

@@ -117,18 +117,15 @@ static inline const struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, 
     return track->next ? &nvtx->tracks.items[track->next - 1] : NULL;
 }
 
-/* Where one thread's last searches ended, in the tracks that it asked for one after another: the next begin there.
- * Starts as zeros. */
+/* Where one thread's last searches ended, in some of the tracks: the next begin there. Starts as zeros. */
 struct nvtx_places {
-    size_t of_track[4];
+    struct nvtx_place {
+        uint32_t track; /* index + 1 */
+        uint32_t open;  /* the last that was found: index + 1 of the innermost range that had not ended … */
+        size_t started; /* … of so many that had started … */
+        uint64_t ended; /* … and when the last of those within it had ended; 0: there were none */
+    } of_track[16];
 };
-static inline size_t *nvtx_place(struct nvtx_places *places, unsigned track)
-{
-    return &places->of_track[track % (sizeof(places->of_track) / sizeof(*places->of_track))];
-}
-
-/* Index + 1 of the innermost range of a track that is open at TIME, 0: none. After nvtx_close(). */
-uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t time);
 
 /* Whether a slice of THREAD can stand on one row with its ranges of push and pop: none of them begins or ends within
  * it. Before nvtx_close(), when all were read. */

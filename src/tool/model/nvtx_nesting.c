@@ -1,5 +1,5 @@
 /*
- * Which range of a thread is open at a time, and whether ranges and other slices of a thread nest.
+ * Whether ranges and other slices of a thread nest.
  */
 #include "base/log.h"
 #include "tool/model/nvtx.h"
@@ -13,9 +13,9 @@ static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track
 
 /* How many ranges of the track start up to TIME: looked for from where the last search ended, since what asks comes
  * nearly in order. */
-static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t time)
+static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track, size_t place, uint64_t time)
 {
-    size_t count = track->ranges.count, low = *place < count ? *place : count, high = low, step = 1;
+    size_t count = track->ranges.count, low = place < count ? place : count, high = low, step = 1;
     for (; low > 0 && start_of(nvtx, track, low - 1) > time; step *= 2) {
         high = low - 1;
         low = low > step ? low - step : 0;
@@ -31,39 +31,55 @@ static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track
         else
             high = middle;
     }
-    return *place = low;
+    return low;
 }
 
-uint32_t nvtx_innermost(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t time)
+static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)
 {
-    size_t started = started_by(nvtx, track, place, time);
-    uint32_t index = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
-    while (index != 0 && nvtx->ranges.items[index - 1].end < time)
-        index = nvtx->ranges.items[index - 1].parent;
-    return index;
+    struct nvtx_place *place = &places->of_track[track % (sizeof(places->of_track) / sizeof(*places->of_track))];
+    if (place->track != track)
+        *place = (struct nvtx_place){.track = track};
+    return place;
 }
 
-static bool fits_track(const struct nvtx *nvtx, const struct nvtx_track *track, size_t *place, uint64_t start,
-                       uint64_t end)
+/* Index + 1 of the innermost range that has not ended by TIME, of those that start up to it. Those that had ended when
+ * the last search came by are not looked at again: many may have ended since the last one started. */
+static uint32_t innermost(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
+                          uint64_t time)
 {
-    size_t started = started_by(nvtx, track, place, start);
-    if (started < track->ranges.count && start_of(nvtx, track, started) < end)
-        return false;
-    uint32_t index = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
-    for (; index != 0; index = nvtx->ranges.items[index - 1].parent) {
-        uint64_t range_end = nvtx->ranges.items[index - 1].end;
-        if (range_end == 0 || range_end > start)
-            return range_end == 0 || range_end >= end;
+    size_t started = started_by(nvtx, track, place->started, time);
+    if (started != place->started || time < place->ended) {
+        place->started = started;
+        place->open = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
+        place->ended = 0;
     }
-    return true;
+    while (place->open != 0) {
+        const struct nvtx_range *range = &nvtx->ranges.items[place->open - 1];
+        if (range->end == 0 || range->end > time)
+            break;
+        place->ended = range->end > place->ended ? range->end : place->ended;
+        place->open = range->parent;
+    }
+    return place->open;
+}
+
+static bool fits_track(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
+                       uint64_t start, uint64_t end)
+{
+    uint32_t open = innermost(nvtx, track, place, start);
+    if (place->started < track->ranges.count && start_of(nvtx, track, place->started) < end)
+        return false;
+    return open == 0 || nvtx->ranges.items[open - 1].end == 0 || nvtx->ranges.items[open - 1].end >= end;
 }
 
 bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end)
 {
     const struct nvtx_track *track = nvtx->ranges.count ? nvtx_first_track(nvtx, thread) : NULL;
-    for (unsigned i = 0; track; track = nvtx_next_track(nvtx, track), i++)
-        if (!fits_track(nvtx, track, nvtx_place(places, i), start, end))
+    for (; track; track = nvtx_next_track(nvtx, track)) {
+        uint32_t number = (uint32_t)(track - nvtx->tracks.items) + 1;
+        if (!fits_track(nvtx, track, place_of(places, number), start, end))
             return false;
+    }
     return true;
 }
 

@@ -7,164 +7,293 @@ static int no_memory(void)
     return error_no_memory("NVTX ranges on the GPU");
 }
 
-#define REST_ITEMS ((size_t)1 << 18)  /* are walked over before they are given back … */
-#define REST_BYTES ((size_t)16 << 20) /* … or so much of what they refer to */
+#define REST_ITEMS ((size_t)1 << 18) /* are walked over before they are given back */
 
 void projections_init(struct projections *projections, const char *directory)
 {
     *projections = (struct projections){.directory = directory};
-    projections->items.memory.directory = projections->of_range.memory.directory = directory;
+    projections->items.memory.directory = projections->of_two.memory.directory = directory;
+    extents_init(&projections->extents, directory);
 }
 
 void projections_rest(const struct projections *projections)
 {
     big_array_rest(&projections->items);
-    big_array_rest(&projections->of_range);
-    for (size_t i = 0; i < projections->started.count; i++)
-        big_array_rest(&projections->started.items[i].items);
+    big_array_rest(&projections->of_two);
+    extents_rest(&projections->extents);
+    for (size_t i = 0; i < projections->pieces.count; i++)
+        big_array_rest(&projections->pieces.items[i].starts);
 }
 
 void projections_release(struct projections *projections)
 {
-    for (size_t i = 0; i < projections->started.count; i++)
-        intervals_release(&projections->started.items[i]);
-    array_release(&projections->started);
-    map_release(&projections->started_by_thread);
-    big_array_release(&projections->of_range);
+    for (size_t i = 0; i < projections->pieces.count; i++)
+        big_array_release(&projections->pieces.items[i].starts);
+    array_release(&projections->pieces);
+    map_release(&projections->threads);
+    extents_release(&projections->extents);
+    big_array_release(&projections->of_two);
     big_array_release(&projections->items);
+}
+
+/* --- where ranges begin and end --- */
+
+static struct projection_pieces *pieces_of(struct projections *projections, uint32_t thread)
+{
+    uint64_t *index = map_put(&projections->threads, thread, NULL);
+    if (!index || (*index == 0 && !array_push(&projections->pieces)))
+        return NULL;
+    if (*index == 0) {
+        *index = projections->pieces.count;
+        projections->pieces.items[*index - 1].starts.memory.directory = projections->directory;
+    }
+    return &projections->pieces.items[*index - 1];
+}
+
+static int cut(struct projection_pieces *pieces, uint64_t time)
+{
+    uint64_t *start = big_array_push(&pieces->starts);
+    if (!start)
+        return -1;
+    *start = time;
+    return 0;
 }
 
 static int add_started(struct projections *projections, uint32_t thread, const struct nvtx_range *range,
                        uint32_t number)
 {
-    uint64_t *index = map_put(&projections->started_by_thread, thread, NULL);
-    if (!index || (*index == 0 && !array_push(&projections->started)))
-        return no_memory();
-    bool is_new = *index == 0;
-    if (is_new)
-        *index = projections->started.count;
-    struct intervals *started = &projections->started.items[*index - 1];
-    if (is_new)
-        started->items.memory.directory = projections->directory;
-    return intervals_add(started, (int64_t)range->start, (int64_t)range->end, number) == 0 ? 0 : no_memory();
+    struct projection_pieces *pieces = pieces_of(projections, thread);
+    if (!pieces || cut(pieces, range->start) != 0 || cut(pieces, range->end + 1) != 0)
+        return -1;
+    return extents_span(&projections->extents, thread, (int64_t)range->start, (int64_t)range->end, number);
 }
 
-int projections_begin(struct projections *projections, const struct nvtx *nvtx)
+static int add_all_started(struct projections *projections, const struct nvtx *nvtx)
 {
     for (size_t i = 0; i < nvtx->started.count; i++) {
         const struct nvtx_range *range = &nvtx->started.items[i];
         uint32_t number = (uint32_t)(nvtx->ranges.count + i);
-        if (add_started(projections, range->thread, range, number) != 0)
-            return -1;
-        if (range->end_thread != range->thread && add_started(projections, range->end_thread, range, number) != 0)
+        if (add_started(projections, range->thread, range, number) != 0 ||
+            (range->end_thread != range->thread && add_started(projections, range->end_thread, range, number) != 0))
             return -1;
         if (i % REST_ITEMS == 0) {
             projections_rest(projections);
             nvtx_rest(nvtx);
         }
     }
-    for (size_t i = 0; i < projections->started.count; i++)
-        if (intervals_ready(&projections->started.items[i]) != 0)
+    return 0;
+}
+
+/* The pushed ranges of one track that are open where the walk over them is, outermost first. */
+struct pushed {
+    struct projections *projections;
+    struct projection_pieces *pieces;
+    ARRAY(struct pushed_range {
+        uint32_t range;
+        size_t span; /* index in extents.spans */
+        uint64_t end;
+    })
+    open;
+};
+
+/* Ends the innermost, before NEXT, where the next range begins that is not in it. */
+static int pop(struct pushed *pushed, uint64_t next)
+{
+    struct pushed_range popped = pushed->open.items[--pushed->open.count];
+    uint64_t end = popped.end < next ? popped.end + 1 : next;
+    if (pushed->open.count > 0) {
+        struct pushed_range *outer = &pushed->open.items[pushed->open.count - 1];
+        outer->end = popped.end > outer->end ? popped.end : outer->end;
+    }
+    pushed->projections->extents.spans.items[popped.span].last = (int64_t)end - 1;
+    return cut(pushed->pieces, end);
+}
+
+static int push(struct pushed *pushed, const struct nvtx_range *range, uint32_t number)
+{
+    while (pushed->open.count > 0 && pushed->open.items[pushed->open.count - 1].range + 1 != range->parent)
+        if (pop(pushed, range->start) != 0)
+            return -1;
+    struct extents *extents = &pushed->projections->extents;
+    struct pushed_range *open = array_push(&pushed->open);
+    if (!open || extents_span(extents, range->thread, (int64_t)range->start, (int64_t)range->end, number) != 0)
+        return -1;
+    *open = (struct pushed_range){.range = number, .span = extents->spans.count - 1, .end = range->end};
+    return cut(pushed->pieces, range->start);
+}
+
+static int add_track(struct pushed *pushed, const struct nvtx *nvtx, const struct nvtx_track *track)
+{
+    pushed->pieces = pieces_of(pushed->projections, track->thread);
+    if (!pushed->pieces)
+        return -1;
+    for (size_t i = 0; i < track->ranges.count; i++) {
+        uint32_t number = track->ranges.items[i];
+        if (push(pushed, &nvtx->ranges.items[number], number) != 0)
+            return -1;
+        if (i % REST_ITEMS == 0) {
+            projections_rest(pushed->projections);
+            nvtx_rest(nvtx);
+        }
+    }
+    while (pushed->open.count > 0)
+        if (pop(pushed, UINT64_MAX) != 0)
+            return -1;
+    return 0;
+}
+
+static int add_pushed(struct projections *projections, const struct nvtx *nvtx)
+{
+    struct pushed pushed = {.projections = projections};
+    int result = 0;
+    for (size_t i = 0; i < nvtx->tracks.count && result == 0; i++)
+        result = add_track(&pushed, nvtx, &nvtx->tracks.items[i]);
+    array_release(&pushed.open);
+    return result;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const uint64_t *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+int projections_begin(struct projections *projections, const struct nvtx *nvtx)
+{
+    if (add_pushed(projections, nvtx) != 0 || add_all_started(projections, nvtx) != 0)
+        return no_memory();
+    for (size_t i = 0; i < projections->pieces.count; i++)
+        if (big_array_sort(&projections->pieces.items[i].starts, by_time) != 0)
             return no_memory();
     return 0;
 }
 
-/* Where the number of a range's first projection stands. */
-static uint32_t *first_of(struct projections *projections, uint32_t range)
+/* --- GPU work --- */
+
+/* How many pieces start up to TIME: looked for from where the last search ended, since what asks comes nearly in
+ * order. */
+static size_t started_by(const uint64_t *starts, size_t count, size_t *place, uint64_t time)
 {
-    while (projections->of_range.count <= range)
-        if (!big_array_push(&projections->of_range))
-            return NULL;
-    return &projections->of_range.items[range];
+    size_t low = *place < count ? *place : count, high = low, step = 1;
+    for (; low > 0 && starts[low - 1] > time; step *= 2) {
+        high = low - 1;
+        low = low > step ? low - step : 0;
+    }
+    for (; high < count && starts[high] <= time; step *= 2) {
+        low = high + 1;
+        high = count - high > step ? high + step : count;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (starts[middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return *place = low;
 }
 
-static void stretch(struct projection *projection, uint64_t start, uint64_t end)
+static uint32_t slot_of(uint32_t thread, uint32_t track)
 {
-    projection->start = start < projection->start ? start : projection->start;
-    projection->end = end > projection->end ? end : projection->end;
+    return ((thread * UINT32_C(0x9e3779b9) ^ track) * UINT32_C(0x85ebca6b) >> 16) % PROJECTIONS_RECENT;
 }
 
-static int widen(struct projections *projections, uint32_t range, uint32_t track, uint64_t start, uint64_t end)
+static int find(struct projections_found *found, const struct extents_point *point)
 {
-    uint32_t *first = first_of(projections, range);
-    if (!first)
-        return no_memory();
-    for (uint32_t index = *first; index != 0; index = projections->items.items[index - 1].next) {
-        struct projection *known = &projections->items.items[index - 1];
-        if (known->track != track)
-            continue;
-        stretch(known, start, end);
+    uint32_t *recent = &found->recent[slot_of(point->line, point->track)];
+    struct extents_point *known = *recent ? &found->items.items[*recent - 1] : NULL;
+    if (known && known->line == point->line && known->track == point->track && known->at == point->at) {
+        extent_join(&known->extent, &point->extent);
         return 0;
     }
-    struct projection *projection = big_array_push(&projections->items);
-    if (!projection)
+    struct extents_point *added = array_push(&found->items);
+    if (!added)
         return no_memory();
-    *projection = (struct projection){.range = range, .track = track, .start = start, .end = end, .next = *first};
-    *first = (uint32_t)projections->items.count;
+    *added = *point;
+    *recent = (uint32_t)found->items.count;
     return 0;
 }
 
-#define FOUND_RECENT 4 /* works that follow one another lie in the same ranges, mostly */
-
-static int find(struct projections_found *found, uint32_t range, uint32_t track, uint64_t start, uint64_t end)
+int projections_find(struct projections_found *found, const struct projections *projections, uint32_t thread,
+                     uint64_t called, uint32_t track, uint64_t start, uint64_t end)
 {
-    size_t count = found->items.count, first = count > FOUND_RECENT ? count - FOUND_RECENT : 0;
-    for (size_t i = count; i > first; i--) {
-        struct projection *known = &found->items.items[i - 1];
-        if (known->range != range || known->track != track)
-            continue;
-        stretch(known, start, end);
-        return 0;
-    }
-    struct projection *projection = array_push(&found->items);
-    if (!projection)
-        return no_memory();
-    *projection = (struct projection){.range = range, .track = track, .start = start, .end = end};
-    return 0;
-}
-
-struct work {
-    struct projections_found *found;
-    uint32_t track;
-    uint64_t start, end;
-};
-
-static int find_started(void *context, uint32_t range)
-{
-    const struct work *work = context;
-    return find(work->found, range, work->track, work->start, work->end);
-}
-
-int projections_find(struct projections_found *found, const struct projections *projections, const struct nvtx *nvtx,
-                     uint32_t thread, uint64_t called, uint32_t track, uint64_t start, uint64_t end)
-{
-    const struct nvtx_track *ranges = nvtx_first_track(nvtx, thread);
-    for (unsigned i = 0; ranges; ranges = nvtx_next_track(nvtx, ranges), i++) {
-        uint32_t innermost = nvtx_innermost(nvtx, ranges, nvtx_place(&found->places, i), called);
-        if (innermost != 0 && find(found, innermost - 1, track, start, end) != 0)
-            return -1;
-    }
-    const uint64_t *index = map_get(&projections->started_by_thread, thread);
+    const uint64_t *index = map_get(&projections->threads, thread);
     if (!index)
         return 0;
-    struct work work = {found, track, start, end};
-    return intervals_each(&projections->started.items[*index - 1], (int64_t)called, find_started, &work);
+    const struct projection_pieces *pieces = &projections->pieces.items[*index - 1];
+    size_t *place = &found->places[thread % PROJECTIONS_RECENT];
+    size_t started = started_by(pieces->starts.items, pieces->starts.count, place, called);
+    if (started == 0 || started == pieces->starts.count)
+        return 0; /* before all ranges or after them */
+    struct extents_point point = {.at = (int64_t)pieces->starts.items[started - 1],
+                                  .line = thread,
+                                  .track = track,
+                                  .extent = {.start = (int64_t)start, .end = (int64_t)end}};
+    return find(found, &point);
 }
 
 int projections_add(struct projections *projections, struct projections_found *found)
 {
     int result = 0;
-    for (size_t i = 0; i < found->items.count && result == 0; i++) {
-        const struct projection *item = &found->items.items[i];
-        result = widen(projections, item->range, item->track, item->start, item->end);
-    }
+    for (size_t i = 0; i < found->items.count && result == 0; i++)
+        result = extents_add(&projections->extents, &found->items.items[i]);
     found->items.count = 0;
-    return result;
+    memset(found->recent, 0, sizeof(found->recent));
+    return result == 0 ? 0 : no_memory();
 }
 
 void projections_found_release(struct projections_found *found)
 {
     array_release(&found->items);
+}
+
+/* --- the items --- */
+
+struct finish {
+    struct projections *projections;
+    const struct nvtx *nvtx;
+};
+
+static int add_projection(void *context, uint32_t number, uint32_t track, const struct extent *extent)
+{
+    const struct finish *finish = context;
+    const struct nvtx_range *range = nvtx_range(finish->nvtx, number);
+    struct projection *projection = range->end_thread == range->thread ? big_array_push(&finish->projections->items)
+                                                                       : big_array_push(&finish->projections->of_two);
+    if (!projection)
+        return -1;
+    *projection = (struct projection){
+        .range = number, .track = track, .start = (uint64_t)extent->start, .end = (uint64_t)extent->end};
+    return 0;
+}
+
+static int by_range(const void *a, const void *b)
+{
+    const struct projection *left = a, *right = b;
+    if (left->range != right->range)
+        return left->range < right->range ? -1 : 1;
+    return (left->track > right->track) - (left->track < right->track);
+}
+
+/* Adds those of ranges that two threads have to the others, joined. */
+static int join_two(struct projections *projections)
+{
+    if (big_array_sort(&projections->of_two, by_range) != 0)
+        return -1;
+    struct projection *last = NULL;
+    for (size_t i = 0; i < projections->of_two.count; i++) {
+        const struct projection *one = &projections->of_two.items[i];
+        if (last && by_range(last, one) == 0) {
+            last->start = one->start < last->start ? one->start : last->start;
+            last->end = one->end > last->end ? one->end : last->end;
+            continue;
+        }
+        last = big_array_push(&projections->items);
+        if (!last)
+            return -1;
+        *last = *one;
+    }
+    return 0;
 }
 
 /* Earlier ranges first where times are equal: what encloses was pushed before. */
@@ -175,34 +304,17 @@ static int outer_first(const void *a, const void *b)
         return left->start < right->start ? -1 : 1;
     if (left->end != right->end)
         return left->end > right->end ? -1 : 1;
-    return left->range < right->range ? -1 : left->range > right->range;
-}
-
-/* About what comes into memory when one range is looked at after another. */
-static size_t bytes_apart(uint32_t a, uint32_t b)
-{
-    size_t bytes = (size_t)(a > b ? a - b : b - a) * sizeof(struct nvtx_range);
-    return bytes < MAPPED_AROUND ? bytes : MAPPED_AROUND;
+    return by_range(a, b);
 }
 
 int projections_finish(struct projections *projections, const struct nvtx *nvtx)
 {
-    size_t direct = projections->items.count, passed = 0;
-    uint32_t last = 0;
-    for (size_t i = 0; i < direct; i++) {
-        struct projection inner = projections->items.items[i];
-        uint32_t outer = nvtx_range(nvtx, inner.range)->parent; /* 0 of a started one */
-        for (; outer != 0; outer = nvtx->ranges.items[outer - 1].parent)
-            if (widen(projections, outer - 1, inner.track, inner.start, inner.end) != 0)
-                return -1;
-        passed += sizeof(inner) + bytes_apart(inner.range, last);
-        last = inner.range;
-        if (passed >= REST_BYTES) {
-            projections_rest(projections);
-            nvtx_rest(nvtx);
-            passed = 0;
-        }
-    }
-    big_array_release(&projections->of_range);
+    struct finish finish = {projections, nvtx};
+    if (extents_each(&projections->extents, add_projection, &finish) != 0)
+        return no_memory();
+    extents_release(&projections->extents);
+    if (join_two(projections) != 0)
+        return no_memory();
+    big_array_release(&projections->of_two);
     return big_array_sort(&projections->items, outer_first) == 0 ? 0 : no_memory();
 }

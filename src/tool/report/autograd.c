@@ -150,7 +150,7 @@ static bool is_in_range(struct range_walk *ranges, const struct called_work *wor
 {
     while (range_walk_open(ranges, work->thread, work->called))
         ;
-    return range_walk_around(ranges, work->thread, work->called, ranges->open.count) > 0;
+    return range_walk_innermost(ranges, work->thread, work->called);
 }
 
 /* Moves what a thread of autograd launched in no range of its own. */

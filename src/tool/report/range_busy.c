@@ -30,12 +30,17 @@ static int end_piece(struct range_busy *busy, const struct range_busy_part *part
     return part->any ? sorter_add(&busy->pieces, &piece) : 0;
 }
 
-int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration)
+static struct range_busy_part *part_of(struct range_busy *busy, uint32_t row, uint32_t gpu)
 {
     struct {
         uint64_t row, gpu;
     } id = {row, gpu};
-    struct range_busy_part *part = groups_item(&busy->ids, &id, &busy->parts);
+    return groups_item(&busy->ids, &id, &busy->parts);
+}
+
+int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration)
+{
+    struct range_busy_part *part = part_of(busy, row, gpu);
     int64_t end = start + duration;
     if (!part)
         return -1;
@@ -56,7 +61,16 @@ static void add_up(struct range_busy *busy, const struct piece *piece)
     if (piece->end <= from)
         return;
     busy->totals.items[part->row] += piece->end - from;
+    part->total += piece->end - from;
     part->until = piece->end;
+}
+
+static int make_total(struct range_busy *busy, uint32_t row)
+{
+    while (busy->totals.count <= row)
+        if (!array_push(&busy->totals))
+            return -1;
+    return 0;
 }
 
 int range_busy_finish(struct range_busy *busy)
@@ -64,11 +78,8 @@ int range_busy_finish(struct range_busy *busy)
     struct sorter_walk walk;
     const struct piece *piece;
     for (size_t i = 0; i < busy->parts.count; i++) {
-        if (end_piece(busy, &busy->parts.items[i]) < 0)
+        if (end_piece(busy, &busy->parts.items[i]) < 0 || make_total(busy, busy->parts.items[i].row) < 0)
             return -1;
-        while (busy->totals.count <= busy->parts.items[i].row)
-            if (!array_push(&busy->totals))
-                return -1;
     }
     if (sorter_ready(&busy->pieces) < 0)
         return -1;
@@ -78,4 +89,21 @@ int range_busy_finish(struct range_busy *busy)
     int status = sorter_walk_end(&walk);
     sorter_release(&busy->pieces);
     return status;
+}
+
+int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total)
+{
+    struct range_busy_part *part = part_of(busy, row, gpu);
+    if (!part || make_total(busy, row) < 0)
+        return -1;
+    part->row = row;
+    part->total = total;
+    busy->totals.items[row] = total == RANGE_BUSY_UNKNOWN ? total : busy->totals.items[row] + total;
+    return 0;
+}
+
+int64_t range_busy_on(struct range_busy *busy, uint32_t row, uint32_t gpu)
+{
+    const struct range_busy_part *part = part_of(busy, row, gpu);
+    return part ? part->total : 0;
 }

@@ -21,12 +21,16 @@ struct range_busy {
     ARRAY(int64_t) totals; /* of each row; after range_busy_finish() */
 };
 
+/* Instead of a total: it was not measured (range_rows.h). */
+#define RANGE_BUSY_UNKNOWN (-1)
+
 /* A row on one GPU. */
 struct range_busy_part {
     uint32_t row;
     bool any;
     int64_t start, end; /* of its last piece */
     int64_t until;      /* while pieces are added up: what was counted ends there */
+    int64_t total;      /* after range_busy_finish() */
 };
 
 void range_busy_init(struct range_busy *busy, struct sorter_room *room);
@@ -36,11 +40,16 @@ void range_busy_release(struct range_busy *busy);
 int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration);
 /* After the last. */
 int range_busy_finish(struct range_busy *busy);
+/* After that: a row of which nothing was added before was busy so long on a GPU. */
+int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total);
 
 /* After range_busy_finish(): ns; 0 of a row that nothing was added to. */
 static inline int64_t range_busy_total(const struct range_busy *busy, size_t row)
 {
     return row < busy->totals.count ? busy->totals.items[row] : 0;
 }
+
+/* Of the row on one GPU. */
+int64_t range_busy_on(struct range_busy *busy, uint32_t row, uint32_t gpu);
 
 #endif

@@ -12,18 +12,6 @@ void range_forest_release(struct range_forest *forest)
     array_release(&forest->nodes);
 }
 
-/* The innermost that is around the last as a whole; NULL: none. */
-static struct range_open *find_parent(struct range_walk *walk)
-{
-    struct range_open *open = walk->open.items;
-    size_t last = walk->open.count - 1;
-    const struct range *range = &open[last].range;
-    for (size_t i = last; i-- > 0;)
-        if (open[i].range.end > range->start && open[i].range.end >= range->end)
-            return &open[i];
-    return NULL;
-}
-
 static struct range_node *put_node(struct range_forest *forest, const struct range *range, uint32_t parent)
 {
     struct {
@@ -51,7 +39,8 @@ static int64_t take_time(struct range_open *parent, const struct range *range)
 
 int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken)
 {
-    struct range_open *last = &walk->open.items[walk->open.count - 1], *parent = find_parent(walk);
+    struct range_open *last = &walk->open.items[walk->open.count - 1];
+    struct range_open *parent = last->outer ? &walk->open.items[last->outer - 1] : NULL;
     struct range_node *node = put_node(forest, &last->range, parent ? parent->node + 1 : 0);
     if (!node)
         return -1;

@@ -5,7 +5,7 @@
  *     range_walk_begin(&walk, &trace->ranges, false);
  *     for each moment, by thread and time:
  *         while (range_walk_open(&walk, thread, time)) …;
- *         for (i = walk.open.count; (i = range_walk_around(&walk, thread, time, i)) > 0;) … walk.open.items[i - 1] …
+ *         … range_walk_innermost(&walk, thread, time) …
  *     status = range_walk_end(&walk);
  */
 #ifndef GPUTRACE_TOOL_REPORT_RANGE_WALK_H
@@ -19,6 +19,7 @@
 
 struct range_open {
     struct range range;
+    uint32_t outer; /* index + 1 of the innermost that was open when it started and is around it as a whole; 0: none */
     /* Of range_forest.h */
     uint32_t node;
     int64_t covered; /* the time until which inner ranges took its own */
@@ -39,9 +40,8 @@ void range_walk_begin(struct range_walk *walk, const struct ranges *ranges, bool
  * no memory. Valid until the next call; it is the last of `open`. */
 struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int64_t time);
 
-/* After that: the place (index + 1 in `open`) of the innermost range around TIME on THREAD that is before PLACE, which
- * is open.count at first. 0: there is none. */
-size_t range_walk_around(const struct range_walk *walk, uint32_t thread, int64_t time, size_t place);
+/* After that: the innermost range around TIME on THREAD, NULL: there is none. TIME never goes back on a thread. */
+struct range_open *range_walk_innermost(struct range_walk *walk, uint32_t thread, int64_t time);
 
 /* Gives 0, or -1: no memory, or after error(). */
 int range_walk_end(struct range_walk *walk);

@@ -3,8 +3,7 @@
  * was launched in them. Ranges nest, so there are no sums. Where a trace has a range on the GPU alone, as a row of its
  * own, that span is shown.
  */
-#include "tool/report/range_busy.h"
-#include "tool/report/range_walk.h"
+#include "tool/report/range_rows.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -132,33 +131,20 @@ static uint32_t busy_row(struct nvtx *nvtx, const struct busy_key *key)
     return groups_number(&nvtx->busy_rows, key, sizeof(*key));
 }
 
-static int add_busy(struct nvtx *nvtx, const struct busy_key *key, const struct called_work *work)
+static uint32_t row_of(void *state, struct range_walk *walk)
 {
-    uint32_t row = busy_row(nvtx, key);
-    if (row == GROUPS_NO_MEMORY)
-        return -1;
-    return range_busy_add(&nvtx->busy, row, nvtx->trace->streams.items[work->stream].device, work->start,
-                          work->duration);
+    const struct range *range = &walk->open.items[walk->open.count - 1].range;
+    struct busy_key key = {range->name, range->domain, range->started ? STARTED : NESTED};
+    return busy_row(state, &key);
+}
+
+static uint32_t gpu_of(void *state, const struct called_work *work)
+{
+    const struct nvtx *nvtx = state;
+    return nvtx->trace->streams.items[work->stream].device;
 }
 
 static const struct busy_key outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
-
-static int add_work(void *state, struct range_walk *ranges, const struct called_work *work)
-{
-    struct nvtx *nvtx = state;
-    while (range_walk_open(ranges, work->thread, work->called))
-        ;
-    size_t place = range_walk_around(ranges, work->thread, work->called, ranges->open.count);
-    if (place == 0)
-        return add_busy(nvtx, &outside, work);
-    for (; place > 0; place = range_walk_around(ranges, work->thread, work->called, place - 1)) {
-        const struct range *range = &ranges->open.items[place - 1].range;
-        struct busy_key key = {range->name, range->domain, range->started ? STARTED : NESTED};
-        if (add_busy(nvtx, &key, work) < 0)
-            return -1;
-    }
-    return 0;
-}
 
 static int gather(void *state, const struct trace *trace)
 {
@@ -166,9 +152,16 @@ static int gather(void *state, const struct trace *trace)
     if (trace->ranges.count == 0)
         return 0;
     nvtx->trace = trace;
-    range_busy_init(&nvtx->busy, trace->room);
-    int status = range_walk_works(&trace->ranges, false, &trace->called_works, add_work, NULL, nvtx);
-    return status ? status : range_busy_finish(&nvtx->busy);
+    if (busy_row(nvtx, &outside) != RANGE_ROW_OUTSIDE)
+        return -1;
+    const struct range_rows rows = {.ranges = &trace->ranges,
+                                    .works = &trace->called_works,
+                                    .room = trace->room,
+                                    .limit = RANGE_ROWS_LIMIT,
+                                    .context = nvtx,
+                                    .row = row_of,
+                                    .gpu = gpu_of};
+    return range_rows_gather(&rows, &nvtx->busy);
 }
 
 /* Empty where the trace has no GPU operation. */
@@ -176,7 +169,7 @@ static struct cell busy_cell(struct nvtx *nvtx, const struct busy_key *key)
 {
     if (nvtx->busy.totals.count == 0)
         return (struct cell){0};
-    return cell_integer(range_busy_total(&nvtx->busy, busy_row(nvtx, key)));
+    return range_rows_cell(&nvtx->busy, busy_row(nvtx, key));
 }
 
 /* --- rows --- */

@@ -3,8 +3,8 @@
  * the last GPU operation of a range, and how many operations and kernels these were. What inner ranges launched counts
  * in their outer ones too. A trace without ranges of the host has its own rows of spans on the GPU, and these count.
  */
-#include "tool/report/range_busy.h"
-#include "tool/report/range_walk.h"
+#include "base/extents.h"
+#include "tool/report/range_rows.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -43,24 +43,34 @@ struct gpu_key {
 struct gpu_group {
     struct series spans;
     int64_t operations, kernels;
+    uint32_t kind, place; /* of the busy time */
 };
 
-/* A GPU operation as part of a range, which has its number. */
+/* Streams of several processes that have the same numbers are one. */
+struct place {
+    int64_t device, context, stream;
+};
+
+/* What of a range is on a stream: of one that was started on a thread and ended on another, what is of one of them. */
 struct part {
-    int64_t start, duration;
-    uint32_t range, kind;
+    int64_t start, end;
+    uint32_t range; /* its number */
+    uint32_t kind;
     uint32_t stream; /* index in trace.streams */
-    bool kernel;
+    uint32_t operations, kernels;
 };
 
 #define NO_RANGE UINT32_MAX /* instead of a range's number */
 
 struct gpu {
-    struct groups kinds;
-    struct sorter parts; /* by range, then stream, then start */
+    const struct trace *trace; /* while operations are gathered */
+    struct groups kinds, places;
+    struct extents extents;              /* operations and ranges by thread, while they are gathered */
+    BIG_ARRAY(uint32_t) kinds_of_ranges; /* by the ranges' numbers */
+    struct sorter parts;                 /* by range, then stream */
     struct groups groups;
     ARRAY(struct gpu_group) rows;
-    struct range_busy busy; /* by row */
+    struct range_busy busy; /* by kind and place */
     /* Of the trace's own rows */
     struct groups own_groups;
     ARRAY(struct gpu_group) own_rows;
@@ -94,33 +104,56 @@ static int by_range_and_stream(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-static int add_part(struct gpu *gpu, const struct kind *kind, uint32_t range, const struct called_work *work)
+static uint32_t row_of(void *state, struct range_walk *walk)
 {
-    struct part part = {.start = work->start,
-                        .duration = work->duration,
-                        .range = range,
-                        .kind = groups_number(&gpu->kinds, kind, sizeof(*kind)),
-                        .stream = work->stream,
-                        .kernel = work->kernel};
-    return part.kind == GROUPS_NO_MEMORY ? -1 : sorter_add(&gpu->parts, &part);
+    struct gpu *gpu = state;
+    const struct range *range = &walk->open.items[walk->open.count - 1].range;
+    const struct kind key = {range->name, range->domain, range->started ? STARTED : NESTED};
+    uint32_t kind = groups_number(&gpu->kinds, &key, sizeof(key));
+    while (gpu->kinds_of_ranges.count <= range->number)
+        if (!big_array_push(&gpu->kinds_of_ranges))
+            return RANGE_ROW_NONE;
+    gpu->kinds_of_ranges.items[range->number] = kind;
+    if (extents_span(&gpu->extents, range->thread, range->start, range->end, range->number) < 0)
+        return RANGE_ROW_NONE;
+    return kind;
 }
 
-static int add_parts(void *state, struct range_walk *ranges, const struct called_work *work)
+static uint32_t gpu_of(void *state, const struct called_work *work)
 {
-    static const struct kind outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
     struct gpu *gpu = state;
-    while (range_walk_open(ranges, work->thread, work->called))
-        ;
-    size_t place = range_walk_around(ranges, work->thread, work->called, ranges->open.count);
-    if (place == 0)
-        return add_part(gpu, &outside, NO_RANGE, work);
-    for (; place > 0; place = range_walk_around(ranges, work->thread, work->called, place - 1)) {
-        const struct range *range = &ranges->open.items[place - 1].range;
-        const struct kind kind = {range->name, range->domain, range->started ? STARTED : NESTED};
-        if (add_part(gpu, &kind, range->number, work) < 0)
-            return -1;
-    }
-    return 0;
+    const struct trace_stream_id *stream = trace_stream_id(gpu->trace, work->stream);
+    const struct place place = {stream->device, stream->context, stream->stream};
+    return groups_number(&gpu->places, &place, sizeof(place));
+}
+
+static int add_operation(void *state, const struct called_work *work, bool outside)
+{
+    struct gpu *gpu = state;
+    const struct extent extent = {work->start, work->start + work->duration, 1, work->kernel};
+    const struct extents_point point = {
+        .at = work->called, .line = work->thread, .track = work->stream, .extent = extent};
+    const struct part part = {.start = extent.start,
+                              .end = extent.end,
+                              .range = NO_RANGE,
+                              .kind = RANGE_ROW_OUTSIDE,
+                              .stream = work->stream,
+                              .operations = 1,
+                              .kernels = work->kernel};
+    return outside ? sorter_add(&gpu->parts, &part) : extents_add(&gpu->extents, &point);
+}
+
+static int add_part(void *state, uint32_t range, uint32_t stream, const struct extent *extent)
+{
+    struct gpu *gpu = state;
+    const struct part part = {.start = extent->start,
+                              .end = extent->end,
+                              .range = range,
+                              .kind = gpu->kinds_of_ranges.items[range],
+                              .stream = stream,
+                              .operations = extent->count,
+                              .kernels = extent->marked};
+    return sorter_add(&gpu->parts, &part);
 }
 
 /* --- spans: what of one range is on one stream --- */
@@ -149,6 +182,9 @@ static int begin_span(struct gpu *gpu, const struct trace *trace, const struct p
     struct gpu_group *group = groups_item(&gpu->groups, &key, &gpu->rows);
     if (!group)
         return -1;
+    const struct place place = {stream->device, stream->context, stream->stream};
+    group->kind = part->kind;
+    group->place = groups_number(&gpu->places, &place, sizeof(place));
     *span = (struct span){.range = part->range,
                           .stream = part->stream,
                           .row = (uint32_t)(group - gpu->rows.items),
@@ -158,14 +194,12 @@ static int begin_span(struct gpu *gpu, const struct trace *trace, const struct p
     return 0;
 }
 
-static int widen(struct gpu *gpu, struct span *span, const struct part *part)
+static void widen(struct gpu *gpu, struct span *span, const struct part *part)
 {
     struct gpu_group *group = &gpu->rows.items[span->row];
-    int64_t end = part->start + part->duration;
-    span->end = end > span->end ? end : span->end;
-    group->operations++;
-    group->kernels += part->kernel;
-    return range_busy_add(&gpu->busy, span->row, 0, part->start, part->duration); /* a row is of one GPU */
+    span->end = part->end > span->end ? part->end : span->end;
+    group->operations += part->operations;
+    group->kernels += part->kernels;
 }
 
 static int join_part(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
@@ -173,7 +207,8 @@ static int join_part(struct gpu *gpu, const struct trace *trace, const struct pa
     bool another = !span->any || part->range != span->range || part->stream != span->stream;
     if (another && (end_span(gpu, span) < 0 || begin_span(gpu, trace, part, span) < 0))
         return -1;
-    return widen(gpu, span, part);
+    widen(gpu, span, part);
+    return 0;
 }
 
 static int join_parts(struct gpu *gpu, const struct trace *trace)
@@ -191,20 +226,41 @@ static int join_parts(struct gpu *gpu, const struct trace *trace)
     return status ? status : walked;
 }
 
+static int gather_parts(struct gpu *gpu, const struct trace *trace)
+{
+    static const struct kind outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
+    const struct range_rows rows = {.ranges = &trace->ranges,
+                                    .works = &trace->called_works,
+                                    .room = trace->room,
+                                    .limit = RANGE_ROWS_LIMIT,
+                                    .context = gpu,
+                                    .row = row_of,
+                                    .gpu = gpu_of,
+                                    .operation = add_operation};
+    if (groups_number(&gpu->kinds, &outside, sizeof(outside)) != RANGE_ROW_OUTSIDE)
+        return -1;
+    int status = range_rows_gather(&rows, &gpu->busy);
+    return status ? status : extents_each(&gpu->extents, add_part, gpu);
+}
+
 static int gather(void *state, const struct trace *trace)
 {
     struct gpu *gpu = state;
     if (trace->ranges.count == 0)
         return 0;
+    gpu->trace = trace;
     sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
-    range_busy_init(&gpu->busy, trace->room);
-    int status = range_walk_works(&trace->ranges, false, &trace->called_works, add_parts, NULL, gpu);
+    extents_init(&gpu->extents, sorter_directory());
+    gpu->kinds_of_ranges.memory.directory = sorter_directory();
+    int status = gather_parts(gpu, trace);
+    extents_release(&gpu->extents);
+    big_array_release(&gpu->kinds_of_ranges);
     if (status == 0)
         status = sorter_ready(&gpu->parts);
     if (status == 0)
         status = join_parts(gpu, trace);
     sorter_release(&gpu->parts);
-    return status ? status : range_busy_finish(&gpu->busy);
+    return status;
 }
 
 /* --- rows --- */
@@ -239,13 +295,19 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
     return 0;
 }
 
+static struct cell busy_cell(struct gpu *gpu, const struct gpu_group *group)
+{
+    bool known = range_busy_total(&gpu->busy, group->kind) != RANGE_BUSY_UNKNOWN;
+    return known ? cell_integer(range_busy_on(&gpu->busy, group->kind, group->place)) : (struct cell){0};
+}
+
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct gpu *gpu = state;
     const struct cell unknown = {0};
     for (size_t i = 0; i < gpu->rows.count; i++)
         if (put_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i],
-                    cell_integer(range_busy_total(&gpu->busy, i))) < 0)
+                    busy_cell(gpu, &gpu->rows.items[i])) < 0)
             return -1;
     for (size_t i = 0; i < gpu->own_rows.count && trace->ranges.count == 0; i++)
         if (put_row(trace, table, groups_key(&gpu->own_groups, i), &gpu->own_rows.items[i], unknown) < 0)
@@ -265,6 +327,7 @@ static void release(void *state)
     groups_release(&gpu->groups);
     groups_release(&gpu->own_groups);
     groups_release(&gpu->kinds);
+    groups_release(&gpu->places);
     sorter_release(&gpu->parts);
     range_busy_release(&gpu->busy);
 }

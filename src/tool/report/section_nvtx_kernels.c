@@ -55,8 +55,8 @@ static int add_work(void *state, struct range_walk *ranges, const struct called_
     while (range_walk_open(ranges, work->thread, work->called))
         if (range_forest_place(&kernels->forest, ranges, &taken) < 0)
             return -1;
-    size_t place = range_walk_around(ranges, work->thread, work->called, ranges->open.count);
-    uint32_t node = place ? ranges->open.items[place - 1].node + 1 : 0;
+    const struct range_open *innermost = range_walk_innermost(ranges, work->thread, work->called);
+    uint32_t node = innermost ? innermost->node + 1 : 0;
     const struct kernel kernel = {work->name, work->stream, work->start, work->duration};
     return work->kernel ? add(kernels, node, &kernel) : 0;
 }

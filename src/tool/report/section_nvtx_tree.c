@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "tool/report/range_busy.h"
 #include "tool/report/range_forest.h"
+#include "tool/report/range_rows.h"
 #include "tool/report/section.h"
 #include "tool/report/series.h"
 
@@ -58,37 +58,15 @@ static int add(struct tree *tree, struct range_walk *walk)
     return series_add(&branch->durations, duration);
 }
 
-static int add_busy(struct tree *tree, uint32_t row, const struct called_work *work)
+static uint32_t row_of(void *state, struct range_walk *walk)
 {
-    uint32_t device = tree->trace->streams.items[work->stream].device;
-    return range_busy_add(&tree->busy, row, device, work->start, work->duration);
+    return add(state, walk) == 0 ? walk->open.items[walk->open.count - 1].node + 1 : RANGE_ROW_NONE;
 }
 
-static int add_opened(struct tree *tree, struct range_walk *walk, uint32_t thread, int64_t time)
+static uint32_t gpu_of(void *state, const struct called_work *work)
 {
-    while (range_walk_open(walk, thread, time))
-        if (add(tree, walk) < 0)
-            return -1;
-    return 0;
-}
-
-static int add_work(void *state, struct range_walk *walk, const struct called_work *work)
-{
-    struct tree *tree = state;
-    if (add_opened(tree, walk, work->thread, work->called) < 0)
-        return -1;
-    size_t place = range_walk_around(walk, work->thread, work->called, walk->open.count);
-    if (place == 0)
-        return add_busy(tree, 0, work);
-    for (; place > 0; place = range_walk_around(walk, work->thread, work->called, place - 1))
-        if (add_busy(tree, walk->open.items[place - 1].node + 1, work) < 0)
-            return -1;
-    return 0;
-}
-
-static int add_rest(void *state, struct range_walk *walk)
-{
-    return add_opened(state, walk, UINT32_MAX, INT64_MAX);
+    const struct tree *tree = state;
+    return tree->trace->streams.items[work->stream].device;
 }
 
 static int gather(void *state, const struct trace *trace)
@@ -97,9 +75,15 @@ static int gather(void *state, const struct trace *trace)
     if (trace->ranges.count == 0)
         return 0;
     tree->trace = trace;
-    range_busy_init(&tree->busy, trace->room);
-    int status = range_walk_works(&trace->ranges, true, &trace->called_works, add_work, add_rest, tree);
-    return status ? status : range_busy_finish(&tree->busy);
+    const struct range_rows rows = {.ranges = &trace->ranges,
+                                    .nesting = true,
+                                    .works = &trace->called_works,
+                                    .room = trace->room,
+                                    .limit = RANGE_ROWS_LIMIT,
+                                    .context = tree,
+                                    .row = row_of,
+                                    .gpu = gpu_of};
+    return range_rows_gather(&rows, &tree->busy);
 }
 
 struct rank {
@@ -152,7 +136,7 @@ static struct cell name_cell(const struct tree *tree, const struct trace *trace,
 /* Empty where the trace has no GPU operation. */
 static struct cell busy_cell(const struct tree *tree, uint32_t row)
 {
-    return tree->busy.totals.count ? cell_integer(range_busy_total(&tree->busy, row)) : (struct cell){0};
+    return tree->busy.totals.count ? range_rows_cell(&tree->busy, row) : (struct cell){0};
 }
 
 static int put_row(const struct trace *trace, struct table *table, struct tree *tree, uint32_t index)

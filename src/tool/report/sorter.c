@@ -38,11 +38,16 @@ void sorter_release(struct sorter *sorter)
 
 /* --- runs --- */
 
+const char *sorter_directory(void)
+{
+    const char *directory = getenv("TMPDIR");
+    return directory && *directory ? directory : "/tmp";
+}
+
 static int open_temporary(void)
 {
     char path[PATH_MAX];
-    const char *directory = getenv("TMPDIR");
-    directory = directory && *directory ? directory : "/tmp";
+    const char *directory = sorter_directory();
     int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0 || snprintf(path, sizeof(path), "%s/gputrace-report.XXXXXX", directory) >= (int)sizeof(path))
         return fd;

@@ -60,6 +60,9 @@ struct sorter_run {
     size_t count;
 };
 
+/* Where temporary files are made, also those of others in a report. */
+const char *sorter_directory(void);
+
 /* ROOM is of the caller, and outlives the sorter. */
 void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare);
 void sorter_release(struct sorter *sorter);

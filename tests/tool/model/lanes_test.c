@@ -125,6 +125,53 @@ static void test_random_slices_never_break_the_rule(void **state)
     }
 }
 
+enum { CROWD = 300 };
+
+static int outer_first(const void *a, const void *b)
+{
+    const struct span *left = a, *right = b;
+    if (left->start != right->start)
+        return left->start < right->start ? -1 : 1;
+    return (left->end < right->end) - (left->end > right->end);
+}
+
+/* Whether a slice has room beside those before it of a lane: none is open there, or the innermost is around it. */
+static bool has_room(enum lanes_rule rule, const struct span *spans, size_t one, uint32_t lane)
+{
+    const struct span *innermost = NULL;
+    for (size_t i = 0; i < one; i++)
+        if (spans[i].lane == lane && spans[i].end > spans[one].start)
+            innermost = &spans[i];
+    return !innermost || (rule == LANES_NEST && innermost->end >= spans[one].end);
+}
+
+/* However many are open at once. */
+static void test_a_slice_gets_the_first_lane_that_has_room(void **state)
+{
+    (void)state;
+    struct span spans[CROWD];
+    srandom(6);
+    for (int round = 0; round < 40; round++) {
+        enum lanes_rule rule = round % 2 ? LANES_NEST : LANES_FOLLOW;
+        uint32_t count = 0;
+        struct lanes lanes;
+        for (size_t i = 0; i < CROWD; i++) {
+            spans[i].start = 10 * i + (uint64_t)random() % 10;
+            spans[i].end = spans[i].start + 1 + (uint64_t)random() % (round % 3 ? 3000 : 200);
+        }
+        qsort(spans, CROWD, sizeof(*spans), outer_first);
+        place_all(&lanes, rule, spans, CROWD);
+        for (size_t i = 0; i < CROWD; i++) {
+            for (spans[i].lane = 0; !has_room(rule, spans, i, spans[i].lane);)
+                spans[i].lane++;
+            count = spans[i].lane >= count ? spans[i].lane + 1 : count;
+            assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end), spans[i].lane);
+        }
+        assert_int_equal(lanes.count, count);
+        lanes_release(&lanes);
+    }
+}
+
 /* Calls of one thread that make up to three calls each, down to DEPTH, in the order in which they end. */
 static uint64_t make_calls(struct span *spans, size_t *count, uint64_t time, unsigned depth)
 {
@@ -227,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_equal_work_gets_a_lane_each_and_equal_calls_share_one),
         cmocka_unit_test(test_disorder_alone_makes_no_lanes),
         cmocka_unit_test(test_random_slices_never_break_the_rule),
+        cmocka_unit_test(test_a_slice_gets_the_first_lane_that_has_room),
         cmocka_unit_test(test_pieces_show_what_the_whole_shows),
         cmocka_unit_test(test_within_slices_lie_only_those_of_their_owner),
     };

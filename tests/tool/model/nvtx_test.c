@@ -58,20 +58,40 @@ static void test_a_slice_must_fit_the_ranges_of_every_domain(void **state)
 }
 
 /* Where a search begins does not matter. */
-static void test_the_innermost_range_is_found_from_anywhere(void **state)
+static void test_whether_a_slice_fits_is_found_from_anywhere(void **state)
 {
     (void)state;
     enum { COUNT = 300 };
     struct nvtx nvtx = {0};
+    struct nvtx_places places = {0};
     for (uint64_t i = 0; i < COUNT; i++)
         range(&nvtx, 100 * i + 10, 100 * i + 60, ONE, 0);
-    assert_int_equal(nvtx_close(&nvtx, &whole_run, 100 * COUNT), 0);
-    const struct nvtx_track *track = nvtx_first_track(&nvtx, ONE);
-    size_t place = COUNT * 2; /* anywhere */
     for (uint64_t i = 0; i < 5000; i++) {
         uint64_t k = i * 7919 % COUNT;
-        assert_int_equal(nvtx_innermost(&nvtx, track, &place, 100 * k + 30), k + 1);
-        assert_int_equal(nvtx_innermost(&nvtx, track, &place, 100 * k + 5), 0);
+        assert_true(nvtx_fits(&nvtx, &places, ONE, 100 * k + 30, 100 * k + 40));
+        assert_false(nvtx_fits(&nvtx, &places, ONE, 100 * k + 30, 100 * k + 80));
+        assert_false(nvtx_fits(&nvtx, &places, ONE, 100 * k + 5, 100 * k + 20));
+        assert_true(nvtx_fits(&nvtx, &places, ONE, 100 * k + 65, 100 * k + 105));
+    }
+    nvtx_release(&nvtx);
+}
+
+/* After a deep nest, and in the middle of its end: the searches in time's order, backwards, and from anywhere agree. */
+static void test_whether_a_slice_fits_after_ranges_that_have_ended_within_others(void **state)
+{
+    (void)state;
+    enum { DEPTH = 200 };
+    struct nvtx nvtx = {0};
+    struct nvtx_places places = {0};
+    for (uint64_t i = 0; i < DEPTH; i++)
+        tell(&nvtx, 10 * i + 10, ONE, 0, SPOOL_NVTX_PUSH);
+    for (uint64_t i = 0; i < DEPTH - 1; i++)
+        tell(&nvtx, 10 * (DEPTH + i) + 10, ONE, 0, SPOOL_NVTX_POP);
+    for (uint64_t i = 0; i < 3 * DEPTH; i++) {
+        uint64_t k = i < DEPTH ? i : i < 2 * DEPTH ? 2 * DEPTH - 1 - i : i * 7919 % DEPTH;
+        assert_true(nvtx_fits(&nvtx, &places, ONE, 10 * (DEPTH + k) + 2, 10 * (DEPTH + k) + 10));
+        assert_int_equal(nvtx_fits(&nvtx, &places, ONE, 10 * (DEPTH + k) + 2, 10 * (DEPTH + k) + 12), k == DEPTH - 1);
+        assert_int_equal(nvtx_fits(&nvtx, &places, ONE, 10 * (DEPTH + k) + 10, 10 * (DEPTH + k) + 22), k >= DEPTH - 2);
     }
     nvtx_release(&nvtx);
 }
@@ -107,7 +127,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_slice_fits_within_ranges_and_between_them),
         cmocka_unit_test(test_a_slice_must_fit_the_ranges_of_every_domain),
-        cmocka_unit_test(test_the_innermost_range_is_found_from_anywhere),
+        cmocka_unit_test(test_whether_a_slice_fits_is_found_from_anywhere),
+        cmocka_unit_test(test_whether_a_slice_fits_after_ranges_that_have_ended_within_others),
         cmocka_unit_test(test_ranges_of_domains_that_overlap_are_noticed_by_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,27 +61,20 @@ static bool is_around(const struct known *known, uint32_t thread, int64_t time, 
     return known->start <= time && time <= known->end && (known->thread == thread || known->end_thread == thread);
 }
 
-/* What the walk tells is around, each once and the inner ones first, is all that is. */
+/* What the walk tells is the innermost is the last, by start and then the shorter one, of all that are around. */
 static void check_moment(struct range_walk *walk, const struct known *all, uint32_t thread, int64_t time)
 {
-    size_t found = 0, expected = 0;
-    struct range last = {.start = INT64_MAX};
+    const struct known *last = NULL;
     while (range_walk_open(walk, thread, time))
         ;
-    size_t place = walk->open.count;
-    for (; (place = range_walk_around(walk, thread, time, place)) > 0; place--) {
-        const struct range *range = &walk->open.items[place - 1].range;
-        const struct known *known = &all[range->number];
-        assert_true(is_around(known, thread, time, walk->nesting));
-        assert_int_equal(range->name, range->number);
-        assert_int_equal(range->end, known->end);
-        assert_true(range->start < last.start || (range->start == last.start && range->end >= last.end));
-        last = *range;
-        found++;
-    }
+    const struct range_open *open = range_walk_innermost(walk, thread, time);
     for (size_t i = 0; i < COUNT; i++)
-        expected += is_around(&all[i], thread, time, walk->nesting);
-    assert_int_equal(found, expected);
+        if (is_around(&all[i], thread, time, walk->nesting) &&
+            (!last || all[i].start > last->start || (all[i].start == last->start && all[i].end <= last->end)))
+            last = &all[i];
+    assert_int_equal(open != NULL, last != NULL);
+    if (open)
+        assert_int_equal(open->range.number, last - all);
 }
 
 static void check(struct sorter_room room, bool nesting)
