@@ -104,7 +104,7 @@ static size_t see_part(struct round *round, const struct spool_part *part)
     return live_see_cupti(round->tools->live, part, sizes);
 }
 
-/* The records of a chunk since the last look. One that is done was read already; of our own, `used` tells at any time
+/* The records of a chunk since the last look, which are multiples of 8 bytes. One that is done was read already; of our own, `used` tells at any time
  * how many there are. */
 static void see(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
@@ -112,7 +112,7 @@ static void see(struct round *round, const struct spool_chunk *chunk, uint64_t o
     bool done = chunk->state == SPOOL_DONE;
     uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
     uint64_t room = chunk->bytes - sizeof(*chunk);
-    uint64_t bytes = done || chunk->type == SPOOL_RECORDS ? chunk->used : room;
+    uint64_t bytes = (done || chunk->type == SPOOL_RECORDS ? chunk->used : room) & ~UINT64_C(7);
     if (!seen || bytes > room || bytes <= *seen)
         return;
     struct spool_part part = {.data = done ? tools->data + *seen : tools->data,
