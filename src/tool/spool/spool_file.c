@@ -195,6 +195,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     if (result == 0)
         result = packed_file_add(file, path);
     close(fd);
+    array_fit(&file->parts);
     if (file->parts.count > 1)
         qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
     if (result == 0) {
