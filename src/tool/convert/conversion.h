@@ -58,6 +58,7 @@
 #include "tool/model/stacks.h"
 #include "tool/model/tracks.h"
 #include "tool/model/windows.h"
+#include "tool/spool/spool_directory.h"
 #include "tool/spool/spool_file.h"
 #include "tool/write/writer.h"
 
@@ -203,8 +204,8 @@ static inline struct process *conversion_process(const struct conversion *conver
 
 /* process.c */
 
-/* DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or -1 after error(). */
-int process_open(struct process *process, const char *path, const char *directory);
+/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or -1 after error(). */
+int process_open(struct process *process, const struct spool_directory *spools, size_t number, const char *directory);
 void process_close(struct process *process);
 /* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */
 #define PROCESS_REST_BYTES ((uint64_t)16 << 20)

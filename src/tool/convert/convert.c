@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
-#include "tool/spool/spool_directory.h"
 #include "tool/write/output.h"
 
 static uint64_t image_key(const struct process *process)
@@ -59,15 +58,31 @@ void conversion_rest(const struct conversion *conversion, size_t passed)
         spill_rest(&conversion->memory);
 }
 
-static int open_process(struct conversion *conversion, const char *path)
+/* A launcher that died may have left the files of a process that is among those that have ended. */
+static bool is_open(const struct conversion *conversion, const struct process *process)
+{
+    if (conversion->processes.count == 0)
+        return false;
+    const struct spool_header *header = &process->file.header;
+    const struct spool_header *last = &conversion->processes.items[conversion->processes.count - 1]->file.header;
+    return last->pid == header->pid && last->process_started == header->process_started &&
+           last->started == header->started && last->started_monotonic == header->started_monotonic;
+}
+
+static int open_process(struct conversion *conversion, const struct spool_directory *spools, size_t number)
 {
     struct process *process = spill_block(&conversion->memory, PROCESS_BLOCK);
     if (!process)
         return error_no_memory("a process");
-    int result = process_open(process, path, conversion->options->spool_directory);
+    int result = process_open(process, spools, number, conversion->options->spool_directory);
     if (result != 0) {
         conversion->losses.undecoded += result > 0;
         return result < 0 ? -1 : 0;
+    }
+    bool ended_before = number > 0 && spools->places[number - 1].ended && !spools->places[number].ended;
+    if (ended_before && is_open(conversion, process)) {
+        process_close(process);
+        return 0;
     }
     struct process **item = array_push(&conversion->processes);
     if (!item) {
@@ -85,7 +100,7 @@ static int open_processes(struct conversion *conversion)
     struct spool_directory directory;
     int result = spool_directory_read(&directory, conversion->options->spool_directory);
     for (size_t i = 0; i < directory.count && result == 0; i++) {
-        result = open_process(conversion, directory.paths[i]);
+        result = open_process(conversion, &directory, i);
         conversion_rest(conversion, i);
     }
     conversion->losses.unrecorded += directory.unrecorded;

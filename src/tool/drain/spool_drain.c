@@ -1,6 +1,7 @@
 #include "tool/drain/spool_drain.h"
 
 #include <fcntl.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,10 +9,15 @@
 
 #include "base/disk_room.h"
 #include "tool/decode/cupti.h"
+#include "tool/drain/writer.h"
+#include "tool/spool/ended_file.h"
 #include "tool/spool/packed_file.h"
+#include "tool/spool/records.h"
 
 /* Of a chunk in use so much is looked at in a round. */
 #define LOOK_BYTES ((size_t)256 << 10)
+/* So many packed bytes of a process that has ended go into the file for all of those; more stay in a file of their own. */
+#define ENDED_MOST SPOOL_SEGMENT_BYTES
 
 /* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */
 struct round {
@@ -67,7 +73,7 @@ static int open_packed(struct round *round)
     struct stat status;
     if (round->packed >= 0)
         return 0;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     round->packed = openat(round->tools->directory, round->drain->packed_name, flags, 0600);
     if (round->packed < 0 || fstat(round->packed, &status) != 0 || !S_ISREG(status.st_mode))
         return -1;
@@ -104,8 +110,8 @@ static size_t see_part(struct round *round, const struct spool_part *part)
     return live_see_cupti(round->tools->live, part, sizes);
 }
 
-/* The records of a chunk since the last look, which are multiples of 8 bytes. One that is done was read already; of our own, `used` tells at any time
- * how many there are. */
+/* The records of a chunk since the last look, which are multiples of 8 bytes. One that is done was read already; of our
+ * own, `used` tells at any time how many there are. */
 static void see(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
     struct drain_tools *tools = round->tools;
@@ -259,23 +265,168 @@ static void drain_segments(struct round *round)
     drain->open.count = kept;
 }
 
+static int open_spool(struct round *round)
+{
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    round->spool = openat(round->tools->directory, round->drain->name, flags);
+    return round->spool < 0 ? -1 : 0;
+}
+
+static void close_files(struct round *round)
+{
+    close(round->spool);
+    if (round->packed >= 0)
+        close(round->packed);
+}
+
+static void see_disk(struct round *round)
+{
+    struct stat status;
+    if (fstat(round->spool, &status) == 0)
+        round->drain->disk = (uint64_t)status.st_blocks * 512 + round->drain->packed_size;
+}
+
 int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
 {
     struct round round = {.drain = drain, .tools = tools, .packed = -1};
-    round.spool = openat(tools->directory, drain->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (round.spool < 0)
+    if (open_spool(&round) != 0)
         return -1;
     drain->no_room = false;
     bool there = read_at(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
     drain->unusable = there && !is_usable(&round.header);
     if (there && !drain->unusable && note_new_segments(&round) == 0)
         drain_segments(&round);
-    struct stat status;
-    if (fstat(round.spool, &status) == 0)
-        drain->disk = (uint64_t)status.st_blocks * 512 + drain->packed_size;
-    drain->over = there && round.header.state == SPOOL_FINISHED && !drain->no_room;
-    close(round.spool);
-    if (round.packed >= 0)
-        close(round.packed);
+    see_disk(&round);
+    close_files(&round);
     return drain->no_room ? -1 : round.count;
+}
+
+/* --- a process that has ended --- */
+
+/* What CUPTI has written into a chunk that was in use: up to where no record is, or, if there is something else, all. */
+static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+{
+    uint8_t *data = round->tools->data;
+    size_t room = (size_t)chunk->bytes - sizeof(*chunk);
+    uint16_t sizes[SPOOL_CUPTI_KINDS];
+    struct cupti_walk walk;
+    if (read_at(round->spool, data, room, offset + sizeof(*chunk)) != 0)
+        return 0;
+    cupti_record_sizes(sizes, &round->header);
+    cupti_walk_begin(&walk, &(struct spool_part){.size = room}, data, sizes);
+    size_t used = 0;
+    while (cupti_walk_next(&walk))
+        used = (size_t)(walk.at - data);
+    return walk.damaged ? room : used;
+}
+
+/* Drains a chunk whatever its state. Gives 0, or -1. */
+static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+{
+    bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
+    if (!records || chunk->state == SPOOL_READY || chunk->state == SPOOL_DRAINED)
+        return chunk->type == SPOOL_FREE || records ? 0 : -1;
+    if (chunk->state != SPOOL_DONE && chunk->type == SPOOL_CUPTI)
+        chunk->used = bytes_in_use(round, chunk, offset);
+    chunk->state = SPOOL_DONE;
+    return drain_chunk(round, chunk, offset);
+}
+
+/* Gives 0, or -1: something is damaged, which readers are to see, or there was no room. */
+static int end_chunks(struct round *round)
+{
+    struct spool_chunk chunk;
+    uint64_t end = round->header.formatted;
+    struct stat status;
+    if (fstat(round->spool, &status) != 0 || end > (uint64_t)status.st_size)
+        return -1;
+    for (uint64_t at = SPOOL_HEADER_BYTES; at < end; at += chunk.bytes) {
+        uint64_t room = end - at < SPOOL_SEGMENT_BYTES ? end - at : SPOOL_SEGMENT_BYTES;
+        if (is_to_stop(round) || read_chunk(round, &chunk, at, room) != 0 || end_chunk(round, &chunk, at) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* At the end of the file of processes that have ended: their chunks, then their head, without which they are nothing. */
+static int write_ended(struct round *round, int ended, const uint8_t *head, size_t head_size)
+{
+    struct drain_tools *tools = round->tools;
+    size_t chunks = (size_t)round->drain->packed_size;
+    if (!disk_room(ended, head_size + chunks) ||
+        (chunks > 0 && (open_packed(round) != 0 || read_at(round->packed, tools->data, chunks, 0) != 0)) ||
+        write_at(ended, tools->data, chunks, tools->ended + head_size) != 0 ||
+        write_at(ended, head, head_size, tools->ended) != 0) {
+        int cut = ftruncate(ended, (off_t)tools->ended);
+        (void)cut; /* what stays of it is no entry, or a whole one, whose spool is there still */
+        return -1;
+    }
+    tools->ended += head_size + chunks;
+    return 0;
+}
+
+static int add_to_ended(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    alignas(8) uint8_t head[ENDED_HEAD_MAX];
+    size_t size = ended_head_pack(head, drain->name, &round->header, drain->packed_size);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int ended = size > 0 ? openat(round->tools->directory, SPOOL_ENDED_FILE, flags, 0600) : -1;
+    if (ended < 0)
+        return -1;
+    int result = write_ended(round, ended, head, size);
+    close(ended);
+    if (result != 0)
+        return -1;
+    unlinkat(round->tools->directory, drain->packed_name, 0); /* first: another spool may come to have that name */
+    unlinkat(round->tools->directory, drain->name, 0);
+    drain->disk = size + drain->packed_size;
+    drain->removed = true;
+    return 0;
+}
+
+/* Of a spool all of whose chunks are packed the header is kept. */
+static void cut_spool(struct round *round)
+{
+    static const uint64_t formatted = SPOOL_HEADER_BYTES;
+    if (write_at(round->spool, &formatted, sizeof(formatted), offsetof(struct spool_header, formatted)) == 0 &&
+        ftruncate(round->spool, SPOOL_HEADER_BYTES) == 0)
+        see_disk(round);
+}
+
+static void end_spool(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    bool packed = end_chunks(round) == 0;
+    drain->over = !drain->no_room && !is_to_stop(round);
+    if (!packed || !drain->over)
+        return;
+    round->header.drained = drain->drained;
+    round->header.formatted = SPOOL_HEADER_BYTES;
+    if (drain->packed_size > ENDED_MOST || add_to_ended(round) != 0)
+        cut_spool(round);
+}
+
+static bool is_gone(const struct round *round)
+{
+    int fd = openat(round->tools->directory, round->drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool gone = fd >= 0 && writer_is_gone(fd, &round->header);
+    if (fd >= 0)
+        close(fd);
+    return gone;
+}
+
+void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools)
+{
+    struct round round = {.drain = drain, .tools = tools, .packed = -1};
+    int fd = openat(tools->directory, drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool there = fd >= 0 && read_at(fd, &round.header, sizeof(round.header), 0) == 0 && is_usable(&round.header) &&
+                 round.header.formatted > 0;
+    if (fd >= 0)
+        close(fd);
+    if (!there || !is_gone(&round) || open_spool(&round) != 0)
+        return;
+    if (read_at(round.spool, &round.header, sizeof(round.header), 0) == 0) /* its last words */
+        end_spool(&round);
+    close_files(&round);
 }

@@ -61,22 +61,22 @@ static int add_part(struct spool_file *file, const struct spool_packed *packed, 
 }
 
 /* One that is cut, or is none, ends the list. */
-static int list_parts(struct spool_file *file, int fd, const char *path, size_t size)
+int packed_parts_add(struct spool_file *file, int fd, const char *path, uint64_t from, uint64_t end)
 {
     struct spool_packed packed;
-    for (size_t at = 0; size - at >= sizeof(packed);) {
+    for (uint64_t at = from; end - at >= sizeof(packed);) {
         ssize_t got = pread(fd, &packed, sizeof(packed), (off_t)at);
         if (got < 0)
             return error("cannot read '%s': %m", path);
         if (got != (ssize_t)sizeof(packed) || !spool_packed_sound(&packed))
             return 0;
-        size_t data = at + sizeof(packed);
-        if (packed.packed > size - data)
+        uint64_t data = at + sizeof(packed);
+        if (packed.packed > end - data)
             return 0;
         if (add_part(file, &packed, data) != 0)
             return -1;
-        size_t whole = ((size_t)packed.packed + SPOOL_ALIGN - 1) & ~(size_t)(SPOOL_ALIGN - 1);
-        if (whole > size - data)
+        uint64_t whole = ((uint64_t)packed.packed + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+        if (whole > end - data)
             return 0;
         at = data + whole;
     }
@@ -94,7 +94,7 @@ int packed_file_add(struct spool_file *file, const char *spool)
     size_t size = 0;
     int result = look_at_file(file, fd, path, &size);
     if (result == 0)
-        result = list_parts(file, fd, path, size);
+        result = packed_parts_add(file, fd, path, 0, size);
     close(fd);
     return result < 0 ? -1 : 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/page.h"
+#include "tool/spool/ended_file.h"
 #include "tool/spool/own_parts.h"
 #include "tool/spool/packed_file.h"
 #include "tool/spool/packing.h"
@@ -44,12 +45,9 @@ static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *
     return (size_t)got != size;
 }
 
-static int read_header(struct spool_file *file, int fd, const char *path)
+/* Gives 0, or 1 after saying why not. */
+static int check_header(struct spool_header *header, const char *path)
 {
-    struct spool_header *header = &file->header;
-    int result = read_at(fd, header, sizeof(*header), 0, path);
-    if (result != 0)
-        return result;
     header->program[sizeof(header->program) - 1] = '\0';
     header->command[sizeof(header->command) - 1] = '\0';
     static const char nothing[sizeof(header->magic)];
@@ -67,6 +65,12 @@ static int read_header(struct spool_file *file, int fd, const char *path)
         return 1;
     }
     return 0;
+}
+
+static int read_header(struct spool_file *file, int fd, const char *path)
+{
+    int result = read_at(fd, &file->header, sizeof(file->header), 0, path);
+    return result == 0 ? check_header(&file->header, path) : result;
 }
 
 /* The bytes of data that may hold records. No chunk has more than a segment. */
@@ -179,6 +183,21 @@ static void take_once(struct spool_file *file)
         file->damaged += file->header.drained - drained < UINT32_MAX ? file->header.drained - drained : 1;
 }
 
+/* RESULT is that of what was done until now. */
+static int finish_opening(struct spool_file *file, int result, const char *directory)
+{
+    array_fit(&file->parts);
+    if (file->parts.count > 1)
+        qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
+    if (result == 0) {
+        take_once(file);
+        result = own_parts_copy(file, directory);
+    }
+    if (result != 0)
+        spool_file_close(file);
+    return result;
+}
+
 int spool_file_open(struct spool_file *file, const char *path, const char *directory)
 {
     *file = (struct spool_file){0};
@@ -195,16 +214,34 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     if (result == 0)
         result = packed_file_add(file, path);
     close(fd);
-    array_fit(&file->parts);
-    if (file->parts.count > 1)
-        qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
-    if (result == 0) {
-        take_once(file);
-        result = own_parts_copy(file, directory);
+    return finish_opening(file, result, directory);
+}
+
+static int read_ended(struct spool_file *file, int fd, const char *path, uint64_t offset)
+{
+    struct stat status;
+    struct ended_entry entry;
+    if (fstat(fd, &status) != 0)
+        return error("cannot examine '%s': %m", path);
+    if (ended_entry_read(&entry, fd, offset, (uint64_t)status.st_size) != 0 ||
+        ended_header_read(&file->header, &entry, fd, offset) != 0) {
+        warning("'%s' is damaged: a process that ended is left out", path);
+        return 1;
     }
-    if (result != 0)
-        spool_file_close(file);
-    return result;
+    int result = check_header(&file->header, path);
+    return result == 0 ? packed_parts_add(file, fd, path, entry.chunks, entry.end) : result;
+}
+
+int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory)
+{
+    *file = (struct spool_file){0};
+    int fd = open(path, SPOOL_SOURCE_OPEN);
+    if (fd < 0)
+        return error("cannot open '%s': %m", path);
+    file->packed.path = strdup(path);
+    int result = file->packed.path ? read_ended(file, fd, path, offset) : error_no_memory("a spool");
+    close(fd);
+    return finish_opening(file, result, directory);
 }
 
 void spool_file_close(struct spool_file *file)

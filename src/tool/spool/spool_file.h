@@ -59,6 +59,8 @@ struct spool_file {
  * version reads, after warning(); -1 after error(). Only after 0 there is something to close.
  */
 int spool_file_open(struct spool_file *file, const char *path, const char *directory);
+/* The same of a process that has ended: its entry is at OFFSET of the file PATH. */
+int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory);
 void spool_file_close(struct spool_file *file);
 
 /* Where one thread reads parts, one after another: 3.3 MiB. Starts as zeros; released at its end. */

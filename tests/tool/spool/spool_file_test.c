@@ -281,9 +281,9 @@ static void test_a_directory_lists_its_spools_by_number(void **state)
     }
     assert_int_equal(spool_directory_read(&directory, *state), 0);
     assert_int_equal(directory.count, 3);
-    assert_contains(directory.paths[0], "/9-0.spool");
-    assert_contains(directory.paths[1], "/9-1.spool");
-    assert_contains(directory.paths[2], "/10-0.spool");
+    assert_contains(directory.places[0].path, "/9-0.spool");
+    assert_contains(directory.places[1].path, "/9-1.spool");
+    assert_contains(directory.places[2].path, "/10-0.spool");
     spool_directory_release(&directory);
 }
 
