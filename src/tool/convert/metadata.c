@@ -134,6 +134,35 @@ static void put_process(const struct conversion *conversion, const struct proces
     json_end(json);
 }
 
+/* A reader of traces holds the metadata whole. Processes of which there is nothing special to say come first to be left
+ * out; the rows of all have names. */
+#define PLAIN_BYTES_MAX ((size_t)3 << 20)
+#define PROCESSES_BYTES_MAX ((size_t)6 << 20)
+
+static bool is_plain(const struct process *process)
+{
+    static const struct convert_losses nothing;
+    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 && process->last_words.count == 0 &&
+           memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
+}
+
+static void put_processes(const struct conversion *conversion, struct json_out *json)
+{
+    size_t before = json->sink->length, left_out = 0;
+    json_key(json, "processes");
+    json_begin_array(json);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        if (json->sink->length - before < (is_plain(process) ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
+            put_process(conversion, process, json);
+        else
+            left_out++;
+    }
+    json_end(json);
+    if (left_out > 0)
+        put_u64(json, "processes_left_out", left_out);
+}
+
 /* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
 struct noting {
     struct json_out *json;
@@ -208,11 +237,7 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     put_stacks(conversion, json);
     json_key(json, "symbols");
     put_symbols(&conversion->names, json);
-    json_key(json, "processes");
-    json_begin_array(json);
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        put_process(conversion, conversion_process(conversion, i), json);
-    json_end(json);
+    put_processes(conversion, json);
     json_end(json);
 }
 
