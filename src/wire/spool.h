@@ -30,8 +30,8 @@
  * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with
  * nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank, and
  * used anew, with other sequences. A chunk that the writer has left for good (SPOOL_NO_SEGMENT) gets a hole in the
- * file instead. So a sequence can be in both files, with the same data, and counts once. When the process has ended, the
- * launcher packs what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
+ * file instead. So a sequence can be in both files, with the same data, and counts once. When the process has ended,
+ * the launcher packs what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
  *
  * A reader takes nothing here on trust: sizes, types, alignments and counts are checked against the file's length.
  */

@@ -238,9 +238,9 @@ static int generate_process(const char *directory, unsigned number)
     snprintf(path, sizeof(path), "%s/%u-0.spool", directory, FIRST_PID + number);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     size_t rest = spool.size - SPOOL_HEADER_BYTES;
-    bool written =
-        fd >= 0 && pwrite(fd, spool.data, sizeof(struct spool_header), 0) == (ssize_t)sizeof(struct spool_header) &&
-        pwrite(fd, spool.data + SPOOL_HEADER_BYTES, rest, SPOOL_HEADER_BYTES) == (ssize_t)rest;
+    bool written = fd >= 0 &&
+                   pwrite(fd, spool.data, sizeof(struct spool_header), 0) == (ssize_t)sizeof(struct spool_header) &&
+                   pwrite(fd, spool.data + SPOOL_HEADER_BYTES, rest, SPOOL_HEADER_BYTES) == (ssize_t)rest;
     make_spool_release(&spool);
     if (!written)
         perror(path);

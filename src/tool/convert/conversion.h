@@ -204,7 +204,8 @@ static inline struct process *conversion_process(const struct conversion *conver
 
 /* process.c */
 
-/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or -1 after error(). */
+/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or
+ * -1 after error(). */
 int process_open(struct process *process, const struct spool_directory *spools, size_t number, const char *directory);
 void process_close(struct process *process);
 /* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */

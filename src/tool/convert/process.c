@@ -15,9 +15,8 @@ int process_open(struct process *process, const struct spool_directory *spools, 
 {
     *process = (struct process){0};
     const struct spool_place *place = &spools->places[number];
-    int result = place->ended
-                     ? spool_file_open_ended(&process->file, spools->ended_path, place->ended - 1, directory)
-                     : spool_file_open(&process->file, place->path, directory);
+    int result = place->ended ? spool_file_open_ended(&process->file, spools->ended_path, place->ended - 1, directory)
+                              : spool_file_open(&process->file, place->path, directory);
     if (result != 0)
         return result;
     const struct spool_header *header = &process->file.header;

@@ -1,33 +1,18 @@
 #include "tool/drain/spool_drain.h"
 
 #include <fcntl.h>
-#include <stdalign.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/disk_room.h"
+#include "tool/drain/round.h"
 #include "tool/decode/cupti.h"
-#include "tool/drain/writer.h"
-#include "tool/spool/ended_file.h"
 #include "tool/spool/packed_file.h"
-#include "tool/spool/records.h"
 
 /* Of a chunk in use so much is looked at in a round. */
 #define LOOK_BYTES ((size_t)256 << 10)
-/* So many packed bytes of a process that has ended go into the file for all of those; more stay in a file of their own. */
-#define ENDED_MOST SPOOL_SEGMENT_BYTES
-
-/* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */
-struct round {
-    struct spool_drain *drain;
-    struct drain_tools *tools;
-    struct spool_header header;
-    int spool;
-    int packed; /* -1: not opened yet */
-    int count;  /* of chunks packed */
-};
 
 int spool_drain_init(struct spool_drain *drain, const char *name)
 {
@@ -44,17 +29,17 @@ void spool_drain_release(struct spool_drain *drain)
     map_release(&drain->seen);
 }
 
-static int read_at(int fd, void *bytes, size_t size, uint64_t offset)
+int round_read(int fd, void *bytes, size_t size, uint64_t offset)
 {
     return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
 
-static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+int round_write(int fd, const void *bytes, size_t size, uint64_t offset)
 {
     return pwrite(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
 
-static bool is_usable(const struct spool_header *header)
+bool round_is_usable(const struct spool_header *header)
 {
     return memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) == 0 && header->version == SPOOL_VERSION &&
            header->header_bytes == SPOOL_HEADER_BYTES;
@@ -68,7 +53,7 @@ static uint64_t offset_of(const struct segment_drain *segment)
 /* --- one chunk --- */
 
 /* Where the next entry goes: its end as we know it, or as it is when somebody made the file shorter. */
-static int open_packed(struct round *round)
+int round_open_packed(struct round *round)
 {
     struct stat status;
     if (round->packed >= 0)
@@ -87,9 +72,9 @@ static int open_packed(struct round *round)
 static int append(struct round *round, const uint8_t *entry, size_t size)
 {
     struct spool_drain *drain = round->drain;
-    if (open_packed(round) != 0 || !disk_room(round->packed, size))
+    if (round_open_packed(round) != 0 || !disk_room(round->packed, size))
         return -1;
-    if (write_at(round->packed, entry, size, drain->packed_size) != 0) {
+    if (round_write(round->packed, entry, size, drain->packed_size) != 0) {
         int cut = ftruncate(round->packed, (off_t)drain->packed_size);
         (void)cut; /* what stays of it is no whole entry, and is written over */
         return -1;
@@ -128,7 +113,7 @@ static void see(struct round *round, const struct spool_chunk *chunk, uint64_t o
                               .state = chunk->state};
     if (!done && part.type == SPOOL_CUPTI && part.size > LOOK_BYTES)
         part.size = LOOK_BYTES;
-    if (!done && read_at(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
+    if (!done && round_read(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
         return;
     *seen += see_part(round, &part);
 }
@@ -137,7 +122,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
 {
     struct drain_tools *tools = round->tools;
     size_t size;
-    if (read_at(round->spool, tools->data, (size_t)chunk->used, offset + sizeof(*chunk)) != 0)
+    if (round_read(round->spool, tools->data, (size_t)chunk->used, offset + sizeof(*chunk)) != 0)
         return -1;
     const uint8_t *entry = packer_pack(&tools->packer, chunk, tools->data, round->header.record_bytes, &size);
     if (append(round, entry, size) != 0) {
@@ -145,7 +130,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
         return -1;
     }
     uint64_t drained = ++round->drain->drained;
-    if (write_at(round->spool, &drained, sizeof(drained), offsetof(struct spool_header, drained)) != 0)
+    if (round_write(round->spool, &drained, sizeof(drained), offsetof(struct spool_header, drained)) != 0)
         return -1;
     round->drain->bytes += chunk->used;
     round->count++;
@@ -155,7 +140,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
 }
 
 /* A chunk that is done is nobody's but ours. */
-static int drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     static const uint16_t drained = SPOOL_DRAINED;
     if (chunk->used > chunk->bytes - sizeof(*chunk))
@@ -163,16 +148,16 @@ static int drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t 
     if (chunk->used > 0 && pack(round, chunk, offset) != 0)
         return -1;
     chunk->state = drained;
-    return write_at(round->spool, &drained, sizeof(drained), offset + offsetof(struct spool_chunk, state));
+    return round_write(round->spool, &drained, sizeof(drained), offset + offsetof(struct spool_chunk, state));
 }
 
 /* --- one segment --- */
 
 /* The header at OFFSET. Twice, as the state is stored last and read first. */
-static int read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
+int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
 {
     for (int i = 0; i < 2; i++)
-        if (read_at(round->spool, chunk, sizeof(*chunk), offset) != 0)
+        if (round_read(round->spool, chunk, sizeof(*chunk), offset) != 0)
             return -1;
     bool sound = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes >= sizeof(*chunk) && chunk->bytes <= room &&
                  chunk->bytes % SPOOL_ALIGN == 0;
@@ -185,7 +170,7 @@ static void punch(struct round *round, const struct segment_drain *segment)
     struct spool_chunk chunk;
     for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
         uint64_t offset = offset_of(segment) + at;
-        if (read_chunk(round, &chunk, offset, SPOOL_SEGMENT_BYTES - at) != 0)
+        if (round_read_chunk(round, &chunk, offset, SPOOL_SEGMENT_BYTES - at) != 0)
             return;
         bool empty = chunk.state == SPOOL_DRAINED || chunk.state == SPOOL_READY;
         uint64_t from = offset + sizeof(chunk), bytes = chunk.bytes - sizeof(chunk);
@@ -200,12 +185,12 @@ static bool take_chunk(struct round *round, struct spool_chunk *chunk, uint64_t 
     bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
     if (records && chunk->state == SPOOL_IN_USE)
         see(round, chunk, offset);
-    else if (records && chunk->state == SPOOL_DONE && drain_chunk(round, chunk, offset) != 0)
+    else if (records && chunk->state == SPOOL_DONE && round_drain_chunk(round, chunk, offset) != 0)
         return false;
     return chunk->state == SPOOL_DRAINED;
 }
 
-static bool is_to_stop(const struct round *round)
+bool round_is_to_stop(const struct round *round)
 {
     return __atomic_load_n(round->tools->stop, __ATOMIC_RELAXED);
 }
@@ -214,7 +199,7 @@ static bool is_to_stop(const struct round *round)
 static bool drain_segment(struct round *round, struct segment_drain *segment)
 {
     struct spool_chunk chunk;
-    if (read_chunk(round, &chunk, offset_of(segment), SPOOL_SEGMENT_BYTES) != 0)
+    if (round_read_chunk(round, &chunk, offset_of(segment), SPOOL_SEGMENT_BYTES) != 0)
         return false;
     bool left = chunk.segment == SPOOL_NO_SEGMENT, in_order = true;
     if (chunk.sequence != segment->sequence) {
@@ -222,14 +207,14 @@ static bool drain_segment(struct round *round, struct segment_drain *segment)
         segment->at = 0;
     }
     for (uint64_t at = segment->at; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
-        if (read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
+        if (round_read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
             return false;
         in_order = take_chunk(round, &chunk, offset_of(segment) + at) && in_order;
         if (in_order) {
             segment->at = (uint32_t)(at + chunk.bytes);
             map_remove(&round->drain->seen, offset_of(segment) + at);
         }
-        if (round->drain->no_room || is_to_stop(round))
+        if (round->drain->no_room || round_is_to_stop(round))
             return false;
     }
     if (left)
@@ -259,27 +244,27 @@ static void drain_segments(struct round *round)
     size_t kept = 0;
     for (size_t i = 0; i < drain->open.count; i++) {
         struct segment_drain segment = drain->open.items[i];
-        if (drain->no_room || is_to_stop(round) || !drain_segment(round, &segment))
+        if (drain->no_room || round_is_to_stop(round) || !drain_segment(round, &segment))
             drain->open.items[kept++] = segment;
     }
     drain->open.count = kept;
 }
 
-static int open_spool(struct round *round)
+int round_open(struct round *round)
 {
     int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     round->spool = openat(round->tools->directory, round->drain->name, flags);
     return round->spool < 0 ? -1 : 0;
 }
 
-static void close_files(struct round *round)
+void round_close(struct round *round)
 {
     close(round->spool);
     if (round->packed >= 0)
         close(round->packed);
 }
 
-static void see_disk(struct round *round)
+void round_see_disk(struct round *round)
 {
     struct stat status;
     if (fstat(round->spool, &status) == 0)
@@ -289,144 +274,14 @@ static void see_disk(struct round *round)
 int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
 {
     struct round round = {.drain = drain, .tools = tools, .packed = -1};
-    if (open_spool(&round) != 0)
+    if (round_open(&round) != 0)
         return -1;
     drain->no_room = false;
-    bool there = read_at(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
-    drain->unusable = there && !is_usable(&round.header);
+    bool there = round_read(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
+    drain->unusable = there && !round_is_usable(&round.header);
     if (there && !drain->unusable && note_new_segments(&round) == 0)
         drain_segments(&round);
-    see_disk(&round);
-    close_files(&round);
+    round_see_disk(&round);
+    round_close(&round);
     return drain->no_room ? -1 : round.count;
-}
-
-/* --- a process that has ended --- */
-
-/* What CUPTI has written into a chunk that was in use: up to where no record is, or, if there is something else, all. */
-static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
-{
-    uint8_t *data = round->tools->data;
-    size_t room = (size_t)chunk->bytes - sizeof(*chunk);
-    uint16_t sizes[SPOOL_CUPTI_KINDS];
-    struct cupti_walk walk;
-    if (read_at(round->spool, data, room, offset + sizeof(*chunk)) != 0)
-        return 0;
-    cupti_record_sizes(sizes, &round->header);
-    cupti_walk_begin(&walk, &(struct spool_part){.size = room}, data, sizes);
-    size_t used = 0;
-    while (cupti_walk_next(&walk))
-        used = (size_t)(walk.at - data);
-    return walk.damaged ? room : used;
-}
-
-/* Drains a chunk whatever its state. Gives 0, or -1. */
-static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
-{
-    bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
-    if (!records || chunk->state == SPOOL_READY || chunk->state == SPOOL_DRAINED)
-        return chunk->type == SPOOL_FREE || records ? 0 : -1;
-    if (chunk->state != SPOOL_DONE && chunk->type == SPOOL_CUPTI)
-        chunk->used = bytes_in_use(round, chunk, offset);
-    chunk->state = SPOOL_DONE;
-    return drain_chunk(round, chunk, offset);
-}
-
-/* Gives 0, or -1: something is damaged, which readers are to see, or there was no room. */
-static int end_chunks(struct round *round)
-{
-    struct spool_chunk chunk;
-    uint64_t end = round->header.formatted;
-    struct stat status;
-    if (fstat(round->spool, &status) != 0 || end > (uint64_t)status.st_size)
-        return -1;
-    for (uint64_t at = SPOOL_HEADER_BYTES; at < end; at += chunk.bytes) {
-        uint64_t room = end - at < SPOOL_SEGMENT_BYTES ? end - at : SPOOL_SEGMENT_BYTES;
-        if (is_to_stop(round) || read_chunk(round, &chunk, at, room) != 0 || end_chunk(round, &chunk, at) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* At the end of the file of processes that have ended: their chunks, then their head, without which they are nothing. */
-static int write_ended(struct round *round, int ended, const uint8_t *head, size_t head_size)
-{
-    struct drain_tools *tools = round->tools;
-    size_t chunks = (size_t)round->drain->packed_size;
-    if (!disk_room(ended, head_size + chunks) ||
-        (chunks > 0 && (open_packed(round) != 0 || read_at(round->packed, tools->data, chunks, 0) != 0)) ||
-        write_at(ended, tools->data, chunks, tools->ended + head_size) != 0 ||
-        write_at(ended, head, head_size, tools->ended) != 0) {
-        int cut = ftruncate(ended, (off_t)tools->ended);
-        (void)cut; /* what stays of it is no entry, or a whole one, whose spool is there still */
-        return -1;
-    }
-    tools->ended += head_size + chunks;
-    return 0;
-}
-
-static int add_to_ended(struct round *round)
-{
-    struct spool_drain *drain = round->drain;
-    alignas(8) uint8_t head[ENDED_HEAD_MAX];
-    size_t size = ended_head_pack(head, drain->name, &round->header, drain->packed_size);
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int ended = size > 0 ? openat(round->tools->directory, SPOOL_ENDED_FILE, flags, 0600) : -1;
-    if (ended < 0)
-        return -1;
-    int result = write_ended(round, ended, head, size);
-    close(ended);
-    if (result != 0)
-        return -1;
-    unlinkat(round->tools->directory, drain->packed_name, 0); /* first: another spool may come to have that name */
-    unlinkat(round->tools->directory, drain->name, 0);
-    drain->disk = size + drain->packed_size;
-    drain->removed = true;
-    return 0;
-}
-
-/* Of a spool all of whose chunks are packed the header is kept. */
-static void cut_spool(struct round *round)
-{
-    static const uint64_t formatted = SPOOL_HEADER_BYTES;
-    if (write_at(round->spool, &formatted, sizeof(formatted), offsetof(struct spool_header, formatted)) == 0 &&
-        ftruncate(round->spool, SPOOL_HEADER_BYTES) == 0)
-        see_disk(round);
-}
-
-static void end_spool(struct round *round)
-{
-    struct spool_drain *drain = round->drain;
-    bool packed = end_chunks(round) == 0;
-    drain->over = !drain->no_room && !is_to_stop(round);
-    if (!packed || !drain->over)
-        return;
-    round->header.drained = drain->drained;
-    round->header.formatted = SPOOL_HEADER_BYTES;
-    if (drain->packed_size > ENDED_MOST || add_to_ended(round) != 0)
-        cut_spool(round);
-}
-
-static bool is_gone(const struct round *round)
-{
-    int fd = openat(round->tools->directory, round->drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    bool gone = fd >= 0 && writer_is_gone(fd, &round->header);
-    if (fd >= 0)
-        close(fd);
-    return gone;
-}
-
-void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools)
-{
-    struct round round = {.drain = drain, .tools = tools, .packed = -1};
-    int fd = openat(tools->directory, drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    bool there = fd >= 0 && read_at(fd, &round.header, sizeof(round.header), 0) == 0 && is_usable(&round.header) &&
-                 round.header.formatted > 0;
-    if (fd >= 0)
-        close(fd);
-    if (!there || !is_gone(&round) || open_spool(&round) != 0)
-        return;
-    if (read_at(round.spool, &round.header, sizeof(round.header), 0) == 0) /* its last words */
-        end_spool(&round);
-    close_files(&round);
 }

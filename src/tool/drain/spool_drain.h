@@ -4,8 +4,9 @@
  *
  * Everything is read and written through descriptors, never through a mapping: whatever becomes of the files meanwhile
  * is an error here and no SIGBUS. The process may be killed at any moment, and so may we: a chunk is marked as drained
- * after its packed bytes were written, and what is marked in neither way is found in both files, and counts once. What a
- * process that has ended leaves, if it is little, goes into the file of those that have ended, before its own are removed.
+ * after its packed bytes were written, and what is marked in neither way is found in both files, and counts once. What
+ * a process that has ended leaves, if it is little, goes into the file of those that have ended, before its own are
+ * removed.
  */
 #ifndef GPUTRACE_TOOL_DRAIN_SPOOL_DRAIN_H
 #define GPUTRACE_TOOL_DRAIN_SPOOL_DRAIN_H

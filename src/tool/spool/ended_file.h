@@ -1,6 +1,6 @@
 /*
- * The file of processes that have ended (wire/spool.h): a run may have many thousands of them, each with little to keep.
- * Nothing in it is trusted.
+ * The file of processes that have ended (wire/spool.h): a run may have many thousands of them, each with little to
+ * keep. Nothing in it is trusted.
  */
 #ifndef GPUTRACE_TOOL_SPOOL_ENDED_FILE_H
 #define GPUTRACE_TOOL_SPOOL_ENDED_FILE_H

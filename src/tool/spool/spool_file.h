@@ -2,11 +2,12 @@
  * One spool file: its header, checked, and its chunks in the order in which they were handed out.
  *
  * The file may be cut, damaged, or still being written, also by a program that writes anywhere. Nothing in it is
- * trusted: what lies outside the file, is not aligned, or has no chunk's magic ends the list there, and `damaged` counts
- * such places. Bytes are copied first, then checked, then used: nothing is looked at in the file itself, which may have
- * changed since. So the library's own records, to which indexes point, are copied when the spool is opened; what CUPTI
- * has recorded is read when it is asked for, each time as it is then. What the launcher has drained and packed is among
- * the parts, and is unpacked on the way. What becomes shorter while it is read reads as zeros, and closing says so.
+ * trusted: what lies outside the file, is not aligned, or has no chunk's magic ends the list there, and `damaged`
+ * counts such places. Bytes are copied first, then checked, then used: nothing is looked at in the file itself, which
+ * may have changed since. So the library's own records, to which indexes point, are copied when the spool is opened;
+ * what CUPTI has recorded is read when it is asked for, each time as it is then. What the launcher has drained and
+ * packed is among the parts, and is unpacked on the way. What becomes shorter while it is read reads as zeros, and
+ * closing says so.
  */
 #ifndef GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
 #define GPUTRACE_TOOL_SPOOL_SPOOL_FILE_H
@@ -26,10 +27,10 @@ struct spool_source {
 };
 
 struct spool_part {
-    const uint8_t *data;         /* of SPOOL_RECORDS, SPOOL_ALIGN-aligned; of SPOOL_CUPTI ask spool_part_data() for it */
+    const uint8_t *data; /* of SPOOL_RECORDS, SPOOL_ALIGN-aligned; of SPOOL_CUPTI ask spool_part_data() for it */
     struct spool_source *source; /* where its bytes are … */
     uint64_t offset;             /* … in that file */
-    size_t size;         /* bytes that may hold records: `used` of it when it was done, else all its room in the file */
+    size_t size; /* bytes that may hold records: `used` of it when it was done, else all its room in the file */
     uint64_t sequence;
     uint64_t opened_monotonic, done_monotonic; /* as the chunk's; 0: not known */
     uint32_t thread;

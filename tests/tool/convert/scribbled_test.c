@@ -18,7 +18,17 @@
 #include "tool/decode/cupti.h"
 #include "tool/drain/spool_drain.h"
 
-enum { PID = 600, LAUNCH = 211, NAME = 0x7000, ROUNDS = 300, HEAD_WORDS = 24, TOGGLES = 2000, SCRIBBLERS = 2, CONVERSIONS = 400, DRAINS = 300 };
+enum {
+    PID = 600,
+    LAUNCH = 211,
+    NAME = 0x7000,
+    ROUNDS = 300,
+    HEAD_WORDS = 24,
+    TOGGLES = 2000,
+    SCRIBBLERS = 2,
+    CONVERSIONS = 400,
+    DRAINS = 300
+};
 
 static const char *directory;
 static char path[512];
@@ -28,7 +38,8 @@ static pid_t scribblers[SCRIBBLERS];
 
 static void put_extensions(struct make_spool *spool, uint32_t i)
 {
-    static const struct make_entry entries[] = {{"step", PAYLOAD_TYPE_INT16, 0, 0, 0}, {"text", PAYLOAD_TYPE_CSTRING, 0, 0, 8}};
+    static const struct make_entry entries[] = {{"step", PAYLOAD_TYPE_INT16, 0, 0, 0},
+                                                {"text", PAYLOAD_TYPE_CSTRING, 0, 0, 8}};
     const struct {
         uint64_t step, pointer;
     } values = {i, 0x5000};
@@ -77,8 +88,8 @@ static void put_own(struct make_spool *spool, uint32_t i)
 static void put_cupti(struct make_spool *spool, uint32_t i)
 {
     uint64_t at = 1000 * i;
-    make_api(spool, (struct make_api){
-                        .cbid = LAUNCH, .thread = PID, .correlation = i + 1, .start = at, .end = at + 500});
+    make_api(spool,
+             (struct make_api){.cbid = LAUNCH, .thread = PID, .correlation = i + 1, .start = at, .end = at + 500});
     make_kernel(spool, (struct make_kernel){.name = NAME, .start = at + 600, .end = at + 900, .correlation = i + 1});
     make_copy(spool, (struct make_copy){.start = at + 900, .end = at + 910, .bytes = 10, .correlation = i + 1});
     make_cuda_event(spool, (struct make_cuda_event){.correlation = i + 1, .context = 1, .stream = 7, .event = i});
