@@ -226,3 +226,18 @@ distances() {
         jq -e '.traceEvents | length > 1000' trace.json >/dev/null
     done
 }
+
+@test "a launcher that is killed: processes that had ended by then, and those after it, are all in the trace" {
+    need_plain
+    mkdir spools
+    # shellcheck disable=SC2016 # the shell below is to expand it
+    "$gputrace" run -q --spool-dir spools -o trace.json sh -c '"$0" 400; touch done' "$programs/many" &
+    launcher=$!
+    until compgen -G 'spools/*/ended.packed' >/dev/null; do sleep 0.05; done
+    kill -KILL "$launcher"
+    wait "$launcher" || true
+    until [ -e done ]; do sleep 0.1; done
+    run -0 "$gputrace" recover -o trace.json spools/*
+    sound
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "user_annotation" and .ph == "X")] | length' trace.json)" 400
+}
