@@ -73,7 +73,7 @@ static inline void *big_array_push_bytes(void **items, size_t *count, size_t *ca
     if (*count == *capacity) {
         /* In a file there is no need to double: what is there stays where it is on the disk. */
         size_t most = memory->file ? BIG_ARRAY_STEP / size : *capacity;
-        size_t more = *capacity == 0 ? 16 : *capacity < most ? *capacity : most;
+        size_t more = *capacity == 0 ? 4 : *capacity < most ? *capacity : most;
         void *grown = big_memory_grow(*items, *capacity * size, (*capacity + more) * size, memory);
         if (!grown)
             return NULL;

@@ -76,7 +76,7 @@ static bool make_room(struct map *map)
 {
     if ((map->count + map->removed + 1) * 4 <= map->capacity * 3)
         return true;
-    size_t capacity = map->capacity ? map->capacity : 16;
+    size_t capacity = map->capacity ? map->capacity : 4;
     while ((map->count + 1) * 2 > capacity)
         capacity *= 2;
     return rehash(map, capacity);

@@ -31,7 +31,8 @@
  * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with
  * nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank, and
  * used anew, with other sequences. A chunk that the writer has left for good (SPOOL_NO_SEGMENT) gets a hole in the
- * file instead. So a sequence can be in both files, with the same data, and counts once.
+ * file instead. So a sequence can be in both files, with the same data, and counts once. When the process has ended,
+ * the launcher packs what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
  *
  * A reader takes nothing here on trust: sizes, types, alignments and counts are checked against the file's length.
  */
@@ -169,6 +170,20 @@ struct spool_packed {
     uint32_t blank;
 };
 static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk's header");
+
+/* When a process has ended, and what its spool holds is packed and not much, all of it goes to the end of one file for
+ * all such processes: this head, then `header` bytes of LZ4, which are struct spool_header, then zeros up to the next
+ * multiple of SPOOL_ALIGN, then `chunks` bytes of chunks, as the packed file has them. Then its own files are removed.
+ * A launcher that dies may leave an entry that is not whole, or one whose files are there still: it counts once. */
+#define SPOOL_ENDED_FILE "ended" SPOOL_PACKED_SUFFIX
+#define SPOOL_ENDED_MAGIC UINT32_C(0x44444e45) /* "ENDD" */
+struct spool_ended {
+    uint32_t magic;
+    uint32_t header;
+    uint64_t chunks;
+    char name[48]; /* of the spool, NUL-terminated */
+};
+static_assert(sizeof(struct spool_ended) == SPOOL_ALIGN, "what follows is aligned");
 
 /* Our own records: this head, then the fields of its type, then texts. Sizes are multiples of 8. */
 struct spool_record {

@@ -46,3 +46,14 @@ hold() { # WHAT THREADS OUTPUT WRITERS MIB MIB
     (cd many && "$build/tests/bench/gen" -c ../made trace.json 16)
     cmp one/trace.json many/trace.json
 }
+
+@test "twenty thousand processes of one range each are converted in bounded memory" {
+    need
+    mkdir made
+    "$build/tests/bench/gen" -p 20000 made
+    run "$build/tests/bench/gen" -c made /dev/null 2
+    assert_success
+    [[ $output =~ ^20000' events'.*' peak memory '([0-9]+)' KiB' ]]
+    echo "# $((BASH_REMATCH[1] / 1024)) MiB" >&3
+    [ "${BASH_REMATCH[1]}" -le $((128 * 1024)) ]
+}

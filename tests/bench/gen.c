@@ -4,6 +4,7 @@
  * call and the kernel, and so is a range. ROUNDS (0) are of the library's own records, nine each, on so many THREADS
  * (8) at once: ranges of both sorts, a mark, an allocation and its release, a CUDA event's record and a wait for it.
  * DEVICE_RANGES (0) are six records each: start and end, when the library was at work for them, and CUPTI's two events.
+ * gen -p PROCESSES DIRECTORY: spools of so many processes, one after another, each of one NVTX range.
  * gen -c DIRECTORY TRACE [THREADS]: converts a spool and prints the time and memory it took.
  */
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 
 enum {
     PID = 4242,
+    FIRST_PID = 1000,
     PER_CHUNK = 4000,
     RANGES_PER_CHUNK = 512,
     ROUNDS_PER_CHUNK = 128,
@@ -34,7 +36,7 @@ enum {
 
 /* What is asked for. */
 struct wanted {
-    unsigned launches, names, ranges, rounds, threads, device_ranges;
+    unsigned launches, names, ranges, rounds, threads, device_ranges, processes;
 };
 
 /* A spool that is written chunk by chunk. */
@@ -220,6 +222,41 @@ static int generate(const char *directory, const struct wanted *wanted)
     return 1;
 }
 
+/* As small on the disk as it can be: the room between header and records is a hole. */
+static int generate_process(const char *directory, unsigned number)
+{
+    struct make_spool spool;
+    char path[4096];
+    uint64_t time = 1000000 * (uint64_t)number;
+    make_spool_begin(&spool, FIRST_PID + number, FIRST_PID + number);
+    make_spool_header(&spool)->started += time;
+    make_spool_header(&spool)->state = SPOOL_FINISHED;
+    make_spool_header(&spool)->finished = MAKE_SPOOL_START + time + 3000;
+    make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_PUSH, .time = time + 1000, .text = "range"});
+    make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_POP, .time = time + 2000});
+    make_spool_done(&spool, SPOOL_IN_USE);
+    snprintf(path, sizeof(path), "%s/%u-0.spool", directory, FIRST_PID + number);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size_t rest = spool.size - SPOOL_HEADER_BYTES;
+    bool written = fd >= 0 &&
+                   pwrite(fd, spool.data, sizeof(struct spool_header), 0) == (ssize_t)sizeof(struct spool_header) &&
+                   pwrite(fd, spool.data + SPOOL_HEADER_BYTES, rest, SPOOL_HEADER_BYTES) == (ssize_t)rest;
+    make_spool_release(&spool);
+    if (!written)
+        perror(path);
+    if (fd >= 0)
+        close(fd);
+    return written ? 0 : 1;
+}
+
+static int generate_processes(const char *directory, unsigned count)
+{
+    int failed = 0;
+    for (unsigned i = 0; i < count && !failed; i++)
+        failed = generate_process(directory, i);
+    return failed;
+}
+
 /* --- */
 
 /* Looks every ms how much of our memory is no file's: what the kernel keeps a peak of counts mapped files, too. */
@@ -281,13 +318,15 @@ int main(int argc, char **argv)
     struct wanted wanted = {.launches = 1000000, .names = 100, .threads = 8};
     unsigned *const numbers[] = {&wanted.launches, &wanted.names, &wanted.ranges};
     bool conversion = false, wrong = false;
-    for (int option; (option = getopt(argc, argv, "cd:r:t:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "cd:p:r:t:")) != -1;) {
         conversion |= option == 'c';
         wrong |= option == '?';
         if (option == 'r')
             wanted.rounds = number(optarg);
         else if (option == 'd')
             wanted.device_ranges = number(optarg);
+        else if (option == 'p')
+            wanted.processes = number(optarg);
         else if (option == 't')
             wanted.threads = number(optarg);
     }
@@ -295,8 +334,9 @@ int main(int argc, char **argv)
     if (wrong || (conversion ? count < 2 || count > 3 : count < 1 || count > 4)) {
         fprintf(stderr,
                 "usage: %s [-r ROUNDS] [-d DEVICE_RANGES] [-t THREADS] DIRECTORY [LAUNCHES [NAMES [RANGES]]]\n"
+                "       %s -p PROCESSES DIRECTORY\n"
                 "       %s -c DIRECTORY TRACE [THREADS]\n",
-                argv[0], argv[0]);
+                argv[0], argv[0], argv[0]);
         return 2;
     }
     if (conversion)
@@ -305,5 +345,5 @@ int main(int argc, char **argv)
         *numbers[i - 1] = number(argv[optind + i]);
     wanted.names += wanted.names == 0;
     wanted.threads += wanted.threads == 0;
-    return generate(argv[optind], &wanted);
+    return wanted.processes > 0 ? generate_processes(argv[optind], wanted.processes) : generate(argv[optind], &wanted);
 }

@@ -228,3 +228,35 @@ distances() {
         traced env LD_PRELOAD="$programs/stepped_clock_library.so" ./app
     jq -e '[.traceEvents[] | select(.name == "tick 0") | .ts] | sort | .[1] - .[0] > 5e5 and .[1] - .[0] < 8e6' trace.json
 }
+
+@test "600 short processes, one after another: all are in the trace, and the disk has room for few of their spools" {
+    need_plain
+    small_disk 256M
+    traced --spool-dir small "$programs/many" 600
+    sound
+    assert_equal "$(jq '.gputrace.processes | length' trace.json)" 600
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "user_annotation" and .ph == "X")] | length' trace.json)" 600
+}
+
+@test "a program that writes anything into its spool while it is read" {
+    need_plain
+    for i in 1 2 3; do
+        timeout 60 "$gputrace" run -o trace.json "$programs/scribble" 2>said
+        jq -e '.traceEvents | length > 1000' trace.json >/dev/null
+    done
+}
+
+@test "a launcher that is killed: processes that had ended by then, and those after it, are all in the trace" {
+    need_plain
+    mkdir spools
+    # shellcheck disable=SC2016 # the shell below is to expand it
+    "$gputrace" run -q --spool-dir spools -o trace.json sh -c '"$0" 400; touch done' "$programs/many" &
+    launcher=$!
+    until compgen -G 'spools/*/ended.packed' >/dev/null; do sleep 0.05; done
+    kill -KILL "$launcher"
+    wait "$launcher" || true
+    until [ -e done ]; do sleep 0.1; done
+    run -0 "$gputrace" recover -o trace.json spools/*
+    sound
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "user_annotation" and .ph == "X")] | length' trace.json)" 400
+}

@@ -54,7 +54,7 @@ int find_clocks(struct conversion *conversion)
 {
     const struct process *first = NULL;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        struct process *process = conversion->processes.items[i];
+        struct process *process = conversion_process(conversion, i);
         uint64_t started = process->file.header.started_monotonic;
         if (started == 0)
             continue; /* not told: its times stay as they are */
@@ -65,8 +65,8 @@ int find_clocks(struct conversion *conversion)
     }
     int64_t reference = first ? offset_at_start(&first->file.header) : 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        clock_axis_refer(&conversion->processes.items[i]->clocks, reference);
-        place_header(conversion->processes.items[i]);
+        clock_axis_refer(&conversion_process(conversion, i)->clocks, reference);
+        place_header(conversion_process(conversion, i));
     }
     return 0;
 }

@@ -36,6 +36,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/sink.h"
+#include "base/spill.h"
 #include "tool/convert/convert.h"
 #include "tool/decode/api_names.h"
 #include "tool/model/clock_axis.h"
@@ -57,6 +58,7 @@
 #include "tool/model/stacks.h"
 #include "tool/model/tracks.h"
 #include "tool/model/windows.h"
+#include "tool/spool/spool_directory.h"
 #include "tool/spool/spool_file.h"
 #include "tool/write/writer.h"
 
@@ -134,6 +136,10 @@ struct process {
     ARRAY(struct event) last_words; /* EVENT_DEATH, EVENT_OPEN_CALL */
 };
 
+/* Where a process lies: conversion.memory has blocks of this size. */
+#define PROCESS_BLOCK ((size_t)8192)
+_Static_assert(sizeof(struct process) <= PROCESS_BLOCK, "a process has room in its block");
+
 struct session_note {
     void *json;               /* cJSON, NULL: there is no session.json */
     int64_t rank, world_size; /* -1: not known */
@@ -150,6 +156,8 @@ struct missed {
 struct conversion {
     const struct convert_options *options;
     ARRAY(struct process *) processes;
+    struct spill memory; /* of the processes themselves */
+    struct map images;   /* hash of pid and start -> index of the latest image of that process */
     struct session_note session;
     struct missed missed;
     struct names names;
@@ -182,10 +190,23 @@ void close_kernel_names(struct process *process);
 void release_kernel_names(struct process *process);
 uint32_t kernel_name_number(const struct process *process, const struct event *event);
 
+/* convert.c: the latest of the images that this process has had, up to now; NULL: none is known. */
+const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process);
+
+/* So many things were done, of so many processes, say: what is known of these need not stay in memory, now and then. */
+void conversion_rest(const struct conversion *conversion, size_t passed);
+/* Process number I, for who goes over all of them. */
+static inline struct process *conversion_process(const struct conversion *conversion, size_t i)
+{
+    conversion_rest(conversion, i);
+    return conversion->processes.items[i];
+}
+
 /* process.c */
 
-/* DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or -1 after error(). */
-int process_open(struct process *process, const char *path, const char *directory);
+/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or
+ * -1 after error(). */
+int process_open(struct process *process, const struct spool_directory *spools, size_t number, const char *directory);
 void process_close(struct process *process);
 /* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */
 #define PROCESS_REST_BYTES ((uint64_t)16 << 20)

@@ -7,54 +7,102 @@
 #include "base/log.h"
 #include "tool/convert/conversion.h"
 #include "tool/convert/emitter.h"
-#include "tool/spool/spool_directory.h"
 #include "tool/write/output.h"
+
+static uint64_t image_key(const struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    uint64_t key[] = {header->pid, header->process_started};
+    return hash_bytes(key, sizeof(key));
+}
+
+const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    const uint64_t *index = map_get(&conversion->images, image_key(process));
+    const struct process *image = index ? conversion->processes.items[*index] : NULL;
+    return image && image->file.header.pid == header->pid &&
+                   image->file.header.process_started == header->process_started
+               ? image
+               : NULL;
+}
+
+static int note_image(struct conversion *conversion, const struct process *process)
+{
+    const struct process *image = conversion_latest_image(conversion, process);
+    if (image && image->file.header.started >= process->file.header.started)
+        return 0;
+    uint64_t *index = map_put(&conversion->images, image_key(process), NULL);
+    if (!index)
+        return error_no_memory("a process");
+    *index = process->index;
+    return 0;
+}
 
 /* Images of one process share its rows; another process of the same number, later or in another namespace, does not. */
 static uint32_t row_pid(const struct conversion *conversion, const struct process *process)
 {
-    const struct spool_header *header = &process->file.header;
-    bool taken = false;
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *other = conversion->processes.items[i];
-        if (other == process || other->file.header.pid != header->pid)
-            continue;
-        if (other->file.header.process_started == header->process_started)
-            return other->pid;
-        taken = true;
-    }
-    return taken ? TRACKS_PROCESS_PID + process->index : header->pid;
+    const struct process *image = conversion_latest_image(conversion, process);
+    uint32_t pid = process->file.header.pid;
+    if (image)
+        return image->pid;
+    return map_get(&conversion->rows.taken_pids, pid) ? TRACKS_PROCESS_PID + process->index : pid;
 }
 
-static int open_process(struct conversion *conversion, const char *path)
+/* Of so many processes. */
+#define REST_PROCESSES 2048
+
+void conversion_rest(const struct conversion *conversion, size_t passed)
 {
-    struct process *process = malloc(sizeof(*process));
+    if (passed % REST_PROCESSES == REST_PROCESSES - 1)
+        spill_rest(&conversion->memory);
+}
+
+/* A launcher that died may have left the files of a process that is among those that have ended. */
+static bool is_open(const struct conversion *conversion, const struct process *process)
+{
+    if (conversion->processes.count == 0)
+        return false;
+    const struct spool_header *header = &process->file.header;
+    const struct spool_header *last = &conversion->processes.items[conversion->processes.count - 1]->file.header;
+    return last->pid == header->pid && last->process_started == header->process_started &&
+           last->started == header->started && last->started_monotonic == header->started_monotonic;
+}
+
+static int open_process(struct conversion *conversion, const struct spool_directory *spools, size_t number)
+{
+    struct process *process = spill_block(&conversion->memory, PROCESS_BLOCK);
     if (!process)
         return error_no_memory("a process");
-    int result = process_open(process, path, conversion->options->spool_directory);
+    int result = process_open(process, spools, number, conversion->options->spool_directory);
     if (result != 0) {
-        free(process);
         conversion->losses.undecoded += result > 0;
         return result < 0 ? -1 : 0;
+    }
+    bool ended_before = number > 0 && spools->places[number - 1].ended && !spools->places[number].ended;
+    if (ended_before && is_open(conversion, process)) {
+        process_close(process);
+        return 0;
     }
     struct process **item = array_push(&conversion->processes);
     if (!item) {
         process_close(process);
-        free(process);
         return error_no_memory("a process");
     }
     process->index = (uint32_t)conversion->processes.count - 1;
     *item = process;
     process->pid = row_pid(conversion, process);
-    return rows_take_pid(&conversion->rows, process->pid);
+    return note_image(conversion, process) != 0 ? -1 : rows_take_pid(&conversion->rows, process->pid);
 }
 
 static int open_processes(struct conversion *conversion)
 {
     struct spool_directory directory;
     int result = spool_directory_read(&directory, conversion->options->spool_directory);
-    for (size_t i = 0; i < directory.count && result == 0; i++)
-        result = open_process(conversion, directory.paths[i]);
+    for (size_t i = 0; i < directory.count && result == 0; i++) {
+        result = open_process(conversion, &directory, i);
+        conversion_rest(conversion, i);
+    }
     conversion->losses.unrecorded += directory.unrecorded;
     spool_directory_release(&directory);
     return result;
@@ -65,12 +113,12 @@ static int number_arrows(struct conversion *conversion)
 {
     uint64_t next = 1;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        struct launches *launches = &conversion->processes.items[i]->launches;
+        struct launches *launches = &conversion_process(conversion, i)->launches;
         launches->offset = next - 1 < UINT32_MAX ? (uint32_t)(next - 1) : UINT32_MAX;
         next += launches_highest(launches);
     }
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (launches_number(&conversion->processes.items[i]->launches, &next) != 0)
+        if (launches_number(&conversion_process(conversion, i)->launches, &next) != 0)
             return -1;
     return 0;
 }
@@ -79,7 +127,7 @@ static void set_base(struct conversion *conversion)
 {
     uint64_t first = 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        uint64_t time = conversion->processes.items[i]->first_time;
+        uint64_t time = conversion_process(conversion, i)->first_time;
         if (time != 0 && (first == 0 || time < first))
             first = time;
     }
@@ -89,7 +137,7 @@ static void set_base(struct conversion *conversion)
 static void sum_losses(struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct convert_losses *losses = &conversion->processes.items[i]->losses;
+        const struct convert_losses *losses = &conversion_process(conversion, i)->losses;
 #define LOSS(field, words) conversion->losses.field += losses->field;
         CONVERT_LOSSES(LOSS)
 #undef LOSS
@@ -101,10 +149,10 @@ static int learn(struct conversion *conversion)
     if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (survey_process(conversion, conversion->processes.items[i]) != 0)
+        if (survey_process(conversion, conversion_process(conversion, i)) != 0)
             return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (match_process(conversion, conversion->processes.items[i]) != 0)
+        if (match_process(conversion, conversion_process(conversion, i)) != 0)
             return -1;
     if (number_arrows(conversion) != 0)
         return -1;
@@ -158,18 +206,19 @@ static void summarise(struct conversion *conversion, struct convert_summary *sum
     summary->missed_all = conversion->missed.all;
     snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed.text.data);
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        summary->cuda |= conversion->processes.items[i]->cuda;
-        summary->nvtx |= conversion->processes.items[i]->nvtx_seen;
+        summary->cuda |= conversion_process(conversion, i)->cuda;
+        summary->nvtx |= conversion_process(conversion, i)->nvtx_seen;
     }
 }
 
 static void release(struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        process_close(conversion->processes.items[i]);
-        free(conversion->processes.items[i]);
+        process_close(conversion_process(conversion, i));
     }
     array_release(&conversion->processes);
+    spill_release(&conversion->memory);
+    map_release(&conversion->images);
     session_note_release(&conversion->session);
     release_missed(&conversion->missed);
     convert_plugins_release(&conversion->plugins);
@@ -186,6 +235,7 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     if (!conversion)
         return error_no_memory("the conversion");
     conversion->options = options;
+    spill_init(&conversion->memory, options->spool_directory);
     *summary = (struct convert_summary){0};
     int result = learn(conversion);
     if (result == 0)

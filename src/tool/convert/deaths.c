@@ -31,13 +31,8 @@ int see_last_word(struct process *process, const struct event *event)
 static bool became_another(const struct conversion *conversion, const struct process *process)
 {
     const struct spool_header *header = &process->file.header;
-    for (size_t i = 0; i < conversion->processes.count && header->process_started != 0; i++) {
-        const struct spool_header *other = &conversion->processes.items[i]->file.header;
-        if (other->pid == header->pid && other->process_started == header->process_started &&
-            other->started > header->started)
-            return true;
-    }
-    return false;
+    const struct process *image = header->process_started != 0 ? conversion_latest_image(conversion, process) : NULL;
+    return image && image->file.header.started > header->started;
 }
 
 const char *process_state(const struct conversion *conversion, const struct process *process)

@@ -127,6 +127,21 @@ static int plan_parts(struct emission *emission, struct process *process, uint16
     return result;
 }
 
+static int emit_other_slices(struct emitter *emitter, struct process *process)
+{
+    return emit_deferred(emitter, process) != 0 || emit_compilation(emitter, process) != 0
+               ? -1
+               : emit_plugin_slices(emitter, process);
+}
+
+static int emit_counters(struct emitter *emitter, struct process *process)
+{
+    return emit_nvtx_counters(emitter, process) != 0 || emit_nvtx_memory(emitter, process) != 0 ||
+                   emit_memory(emitter, process) != 0
+               ? -1
+               : emit_pools(emitter, process);
+}
+
 /* Slices that may enclose others come first. Compilation comes before calls as well: of several events of the host with
  * one correlation id HTA takes the last in the file for the launch. */
 static int plan_process(struct emission *emission, struct process *process)
@@ -135,16 +150,12 @@ static int plan_process(struct emission *emission, struct process *process)
         plan_ranges(emission, process, process->nvtx.started.count, emit_nvtx_started) != 0 ||
         plan_all(emission, process, emit_nvtx_syncs) != 0 ||
         plan_ranges(emission, process, gpu_range_count(process), emit_gpu_ranges) != 0 ||
-        plan_all(emission, process, emit_deferred) != 0 || plan_all(emission, process, emit_compilation) != 0 ||
-        plan_all(emission, process, emit_plugin_slices) != 0)
+        plan_all(emission, process, emit_other_slices) != 0)
         return -1;
     if (plan_parts(emission, process, SPOOL_CUPTI, emit_cupti_parts) != 0 ||
         plan_parts(emission, process, SPOOL_RECORDS, emit_own_parts) != 0)
         return -1;
-    return plan_all(emission, process, emit_nvtx_counters) != 0 || plan_all(emission, process, emit_nvtx_memory) != 0 ||
-                   plan_all(emission, process, emit_memory) != 0
-               ? -1
-               : plan_all(emission, process, emit_pools);
+    return plan_all(emission, process, emit_counters);
 }
 
 /* --- the pieces --- */
@@ -201,6 +212,7 @@ static int take_piece(void *context, size_t piece, unsigned slot)
     const struct job *job = &emission->jobs.items[piece];
     const struct made *made = &emission->slots[slot];
     tell_progress(emission, piece);
+    conversion_rest(emission->conversion, piece);
     if (!job->emit)
         return emit_alone(emission, job);
     emission->conversion->events += made->events;
@@ -251,7 +263,7 @@ static void number_async(struct conversion *conversion)
 {
     uint64_t before = 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        struct process *process = conversion->processes.items[i];
+        struct process *process = conversion_process(conversion, i);
         process->async_before = before;
         before += process->nvtx.started.count + process->nvtx.syncs.holds.count +
                   nvtx_deferred_started(&process->extensions.deferred);
@@ -265,9 +277,9 @@ int emit_all(struct conversion *conversion, struct output *output)
     int result = 0;
     number_async(conversion);
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
-        result = emit_rows(conversion, conversion->processes.items[i]);
+        result = emit_rows(conversion, conversion_process(conversion, i));
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
-        result = plan_process(&emission, conversion->processes.items[i]);
+        result = plan_process(&emission, conversion_process(conversion, i));
     if (result == 0)
         result = set_up(&emission);
     if (result == 0)

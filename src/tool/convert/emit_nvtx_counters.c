@@ -204,13 +204,13 @@ void put_nvtx_counters(const struct conversion *conversion, struct json_out *jso
 {
     bool any = false;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        any |= conversion->processes.items[i]->extensions.counters.items.count > 0;
+        any |= conversion_process(conversion, i)->extensions.counters.items.count > 0;
     if (!any)
         return;
     json_key(json, "nvtx_counters");
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion->processes.items[i];
+        const struct process *process = conversion_process(conversion, i);
         for (size_t k = 0; k < process->extensions.counters.items.count; k++)
             put_counter(json, process, &process->extensions.counters.items.items[k]);
     }

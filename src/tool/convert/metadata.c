@@ -71,7 +71,7 @@ static void put_device(const struct conversion *conversion, const struct process
 static bool told_before(const struct conversion *conversion, size_t process, const struct device *device)
 {
     for (size_t i = 0; i < process; i++) {
-        const struct device *known = process_device_info(conversion->processes.items[i], device->id);
+        const struct device *known = process_device_info(conversion_process(conversion, i), device->id);
         if (known && memcmp(known->uuid, device->uuid, sizeof(known->uuid)) == 0)
             return true;
     }
@@ -82,7 +82,7 @@ static void put_devices(const struct conversion *conversion, struct json_out *js
 {
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion->processes.items[i];
+        const struct process *process = conversion_process(conversion, i);
         for (size_t k = 0; k < process->devices.count; k++)
             if (!told_before(conversion, i, &process->devices.items[k]))
                 put_device(conversion, process, &process->devices.items[k], json);
@@ -134,6 +134,35 @@ static void put_process(const struct conversion *conversion, const struct proces
     json_end(json);
 }
 
+/* A reader of traces holds the metadata whole. Processes of which there is nothing special to say come first to be left
+ * out; the rows of all have names. */
+#define PLAIN_BYTES_MAX ((size_t)3 << 20)
+#define PROCESSES_BYTES_MAX ((size_t)6 << 20)
+
+static bool is_plain(const struct process *process)
+{
+    static const struct convert_losses nothing;
+    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 && process->last_words.count == 0 &&
+           memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
+}
+
+static void put_processes(const struct conversion *conversion, struct json_out *json)
+{
+    size_t before = json->sink->length, left_out = 0;
+    json_key(json, "processes");
+    json_begin_array(json);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        if (json->sink->length - before < (is_plain(process) ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
+            put_process(conversion, process, json);
+        else
+            left_out++;
+    }
+    json_end(json);
+    if (left_out > 0)
+        put_u64(json, "processes_left_out", left_out);
+}
+
 /* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
 struct noting {
     struct json_out *json;
@@ -163,7 +192,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     conversion->noting = &noting;
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++)
-        process_walk_own(conversion, conversion->processes.items[i], put_note, NULL);
+        process_walk_own(conversion, conversion_process(conversion, i), put_note, NULL);
     json_end(json);
     conversion->noting = NULL;
     interner_release(&noting.told);
@@ -208,11 +237,7 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     put_stacks(conversion, json);
     json_key(json, "symbols");
     put_symbols(&conversion->names, json);
-    json_key(json, "processes");
-    json_begin_array(json);
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        put_process(conversion, conversion->processes.items[i], json);
-    json_end(json);
+    put_processes(conversion, json);
     json_end(json);
 }
 
@@ -256,8 +281,8 @@ static int write_versions(struct conversion *conversion)
 {
     const struct spool_header *told = NULL;
     for (size_t i = 0; i < conversion->processes.count && !told; i++)
-        if (conversion->processes.items[i]->file.header.cupti_version != 0)
-            told = &conversion->processes.items[i]->file.header;
+        if (conversion_process(conversion, i)->file.header.cupti_version != 0)
+            told = &conversion_process(conversion, i)->file.header;
     if (!told)
         return 0;
     if (write_number(conversion, "cupti_version", told->cupti_version) != 0)

@@ -60,7 +60,7 @@ static void put_resource(struct json_out *json, const struct process *process, c
 static bool any(const struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (conversion->processes.items[i]->nvtx.resources.items.count > 0)
+        if (conversion_process(conversion, i)->nvtx.resources.items.count > 0)
             return true;
     return false;
 }
@@ -72,7 +72,7 @@ void put_nvtx_resources(const struct conversion *conversion, struct json_out *js
     json_key(json, "nvtx_resources");
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion->processes.items[i];
+        const struct process *process = conversion_process(conversion, i);
         for (size_t k = 0; k < process->nvtx.resources.items.count; k++)
             put_resource(json, process, &process->nvtx.resources.items.items[k], conversion->base);
     }

@@ -64,7 +64,7 @@ static void put_seen(struct sink *text, const struct interner *names)
 static bool any_began(const struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (windows_any_on(&conversion->processes.items[i]->windows))
+        if (windows_any_on(&conversion_process(conversion, i)->windows))
             return true;
     return false;
 }
@@ -72,7 +72,7 @@ static bool any_began(const struct conversion *conversion)
 static bool any_cuda(const struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (conversion->processes.items[i]->file.header.cupti_version != 0)
+        if (conversion_process(conversion, i)->file.header.cupti_version != 0)
             return true;
     return false;
 }
@@ -82,7 +82,7 @@ static bool any_wanted_nvtx(const struct conversion *conversion)
 {
     bool any = conversion->missed.ranges.count > 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion->processes.items[i];
+        const struct process *process = conversion_process(conversion, i);
         any = any || process->nvtx_wanted || process->nvtx.domains.count > 0;
     }
     return any;

@@ -65,14 +65,14 @@ int gather_plugins(struct conversion *conversion)
 {
     size_t count = 0;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        count += conversion->processes.items[i]->plugins.items.count;
+        count += conversion_process(conversion, i)->plugins.items.count;
     if (count == 0)
         return 0;
     conversion->plugins.items = calloc(count, sizeof(*conversion->plugins.items));
     if (!conversion->plugins.items)
         return error_no_memory("plugins");
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        struct process *process = conversion->processes.items[i];
+        struct process *process = conversion_process(conversion, i);
         for (size_t k = 0; k < process->plugins.items.count; k++)
             if (add_plugin(conversion, process, &process->plugins.items.items[k]) != 0)
                 return -1;

@@ -11,10 +11,12 @@
 #define TIME_BEFORE (24 * 3600 * NS_PER_S)
 #define TIME_AFTER (UINT64_C(100) * 24 * 3600 * NS_PER_S)
 
-int process_open(struct process *process, const char *path, const char *directory)
+int process_open(struct process *process, const struct spool_directory *spools, size_t number, const char *directory)
 {
     *process = (struct process){0};
-    int result = spool_file_open(&process->file, path, directory);
+    const struct spool_place *place = &spools->places[number];
+    int result = place->ended ? spool_file_open_ended(&process->file, spools->ended_path, place->ended - 1, directory)
+                              : spool_file_open(&process->file, place->path, directory);
     if (result != 0)
         return result;
     const struct spool_header *header = &process->file.header;

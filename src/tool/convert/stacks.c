@@ -146,7 +146,7 @@ int gather_stacks(struct conversion *conversion)
     json_begin_array(&gathering.frames);
     json_begin_array(&gathering.stacks);
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++) {
-        gathering.process = conversion->processes.items[i];
+        gathering.process = conversion_process(conversion, i);
         gathering.process->stack_offset = offset;
         offset += gathering.process->stacks.highest;
         result = gather_process(&gathering);

@@ -28,16 +28,18 @@
 #define LOOK (50 * NS_PER_MS)
 #define SETTLED (1 * NS_PER_S)
 
+#define NICE_BYTES ((uint64_t)8 << 20)
 #define HOLD_TRIES 200 /* of 10 ms */
 
 struct drain {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stopping;
-    bool stop;
+    bool stop, nice;
     struct drain_tools tools;
     struct drain_listener listener;
-    struct drain_figures figures; /* at the end */
+    struct drain_figures figures; /* of spools that nothing is to be done for; at the end, of all */
+    uint64_t ended_disk;          /* bytes that those take there */
     uint64_t told;                /* CLOCK_MONOTONIC */
     struct timespec looked;       /* the directory's time of change then */
     int hold;                     /* the file by whose lock others keep us from draining; -1: there is none */
@@ -95,26 +97,52 @@ static void set_pause(struct spool_drain *spool, int count)
     spool->next = clock_monotonic() + spool->pause;
 }
 
+static void sum(struct drain *drain, const struct spool_drain *spool)
+{
+    drain->figures.chunks += spool->drained;
+    drain->figures.bytes += spool->bytes;
+    drain->figures.packed += spool->packed_size;
+}
+
 static bool is_stopping(const struct drain *drain)
 {
     return __atomic_load_n(&drain->stop, __ATOMIC_RELAXED);
+}
+
+static void look_at(struct drain *drain, struct spool_drain *spool)
+{
+    int count = spool_drain_round(spool, &drain->tools);
+    if (count == 0 && !spool->unusable && !is_stopping(drain))
+        spool_drain_end(spool, &drain->tools);
+    set_pause(spool, count);
+}
+
+/* Nothing is to be done for it any more. */
+static void leave(struct drain *drain, struct spool_drain *spool)
+{
+    sum(drain, spool);
+    drain->ended_disk += spool->disk;
+    if (spool->removed) /* another process may come to have its name */
+        map_remove(&drain->known, hash_bytes(spool->name, strlen(spool->name)));
+    live_process_release(&spool->process, drain->tools.live);
+    spool_drain_release(spool);
+    *spool = drain->spools.items[--drain->spools.count];
 }
 
 /* Gives when the next one is due. */
 static uint64_t drain_due(struct drain *drain)
 {
     uint64_t now = clock_monotonic(), due = now + LOOK;
-    for (size_t i = 0; i < drain->spools.count && !is_stopping(drain); i++) {
+    for (size_t i = 0; i < drain->spools.count && !is_stopping(drain);) {
         struct spool_drain *spool = &drain->spools.items[i];
-        if (spool->over || spool->unusable)
-            continue;
         if (spool->next <= now)
-            set_pause(spool, spool_drain_round(spool, &drain->tools));
+            look_at(drain, spool);
         if (spool->over || spool->unusable) {
-            live_process_release(&spool->process, drain->tools.live);
-            spool_drain_release(spool);
+            leave(drain, spool);
+            continue;
         }
         due = spool->next < due ? spool->next : due;
+        i++;
     }
     return due;
 }
@@ -125,6 +153,7 @@ static void tell(struct drain *drain)
     if (!drain->listener.tell || now - drain->told < drain->listener.every)
         return;
     drain->told = now;
+    disk = drain->ended_disk;
     for (size_t i = 0; i < drain->spools.count; i++)
         disk += drain->spools.items[i].disk;
     drain->listener.tell(drain->listener.context, drain->tools.live, disk);
@@ -139,17 +168,30 @@ static void wait_until(struct drain *drain, uint64_t due)
     pthread_mutex_unlock(&drain->lock);
 }
 
+/* Packing much takes a processor's time, of which the program is to have what it wants. Until then processes that end
+ * one after another must not pile up while it has all processors. */
+static void give_way(struct drain *drain)
+{
+    uint64_t bytes = drain->figures.bytes;
+    for (size_t i = 0; i < drain->spools.count && !drain->nice; i++)
+        bytes += drain->spools.items[i].bytes;
+    if (drain->nice || bytes < NICE_BYTES)
+        return;
+    id_t thread = (id_t)syscall(SYS_gettid);
+    setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + 10);
+    drain->nice = true;
+}
+
 static void *run(void *context)
 {
     struct drain *drain = context;
     prctl(PR_SET_NAME, "gputrace-drain", 0, 0, 0);
-    id_t thread = (id_t)syscall(SYS_gettid);
-    setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + 10);
     while (!is_stopping(drain)) {
         uint64_t due = clock_monotonic() + LOOK;
         if (drain->hold < 0 || flock(drain->hold, LOCK_EX | LOCK_NB) == 0) {
             look_for_spools(drain);
             due = drain_due(drain);
+            give_way(drain);
             if (drain->hold >= 0)
                 flock(drain->hold, LOCK_UN);
         }
@@ -245,12 +287,9 @@ struct drain_figures drain_stop(struct drain *drain)
     pthread_cond_signal(&drain->stopping);
     pthread_mutex_unlock(&drain->lock);
     pthread_join(drain->thread, NULL);
+    for (size_t i = 0; i < drain->spools.count; i++)
+        sum(drain, &drain->spools.items[i]);
     figures = drain->figures;
-    for (size_t i = 0; i < drain->spools.count; i++) {
-        figures.chunks += drain->spools.items[i].drained;
-        figures.bytes += drain->spools.items[i].bytes;
-        figures.packed += drain->spools.items[i].packed_size;
-    }
     release(drain);
     return figures;
 }

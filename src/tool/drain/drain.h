@@ -1,6 +1,7 @@
 /*
  * A thread that drains the spools of a run while its programs write them, so that they take little room on the disk,
- * and little is left to read at the end. It is for processors that have nothing better to do: 10 nicer than we are.
+ * and little is left to read at the end. Once much was packed it is for processors that have nothing better to do: 10
+ * nicer than we are. Processes that have ended are packed as a whole, and give their room on the disk back.
  */
 #ifndef GPUTRACE_TOOL_DRAIN_DRAIN_H
 #define GPUTRACE_TOOL_DRAIN_DRAIN_H

@@ -7,21 +7,12 @@
 #include <unistd.h>
 
 #include "base/disk_room.h"
+#include "tool/drain/round.h"
 #include "tool/decode/cupti.h"
 #include "tool/spool/packed_file.h"
 
 /* Of a chunk in use so much is looked at in a round. */
 #define LOOK_BYTES ((size_t)256 << 10)
-
-/* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */
-struct round {
-    struct spool_drain *drain;
-    struct drain_tools *tools;
-    struct spool_header header;
-    int spool;
-    int packed; /* -1: not opened yet */
-    int count;  /* of chunks packed */
-};
 
 int spool_drain_init(struct spool_drain *drain, const char *name)
 {
@@ -38,17 +29,17 @@ void spool_drain_release(struct spool_drain *drain)
     map_release(&drain->seen);
 }
 
-static int read_at(int fd, void *bytes, size_t size, uint64_t offset)
+int round_read(int fd, void *bytes, size_t size, uint64_t offset)
 {
     return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
 
-static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+int round_write(int fd, const void *bytes, size_t size, uint64_t offset)
 {
     return pwrite(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
 
-static bool is_usable(const struct spool_header *header)
+bool round_is_usable(const struct spool_header *header)
 {
     return memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) == 0 && header->version == SPOOL_VERSION &&
            header->header_bytes == SPOOL_HEADER_BYTES;
@@ -62,12 +53,12 @@ static uint64_t offset_of(const struct segment_drain *segment)
 /* --- one chunk --- */
 
 /* Where the next entry goes: its end as we know it, or as it is when somebody made the file shorter. */
-static int open_packed(struct round *round)
+int round_open_packed(struct round *round)
 {
     struct stat status;
     if (round->packed >= 0)
         return 0;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     round->packed = openat(round->tools->directory, round->drain->packed_name, flags, 0600);
     if (round->packed < 0 || fstat(round->packed, &status) != 0 || !S_ISREG(status.st_mode))
         return -1;
@@ -81,9 +72,9 @@ static int open_packed(struct round *round)
 static int append(struct round *round, const uint8_t *entry, size_t size)
 {
     struct spool_drain *drain = round->drain;
-    if (open_packed(round) != 0 || !disk_room(round->packed, size))
+    if (round_open_packed(round) != 0 || !disk_room(round->packed, size))
         return -1;
-    if (write_at(round->packed, entry, size, drain->packed_size) != 0) {
+    if (round_write(round->packed, entry, size, drain->packed_size) != 0) {
         int cut = ftruncate(round->packed, (off_t)drain->packed_size);
         (void)cut; /* what stays of it is no whole entry, and is written over */
         return -1;
@@ -104,15 +95,15 @@ static size_t see_part(struct round *round, const struct spool_part *part)
     return live_see_cupti(round->tools->live, part, sizes);
 }
 
-/* The records of a chunk since the last look. One that is done was read already; of our own, `used` tells at any time
- * how many there are. */
+/* The records of a chunk since the last look, which are multiples of 8 bytes. One that is done was read already; of our
+ * own, `used` tells at any time how many there are. */
 static void see(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
     struct drain_tools *tools = round->tools;
     bool done = chunk->state == SPOOL_DONE;
     uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
     uint64_t room = chunk->bytes - sizeof(*chunk);
-    uint64_t bytes = done || chunk->type == SPOOL_RECORDS ? chunk->used : room;
+    uint64_t bytes = (done || chunk->type == SPOOL_RECORDS ? chunk->used : room) & ~UINT64_C(7);
     if (!seen || bytes > room || bytes <= *seen)
         return;
     struct spool_part part = {.data = done ? tools->data + *seen : tools->data,
@@ -122,7 +113,7 @@ static void see(struct round *round, const struct spool_chunk *chunk, uint64_t o
                               .state = chunk->state};
     if (!done && part.type == SPOOL_CUPTI && part.size > LOOK_BYTES)
         part.size = LOOK_BYTES;
-    if (!done && read_at(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
+    if (!done && round_read(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
         return;
     *seen += see_part(round, &part);
 }
@@ -131,7 +122,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
 {
     struct drain_tools *tools = round->tools;
     size_t size;
-    if (read_at(round->spool, tools->data, (size_t)chunk->used, offset + sizeof(*chunk)) != 0)
+    if (round_read(round->spool, tools->data, (size_t)chunk->used, offset + sizeof(*chunk)) != 0)
         return -1;
     const uint8_t *entry = packer_pack(&tools->packer, chunk, tools->data, round->header.record_bytes, &size);
     if (append(round, entry, size) != 0) {
@@ -139,7 +130,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
         return -1;
     }
     uint64_t drained = ++round->drain->drained;
-    if (write_at(round->spool, &drained, sizeof(drained), offsetof(struct spool_header, drained)) != 0)
+    if (round_write(round->spool, &drained, sizeof(drained), offsetof(struct spool_header, drained)) != 0)
         return -1;
     round->drain->bytes += chunk->used;
     round->count++;
@@ -149,7 +140,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
 }
 
 /* A chunk that is done is nobody's but ours. */
-static int drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     static const uint16_t drained = SPOOL_DRAINED;
     if (chunk->used > chunk->bytes - sizeof(*chunk))
@@ -157,16 +148,16 @@ static int drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t 
     if (chunk->used > 0 && pack(round, chunk, offset) != 0)
         return -1;
     chunk->state = drained;
-    return write_at(round->spool, &drained, sizeof(drained), offset + offsetof(struct spool_chunk, state));
+    return round_write(round->spool, &drained, sizeof(drained), offset + offsetof(struct spool_chunk, state));
 }
 
 /* --- one segment --- */
 
 /* The header at OFFSET. Twice, as the state is stored last and read first. */
-static int read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
+int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
 {
     for (int i = 0; i < 2; i++)
-        if (read_at(round->spool, chunk, sizeof(*chunk), offset) != 0)
+        if (round_read(round->spool, chunk, sizeof(*chunk), offset) != 0)
             return -1;
     bool sound = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes >= sizeof(*chunk) && chunk->bytes <= room &&
                  chunk->bytes % SPOOL_ALIGN == 0;
@@ -179,7 +170,7 @@ static void punch(struct round *round, const struct segment_drain *segment)
     struct spool_chunk chunk;
     for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
         uint64_t offset = offset_of(segment) + at;
-        if (read_chunk(round, &chunk, offset, SPOOL_SEGMENT_BYTES - at) != 0)
+        if (round_read_chunk(round, &chunk, offset, SPOOL_SEGMENT_BYTES - at) != 0)
             return;
         bool empty = chunk.state == SPOOL_DRAINED || chunk.state == SPOOL_READY;
         uint64_t from = offset + sizeof(chunk), bytes = chunk.bytes - sizeof(chunk);
@@ -194,12 +185,12 @@ static bool take_chunk(struct round *round, struct spool_chunk *chunk, uint64_t 
     bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
     if (records && chunk->state == SPOOL_IN_USE)
         see(round, chunk, offset);
-    else if (records && chunk->state == SPOOL_DONE && drain_chunk(round, chunk, offset) != 0)
+    else if (records && chunk->state == SPOOL_DONE && round_drain_chunk(round, chunk, offset) != 0)
         return false;
     return chunk->state == SPOOL_DRAINED;
 }
 
-static bool is_to_stop(const struct round *round)
+bool round_is_to_stop(const struct round *round)
 {
     return __atomic_load_n(round->tools->stop, __ATOMIC_RELAXED);
 }
@@ -208,7 +199,7 @@ static bool is_to_stop(const struct round *round)
 static bool drain_segment(struct round *round, struct segment_drain *segment)
 {
     struct spool_chunk chunk;
-    if (read_chunk(round, &chunk, offset_of(segment), SPOOL_SEGMENT_BYTES) != 0)
+    if (round_read_chunk(round, &chunk, offset_of(segment), SPOOL_SEGMENT_BYTES) != 0)
         return false;
     bool left = chunk.segment == SPOOL_NO_SEGMENT, in_order = true;
     if (chunk.sequence != segment->sequence) {
@@ -216,14 +207,14 @@ static bool drain_segment(struct round *round, struct segment_drain *segment)
         segment->at = 0;
     }
     for (uint64_t at = segment->at; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
-        if (read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
+        if (round_read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
             return false;
         in_order = take_chunk(round, &chunk, offset_of(segment) + at) && in_order;
         if (in_order) {
             segment->at = (uint32_t)(at + chunk.bytes);
             map_remove(&round->drain->seen, offset_of(segment) + at);
         }
-        if (round->drain->no_room || is_to_stop(round))
+        if (round->drain->no_room || round_is_to_stop(round))
             return false;
     }
     if (left)
@@ -253,29 +244,44 @@ static void drain_segments(struct round *round)
     size_t kept = 0;
     for (size_t i = 0; i < drain->open.count; i++) {
         struct segment_drain segment = drain->open.items[i];
-        if (drain->no_room || is_to_stop(round) || !drain_segment(round, &segment))
+        if (drain->no_room || round_is_to_stop(round) || !drain_segment(round, &segment))
             drain->open.items[kept++] = segment;
     }
     drain->open.count = kept;
 }
 
+int round_open(struct round *round)
+{
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    round->spool = openat(round->tools->directory, round->drain->name, flags);
+    return round->spool < 0 ? -1 : 0;
+}
+
+void round_close(struct round *round)
+{
+    close(round->spool);
+    if (round->packed >= 0)
+        close(round->packed);
+}
+
+void round_see_disk(struct round *round)
+{
+    struct stat status;
+    if (fstat(round->spool, &status) == 0)
+        round->drain->disk = (uint64_t)status.st_blocks * 512 + round->drain->packed_size;
+}
+
 int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
 {
     struct round round = {.drain = drain, .tools = tools, .packed = -1};
-    round.spool = openat(tools->directory, drain->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (round.spool < 0)
+    if (round_open(&round) != 0)
         return -1;
     drain->no_room = false;
-    bool there = read_at(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
-    drain->unusable = there && !is_usable(&round.header);
+    bool there = round_read(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
+    drain->unusable = there && !round_is_usable(&round.header);
     if (there && !drain->unusable && note_new_segments(&round) == 0)
         drain_segments(&round);
-    struct stat status;
-    if (fstat(round.spool, &status) == 0)
-        drain->disk = (uint64_t)status.st_blocks * 512 + drain->packed_size;
-    drain->over = there && round.header.state == SPOOL_FINISHED && !drain->no_room;
-    close(round.spool);
-    if (round.packed >= 0)
-        close(round.packed);
+    round_see_disk(&round);
+    round_close(&round);
     return drain->no_room ? -1 : round.count;
 }

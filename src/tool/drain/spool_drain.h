@@ -4,7 +4,9 @@
  *
  * Everything is read and written through descriptors, never through a mapping: whatever becomes of the files meanwhile
  * is an error here and no SIGBUS. The process may be killed at any moment, and so may we: a chunk is marked as drained
- * after its packed bytes were written, and what is marked in neither way is found in both files, and counts once.
+ * after its packed bytes were written, and what is marked in neither way is found in both files, and counts once. What
+ * a process that has ended leaves, if it is little, goes into the file of those that have ended, before its own are
+ * removed.
  */
 #ifndef GPUTRACE_TOOL_DRAIN_SPOOL_DRAIN_H
 #define GPUTRACE_TOOL_DRAIN_SPOOL_DRAIN_H
@@ -24,6 +26,7 @@ struct drain_tools {
     uint8_t *data;     /* room for a chunk, SPOOL_ALIGN-aligned */
     const bool *stop;  /* becomes true when a round is to end early */
     struct live *live; /* hears of what is drained; NULL: nobody does */
+    uint64_t ended;    /* bytes in the file of processes that have ended */
 };
 
 /* A segment in which something may be to drain still. */
@@ -45,7 +48,8 @@ struct spool_drain {
     struct live_process process;
     struct map seen; /* of chunks, by offset: bytes that `live` has heard of */
     bool unusable;   /* it is left alone from now on */
-    bool over;       /* the process has ended properly, and nothing is left to drain */
+    bool over;       /* the process has ended, and nothing is left to drain */
+    bool removed;    /* … and its files are gone: what it recorded is among the processes that have ended */
     bool no_room;    /* what was packed last could not be written: later again */
     /* When it is looked at: the caller's. */
     uint64_t pause, next;
@@ -57,5 +61,9 @@ void spool_drain_release(struct spool_drain *drain);
 
 /* Drains what is done now. Gives how many chunks that were, or -1: no room, or no such file. */
 int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools);
+
+/* For a spool of which nothing was drained for a while: when its process has ended, packs what is left, in use or not,
+ * and gives the disk back what its files take beyond that. Then the spool is `over`. */
+void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools);
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "base/log.h"
 
-#define GROUPS (sizeof(((struct launches *)0)->groups) / sizeof(launches_group))
-
 static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
 
 /* Of pages that are added to any launches, or given back. */
@@ -16,18 +14,20 @@ static pthread_mutex_t pages = PTHREAD_MUTEX_INITIALIZER;
 
 void launches_init(struct launches *launches, const char *directory)
 {
-    *launches = (struct launches){.groups = {NULL}};
+    *launches = (struct launches){.groups = NULL};
     spill_init(&launches->spill, directory);
     launches->shares.memory.directory = directory;
 }
 
 void launches_release(struct launches *launches)
 {
-    for (size_t i = 0; i < GROUPS; i++)
-        free(launches->groups[i]);
+    launches_group *groups = launches->groups;
+    for (size_t i = 0; groups && i < LAUNCHES_GROUPS; i++)
+        free(groups[i]);
+    free(groups);
     spill_release(&launches->spill);
     big_array_release(&launches->shares);
-    *launches = (struct launches){.groups = {NULL}};
+    *launches = (struct launches){.groups = NULL};
 }
 
 void launches_rest(const struct launches *launches)
@@ -41,7 +41,12 @@ void launches_rest(const struct launches *launches)
 /* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
 static struct launch *put_page(struct launches *launches, uint32_t correlation)
 {
-    launches_group *place = &launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
+    if (!launches->groups)
+        launches->groups = calloc(LAUNCHES_GROUPS, sizeof(launches_group));
+    launches_group *groups = launches->groups;
+    if (!groups)
+        return NULL;
+    launches_group *place = &groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
     launches_page *group = *place;
     if (!group)
         group = calloc(LAUNCHES_GROUP, sizeof(*group));
@@ -75,9 +80,10 @@ static bool is_empty(const struct launch *launch)
 
 uint32_t launches_highest(const struct launches *launches)
 {
-    for (size_t page = GROUPS * LAUNCHES_GROUP; page-- > 0;) {
+    launches_group *groups = launches->groups;
+    for (size_t page = groups ? LAUNCHES_GROUPS * LAUNCHES_GROUP : 0; page-- > 0;) {
         const struct launch *launch = launches_get(launches, (uint32_t)(page * LAUNCHES_PAGE));
-        if (!launches->groups[page / LAUNCHES_GROUP])
+        if (!groups[page / LAUNCHES_GROUP])
             page -= page % LAUNCHES_GROUP;
         for (uint32_t i = LAUNCHES_PAGE; launch && i-- > 0;)
             if (!is_empty(&launch[i]))
@@ -250,8 +256,9 @@ int launches_number(struct launches *launches, uint64_t *next)
 {
     if (big_array_sort(&launches->shares, by_part) != 0)
         return error_no_memory("the table of launches");
-    for (size_t i = 0; launches->several && i < GROUPS * LAUNCHES_GROUP; i++) {
-        launches_page *group = launches->groups[i / LAUNCHES_GROUP];
+    launches_group *groups = launches->groups;
+    for (size_t i = 0; launches->several && i < LAUNCHES_GROUPS * LAUNCHES_GROUP; i++) {
+        launches_page *group = groups[i / LAUNCHES_GROUP];
         if (!group)
             i += LAUNCHES_GROUP - 1;
         else if (group[i % LAUNCHES_GROUP])

@@ -55,13 +55,14 @@ struct launch_share {
 
 #define LAUNCHES_PAGE 1024
 #define LAUNCHES_GROUP 2048 /* pages */
+#define LAUNCHES_GROUPS ((UINT64_C(1) << 32) / LAUNCHES_PAGE / LAUNCHES_GROUP)
 
 /* NULL: none is there. */
 typedef _Atomic(struct launch *) launches_page;
 typedef _Atomic(launches_page *) launches_group;
 
 struct launches {
-    launches_group groups[(UINT64_C(1) << 32) / LAUNCHES_PAGE / LAUNCHES_GROUP];
+    _Atomic(launches_group *) groups; /* LAUNCHES_GROUPS of them, once there is a launch */
     struct spill spill;
     BIG_ARRAY(struct launch_share) shares; /* in order, once they are numbered */
     atomic_bool several;                   /* some launch has more than one work */
@@ -81,8 +82,9 @@ struct launch *launches_put(struct launches *launches, uint32_t correlation);
 /* NULL: there is none. */
 static inline struct launch *launches_get(const struct launches *launches, uint32_t correlation)
 {
-    launches_page *group =
-        atomic_load_explicit(&launches->groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP], memory_order_acquire);
+    launches_group *groups = atomic_load_explicit(&launches->groups, memory_order_acquire);
+    launches_group *place = groups ? &groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP] : NULL;
+    launches_page *group = place ? atomic_load_explicit(place, memory_order_acquire) : NULL;
     struct launch *page =
         group ? atomic_load_explicit(&group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP], memory_order_acquire) : NULL;
     return page ? &page[correlation % LAUNCHES_PAGE] : NULL;

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +22,7 @@ int packed_file_name(const char *spool, char *name, size_t room)
 }
 
 /* Gives 0; 1 when there is nothing in it; -1 after error(). */
-static int map_file(struct spool_file *file, int fd, const char *path)
+static int look_at_file(struct spool_file *file, int fd, const char *path, size_t *size)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -32,24 +31,21 @@ static int map_file(struct spool_file *file, int fd, const char *path)
         warning("'%s' is no regular file and is left out", path);
         return 1;
     }
-    if (status.st_size == 0)
+    *size = (size_t)status.st_size;
+    if (*size == 0)
         return 1;
-    void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return error("cannot map '%s': %m", path);
-    file->packed = map;
-    file->packed_size = (size_t)status.st_size;
-    lost_pages_watch(&file->packed_lost, map, file->packed_size);
-    return 0;
+    file->packed.path = strdup(path);
+    return file->packed.path ? 0 : error_no_memory("a spool");
 }
 
-static int add_part(struct spool_file *file, const struct spool_packed *packed, const uint8_t *data)
+static int add_part(struct spool_file *file, const struct spool_packed *packed, uint64_t data)
 {
     struct spool_part *part = array_push(&file->parts);
     if (!part)
         return error_no_memory("the list of chunks");
     *part = (struct spool_part){
-        .data = data,
+        .source = &file->packed,
+        .offset = data,
         .size = (size_t)packed->used,
         .sequence = packed->sequence,
         .opened_monotonic = packed->opened_monotonic,
@@ -64,23 +60,23 @@ static int add_part(struct spool_file *file, const struct spool_packed *packed, 
     return 0;
 }
 
-/* One that is cut, or is none, ends the list. Headers are read, as those of the spool are. */
-static int list_parts(struct spool_file *file, int fd, const char *path)
+/* One that is cut, or is none, ends the list. */
+int packed_parts_add(struct spool_file *file, int fd, const char *path, uint64_t from, uint64_t end)
 {
     struct spool_packed packed;
-    for (size_t at = 0; file->packed_size - at >= sizeof(packed);) {
+    for (uint64_t at = from; end - at >= sizeof(packed);) {
         ssize_t got = pread(fd, &packed, sizeof(packed), (off_t)at);
         if (got < 0)
             return error("cannot read '%s': %m", path);
         if (got != (ssize_t)sizeof(packed) || !spool_packed_sound(&packed))
             return 0;
-        size_t data = at + sizeof(packed);
-        if (packed.packed > file->packed_size - data)
+        uint64_t data = at + sizeof(packed);
+        if (packed.packed > end - data)
             return 0;
-        if (add_part(file, &packed, file->packed + data) != 0)
+        if (add_part(file, &packed, data) != 0)
             return -1;
-        size_t whole = ((size_t)packed.packed + SPOOL_ALIGN - 1) & ~(size_t)(SPOOL_ALIGN - 1);
-        if (whole > file->packed_size - data)
+        uint64_t whole = ((uint64_t)packed.packed + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+        if (whole > end - data)
             return 0;
         at = data + whole;
     }
@@ -95,74 +91,10 @@ int packed_file_add(struct spool_file *file, const char *spool)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return errno == ENOENT ? 0 : error("cannot open '%s': %m", path);
-    int result = map_file(file, fd, path);
+    size_t size = 0;
+    int result = look_at_file(file, fd, path, &size);
     if (result == 0)
-        result = list_parts(file, fd, path);
+        result = packed_parts_add(file, fd, path, 0, size);
     close(fd);
     return result < 0 ? -1 : 0;
-}
-
-/* --- the library's own records --- */
-
-/* What is in ordinary memory before there is a file for it: a run may have many processes. */
-#define UNPACKED_PLAIN ((uint64_t)4 << 20)
-/* Pages are given back after so many bytes. */
-#define UNPACKED_REST ((uint64_t)16 << 20)
-
-/* A power of two, as blocks are, and enough for DATA to be aligned. */
-static size_t block_of(size_t size)
-{
-    size_t block = SPOOL_ALIGN;
-    while (block < size)
-        block *= 2;
-    return block;
-}
-
-/* What cannot be unpacked is damage, and holds nothing. */
-static int unpack(struct spool_file *file, struct spool_part *part, struct spool_scratch *scratch)
-{
-    const uint8_t *data = spool_part_data(part, scratch);
-    uint8_t *block = data ? spill_block(&file->unpacked, block_of(part->size)) : NULL;
-    if (data && !block)
-        return error_no_memory("what was packed of a spool");
-    if (block)
-        memcpy(block, data, part->size);
-    else
-        file->damaged++;
-    spool_part_rest(part);
-    part->data = block ? block : part->data;
-    part->size = block ? part->size : 0;
-    part->packed = 0;
-    part->in_memory = block && !spill_last_in_file(&file->unpacked);
-    return 0;
-}
-
-int packed_file_unpack_own(struct spool_file *file, const char *directory)
-{
-    struct spool_scratch scratch = {0};
-    uint64_t bytes = 0;
-    int result = 0;
-    spill_init(&file->unpacked, directory);
-    file->unpacked.most_plain = UNPACKED_PLAIN;
-    for (size_t i = 0; i < file->parts.count && result == 0; i++) {
-        struct spool_part *part = &file->parts.items[i];
-        if (part->type != SPOOL_RECORDS || part->packed == 0)
-            continue;
-        result = unpack(file, part, &scratch);
-        bytes += part->size;
-        if (bytes >= UNPACKED_REST) {
-            spill_rest(&file->unpacked);
-            bytes = 0;
-        }
-    }
-    spool_scratch_release(&scratch);
-    return result;
-}
-
-void packed_file_close(struct spool_file *file)
-{
-    lost_pages_leave(&file->packed_lost);
-    if (file->packed)
-        munmap((void *)(uintptr_t)file->packed, file->packed_size);
-    spill_release(&file->unpacked);
 }

@@ -1,22 +1,21 @@
 /*
- * What the launcher has drained of a spool: the file of the same name with SPOOL_PACKED_SUFFIX, mapped, its chunks as
- * further parts of the spool. Nothing in it is trusted, as with the spool.
+ * What the launcher has drained of a spool: the file of the same name with SPOOL_PACKED_SUFFIX, its chunks as further
+ * parts of the spool. Nothing in it is trusted, as with the spool.
  */
 #ifndef GPUTRACE_TOOL_SPOOL_PACKED_FILE_H
 #define GPUTRACE_TOOL_SPOOL_PACKED_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct spool_file;
 
-/* Adds the parts of the packed file of the spool at PATH, if there is one, to FILE, which closes it. Gives 0, or -1
- * after error(). */
+/* Adds the parts of the packed file of the spool at PATH, if there is one, to FILE. Gives 0, or -1 after error(). */
 int packed_file_add(struct spool_file *file, const char *path);
-void packed_file_close(struct spool_file *file);
 
-/* Unpacks the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. DIRECTORY is where that may
- * lie; NULL: in memory. Gives 0, or -1 after error(). */
-int packed_file_unpack_own(struct spool_file *file, const char *directory);
+/* Adds the parts from FROM to END of the file FD, which is PATH and what file->packed names. Gives 0, or -1 after
+ * error(). */
+int packed_parts_add(struct spool_file *file, int fd, const char *path, uint64_t from, uint64_t end);
 
 /* The name of the packed file of SPOOL, whose name ends with SPOOL_SUFFIX. Gives 0, or -1: it does not, or ROOM is too
  * little. */

@@ -1,14 +1,21 @@
 /*
- * The spool files of a directory, by name.
+ * The spools of a directory, by name: files of their own, and entries in the file of processes that have ended.
  */
 #ifndef GPUTRACE_TOOL_SPOOL_SPOOL_DIRECTORY_H
 #define GPUTRACE_TOOL_SPOOL_SPOOL_DIRECTORY_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+struct spool_place {
+    char *path;
+    uint64_t ended; /* where its entry is in the file of processes that have ended, + 1; 0: it is a file */
+};
 
 struct spool_directory {
-    char **paths; /* sorted by pid, then by image */
-    size_t count;
+    struct spool_place *places; /* sorted by pid, then by image, then as they ended: those that are files come last */
+    size_t count, room;
+    char *ended_path;  /* the file of processes that have ended, if there is one */
     size_t unrecorded; /* processes that could not make one */
 };
 

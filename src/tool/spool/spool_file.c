@@ -1,5 +1,6 @@
 #include "tool/spool/spool_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,10 +11,15 @@
 
 #include "base/log.h"
 #include "base/page.h"
+#include "tool/spool/ended_file.h"
+#include "tool/spool/own_parts.h"
 #include "tool/spool/packed_file.h"
 #include "tool/spool/packing.h"
 
-static int map_file(struct spool_file *file, int fd, const char *path)
+/* A pipe or a device must not hold us up. */
+#define SPOOL_SOURCE_OPEN (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+static int look_at_file(struct spool_file *file, int fd, const char *path)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -27,16 +33,10 @@ static int map_file(struct spool_file *file, int fd, const char *path)
         return 1;
     }
     file->size = (size_t)status.st_size;
-    void *map = mmap(NULL, file->size, PROT_READ, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return error("cannot map '%s': %m", path);
-    file->map = map;
-    lost_pages_watch(&file->lost, map, file->size);
     return 0;
 }
 
-/* Headers are read, not looked at in the mapping: the kernel maps a good deal around every page that is touched. Gives
- * 0; 1 when the file became shorter meanwhile; -1 after error(). */
+/* Gives 0; 1 when the file became shorter meanwhile; -1 after error(). */
 static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *path)
 {
     ssize_t got = pread(fd, bytes, size, (off_t)offset);
@@ -45,12 +45,9 @@ static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *
     return (size_t)got != size;
 }
 
-static int read_header(struct spool_file *file, int fd, const char *path)
+/* Gives 0, or 1 after saying why not. */
+static int check_header(struct spool_header *header, const char *path)
 {
-    struct spool_header *header = &file->header;
-    int result = read_at(fd, header, sizeof(*header), 0, path);
-    if (result != 0)
-        return result;
     header->program[sizeof(header->program) - 1] = '\0';
     header->command[sizeof(header->command) - 1] = '\0';
     static const char nothing[sizeof(header->magic)];
@@ -70,17 +67,21 @@ static int read_header(struct spool_file *file, int fd, const char *path)
     return 0;
 }
 
-/* The bytes of data that may hold records. */
+static int read_header(struct spool_file *file, int fd, const char *path)
+{
+    int result = read_at(fd, &file->header, sizeof(file->header), 0, path);
+    return result == 0 ? check_header(&file->header, path) : result;
+}
+
+/* The bytes of data that may hold records. No chunk has more than a segment. */
 static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t room)
 {
     bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE && chunk->state != SPOOL_DRAINED;
-    if (open_ended)
-        return room;
-    if (chunk->used > room) {
-        file->damaged++;
-        return room;
-    }
-    return (size_t)chunk->used;
+    size_t most = room < SPOOL_SEGMENT_BYTES ? room : SPOOL_SEGMENT_BYTES;
+    if (!open_ended && chunk->used <= most)
+        return (size_t)chunk->used;
+    file->damaged += !open_ended || room > most;
+    return most;
 }
 
 static int add_chunk(struct spool_file *file, size_t offset, const struct spool_chunk *chunk, size_t end)
@@ -94,7 +95,8 @@ static int add_chunk(struct spool_file *file, size_t offset, const struct spool_
     struct spool_part *part = array_push(&file->parts);
     if (!part)
         return error_no_memory("the list of chunks");
-    part->data = file->map + offset + sizeof(*chunk);
+    part->source = &file->spool;
+    part->offset = offset + sizeof(*chunk);
     part->size = part_size(file, chunk, end - offset - sizeof(*chunk));
     part->sequence = chunk->sequence;
     part->thread = chunk->thread;
@@ -158,7 +160,7 @@ static int by_sequence(const void *a, const void *b)
         return left->sequence < right->sequence ? -1 : 1;
     if (left->drained != right->drained)
         return left->drained ? -1 : 1;
-    return left->data < right->data ? -1 : left->data > right->data; /* damaged: keep the file's order */
+    return left->offset < right->offset ? -1 : left->offset > right->offset; /* damaged: keep the file's order */
 }
 
 /* A chunk that is packed counts once, wherever else it is. What was drained and is in neither file is lost. */
@@ -181,13 +183,30 @@ static void take_once(struct spool_file *file)
         file->damaged += file->header.drained - drained < UINT32_MAX ? file->header.drained - drained : 1;
 }
 
+/* RESULT is that of what was done until now. */
+static int finish_opening(struct spool_file *file, int result, const char *directory)
+{
+    array_fit(&file->parts);
+    if (file->parts.count > 1)
+        qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
+    if (result == 0) {
+        take_once(file);
+        result = own_parts_copy(file, directory);
+    }
+    if (result != 0)
+        spool_file_close(file);
+    return result;
+}
+
 int spool_file_open(struct spool_file *file, const char *path, const char *directory)
 {
     *file = (struct spool_file){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe or a device must not hold us up */
+    int fd = open(path, SPOOL_SOURCE_OPEN);
     if (fd < 0)
         return error("cannot open '%s': %m", path);
-    int result = map_file(file, fd, path);
+    int result = look_at_file(file, fd, path);
+    if (result == 0 && !(file->spool.path = strdup(path)))
+        result = error_no_memory("a spool");
     if (result == 0)
         result = read_header(file, fd, path);
     if (result == 0)
@@ -195,26 +214,44 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     if (result == 0)
         result = packed_file_add(file, path);
     close(fd);
-    if (file->parts.count > 1)
-        qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
-    if (result == 0) {
-        take_once(file);
-        result = packed_file_unpack_own(file, directory);
+    return finish_opening(file, result, directory);
+}
+
+static int read_ended(struct spool_file *file, int fd, const char *path, uint64_t offset)
+{
+    struct stat status;
+    struct ended_entry entry;
+    if (fstat(fd, &status) != 0)
+        return error("cannot examine '%s': %m", path);
+    if (ended_entry_read(&entry, fd, offset, (uint64_t)status.st_size) != 0 ||
+        ended_header_read(&file->header, &entry, fd, offset) != 0) {
+        warning("'%s' is damaged: a process that ended is left out", path);
+        return 1;
     }
-    if (result != 0)
-        spool_file_close(file);
-    return result;
+    int result = check_header(&file->header, path);
+    return result == 0 ? packed_parts_add(file, fd, path, entry.chunks, entry.end) : result;
+}
+
+int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory)
+{
+    *file = (struct spool_file){0};
+    int fd = open(path, SPOOL_SOURCE_OPEN);
+    if (fd < 0)
+        return error("cannot open '%s': %m", path);
+    file->packed.path = strdup(path);
+    int result = file->packed.path ? read_ended(file, fd, path, offset) : error_no_memory("a spool");
+    close(fd);
+    return finish_opening(file, result, directory);
 }
 
 void spool_file_close(struct spool_file *file)
 {
-    lost_pages_leave(&file->lost);
-    packed_file_close(file);
-    if (file->lost.count + file->packed_lost.count > 0)
+    if (file->spool.shorter || file->packed.shorter)
         warning("the spool of process %u became shorter while it was read: the trace lacks what was there",
                 file->header.pid);
-    if (file->map)
-        munmap((void *)(uintptr_t)file->map, file->size);
+    own_parts_release(file);
+    free(file->spool.path);
+    free(file->packed.path);
     array_release(&file->parts);
     *file = (struct spool_file){0};
 }
@@ -225,32 +262,54 @@ void spool_scratch_release(struct spool_scratch *scratch)
     *scratch = (struct spool_scratch){0};
 }
 
+/* What is not there any more reads as zeros. */
+static void read_part(const struct spool_part *part, uint8_t *bytes, size_t size)
+{
+    int fd = open(part->source->path, SPOOL_SOURCE_OPEN);
+    size_t there = 0;
+    ssize_t got = fd < 0 ? 0 : 1;
+    for (; there < size && got > 0; there += got > 0 ? (size_t)got : 0)
+        do {
+            got = pread(fd, bytes + there, size - there, (off_t)(part->offset + there));
+        } while (got < 0 && errno == EINTR);
+    if (fd >= 0)
+        close(fd);
+    if (there == size)
+        return;
+    memset(bytes + there, 0, size - there);
+    __atomic_store_n(&part->source->shorter, true, __ATOMIC_RELAXED); /* several threads may be reading */
+}
+
 const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scratch *scratch)
 {
-    if (part->packed == 0)
+    if (part->data)
         return part->data;
     if (!scratch->bytes)
-        scratch->bytes = aligned_alloc(SPOOL_ALIGN, SPOOL_SEGMENT_BYTES + UNPACKING_ROOM);
-    uint8_t *between = scratch->bytes ? scratch->bytes + SPOOL_SEGMENT_BYTES : NULL;
-    bool whole = between && spool_unpack(part->data, part->packed, part->columned, between, scratch->bytes, part->size);
+        scratch->bytes = aligned_alloc(SPOOL_ALIGN, 2 * SPOOL_SEGMENT_BYTES + UNPACKING_ROOM);
+    if (!scratch->bytes)
+        return NULL;
+    if (part->packed == 0) {
+        read_part(part, scratch->bytes, part->size);
+        return scratch->bytes;
+    }
+    uint8_t *packed = scratch->bytes + SPOOL_SEGMENT_BYTES, *between = packed + SPOOL_SEGMENT_BYTES;
+    read_part(part, packed, part->packed);
+    bool whole = spool_unpack(packed, part->packed, part->columned, between, scratch->bytes, part->size);
     return whole ? scratch->bytes : NULL;
 }
 
 void spool_part_rest(const struct spool_part *part)
 {
-    if (part->in_memory)
+    if (!part->in_file)
         return;
-    size_t page = page_bytes(), size = part->packed ? part->packed : part->size;
+    size_t page = page_bytes();
     uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)part->data + size) / page * page;
+    uintptr_t end = ((uintptr_t)part->data + part->size) / page * page;
     if (first < end)
         madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 void spool_file_rest(const struct spool_file *file)
 {
-    madvise((void *)(uintptr_t)file->map, file->size, MADV_DONTNEED);
-    if (file->packed)
-        madvise((void *)(uintptr_t)file->packed, file->packed_size, MADV_DONTNEED);
     spill_rest(&file->unpacked);
 }

@@ -129,8 +129,14 @@ void make_spool_save(struct make_spool *spool, const char *directory)
     make_spool_save_as(spool, path);
 }
 
+/* No chunk is larger than a segment. */
 void *make_spool_bytes(struct make_spool *spool, size_t size)
 {
+    struct spool_chunk chunk = *make_spool_chunk_header(spool);
+    if (spool->chunk != 0 && spool->size - spool->chunk + size + spool->room > SPOOL_SEGMENT_BYTES) {
+        make_spool_done(spool, SPOOL_DONE);
+        make_spool_chunk(spool, (enum spool_chunk_type)chunk.type, chunk.thread);
+    }
     return grow(spool, size);
 }
 
@@ -142,7 +148,7 @@ static uint64_t at_time(uint64_t time)
 void make_cupti(struct make_spool *spool, uint32_t kind, const void *record, size_t size)
 {
     uint16_t bytes = make_spool_header(spool)->record_bytes[kind & ~SPOOL_IN_FLIGHT];
-    memcpy(grow(spool, bytes), record, size < bytes ? size : bytes);
+    memcpy(make_spool_bytes(spool, bytes), record, size < bytes ? size : bytes);
 }
 
 void make_api(struct make_spool *spool, struct make_api api)
@@ -342,7 +348,7 @@ void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t si
 {
     uint32_t length = (uint32_t)text_length;
     uint32_t bytes = spool_record_bytes((uint32_t)size, (uint32_t)room, length);
-    struct spool_record *record = grow(spool, bytes);
+    struct spool_record *record = make_spool_bytes(spool, bytes);
     record->type = type;
     record->bytes = bytes;
     record->time = at_time(time);

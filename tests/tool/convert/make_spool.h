@@ -47,7 +47,7 @@ void make_spool_begin(struct make_spool *spool, uint32_t pid, uint32_t thread);
 void make_spool_save(struct make_spool *spool, const char *directory);
 void make_spool_save_as(struct make_spool *spool, const char *path);
 
-/* SIZE zeroed bytes of the open chunk. */
+/* SIZE zeroed bytes of the open chunk, or, when it is full, of a new one like it. */
 void *make_spool_bytes(struct make_spool *spool, size_t size);
 
 /* Copies the first bytes of RECORD, as many as CUPTI's records of this kind have in this spool. */

@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "tests/tool/convert/make_spool.h"
+#include "tool/convert/convert.h"
 #include "tool/drain/spool_drain.h"
+#include "tool/spool/spool_directory.h"
 #include "tool/spool/spool_file.h"
 
 enum { SEGMENTS = 3, CALLS = 6000, USED = CALLS * 40 }; /* four chunks to a segment */
@@ -55,7 +59,8 @@ static int tear_down(void **state)
     packer_release(&tools.packer);
     free(tools.data);
     close(tools.directory);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     unit_remove(*state);
     return 0;
 }
@@ -128,6 +133,15 @@ static void reads(const uint64_t *sequences, size_t count)
                         words[10 * call + 8] == sequences[i]);
     }
     spool_scratch_release(&scratch);
+    spool_file_close(&file);
+}
+
+static void reads_damaged(void)
+{
+    struct spool_file file;
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
+    assert_int_equal(file.damaged, 1);
+    assert_int_equal(file.parts.count, 1);
     spool_file_close(&file);
 }
 
@@ -286,16 +300,170 @@ static void a_round_can_be_cut_short(void **state)
     assert_int_equal(spool_drain_round(&drain, &tools), 1);
 }
 
-static void a_process_that_has_ended_is_over(void **state)
+/* --- processes that have ended --- */
+
+/* The process that wrote the spool is gone: nobody has it open, or mapped. */
+static void writer_goes(void)
+{
+    close(fd);
+    fd = -1;
+}
+
+static bool is_there(const char *name)
+{
+    return faccessat(tools.directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static size_t bytes_of(const char *name)
+{
+    struct stat status;
+    assert_int_equal(fstatat(tools.directory, name, &status, 0), 0);
+    return (size_t)status.st_size;
+}
+
+/* Chunks of COUNT sequences from 1 on, of which the first is CUPTI's. */
+static void reads_ended(const char *directory, size_t count)
+{
+    struct spool_directory spools;
+    struct spool_file file;
+    struct spool_scratch scratch = {0};
+    assert_int_equal(spool_directory_read(&spools, directory), 0);
+    assert_int_equal(spools.count, 1);
+    assert_int_equal(spools.places[0].ended, 1);
+    assert_contains(spools.places[0].path, "/1-0.spool");
+    assert_int_equal(spool_file_open_ended(&file, spools.ended_path, 0, NULL), 0);
+    assert_int_equal(file.header.pid, 1);
+    assert_int_equal(file.damaged, 0);
+    assert_int_equal(file.parts.count, count);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *words = (const void *)spool_part_data(&file.parts.items[i], &scratch);
+        assert_int_equal(file.parts.items[i].size, USED);
+        assert_int_equal(words[10 * (CALLS - 1) + 8], i + 1);
+    }
+    spool_scratch_release(&scratch);
+    spool_file_close(&file);
+    spool_directory_release(&spools);
+}
+
+static void what_a_process_leaves_goes_into_one_file(void **state)
+{
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_IN_USE);
+    put_chunk(0, 1, 2, SPOOL_RECORDS, SPOOL_DONE);
+    put_chunk(1, 0, 3, SPOOL_RECORDS, SPOOL_IN_USE);
+    spool_drain_round(&drain, &tools);
+    spool_drain_end(&drain, &tools);
+    assert_false(drain.over); /* it is still open */
+    writer_goes();
+    spool_drain_end(&drain, &tools);
+    assert_true(drain.over);
+    assert_true(drain.removed);
+    assert_false(is_there("1-0.spool"));
+    assert_false(is_there("1-0.packed"));
+    assert_int_equal(bytes_of(SPOOL_ENDED_FILE), tools.ended);
+    assert_true(tools.ended < 3 * USED / 5);
+    reads_ended(*state, 3);
+}
+
+static void a_mapping_without_a_descriptor_is_a_process_that_lives(void **state)
 {
     (void)state;
-    uint32_t finished = SPOOL_FINISHED;
-    assert_int_equal(spool_drain_round(&drain, &tools), 0);
-    assert_false(drain.over);
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);
+    void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(map, MAP_FAILED);
+    uint32_t finished = SPOOL_FINISHED; /* of an exit handler; other threads may be at work */
     put(&finished, sizeof(finished), offsetof(struct spool_header, state));
-    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
-    assert_int_equal(spool_drain_round(&drain, &tools), 1);
+    writer_goes();
+    spool_drain_end(&drain, &tools);
+    assert_false(drain.over);
+    munmap(map, 4096);
+    spool_drain_end(&drain, &tools);
+    assert_true(drain.removed);
+}
+
+/* More than what goes into the file for all. */
+static void of_a_large_spool_the_header_stays_beside_what_is_packed(void **state)
+{
+    (void)state;
+    enum { LARGE = 300000 };
+    uint64_t sequences[2 * SEGMENTS];
+    uint8_t *noise = malloc(LARGE);
+    uint16_t unknown[SPOOL_CUPTI_KINDS] = {0};
+    put(unknown, sizeof(unknown), offsetof(struct spool_header, record_bytes));
+    for (unsigned i = 0; i < 2 * SEGMENTS; i++) {
+        struct spool_chunk chunk = {.magic = SPOOL_CHUNK_MAGIC,
+                                    .type = SPOOL_CUPTI,
+                                    .state = SPOOL_DONE,
+                                    .bytes = SPOOL_SEGMENT_BYTES / 2,
+                                    .used = LARGE,
+                                    .sequence = sequences[i] = i + 1};
+        for (size_t k = 0; k < LARGE; k++)
+            noise[k] = (uint8_t)random();
+        put(&chunk, sizeof(chunk), offset_of(i / 2, i % 2 * 2));
+        put(noise, LARGE, offset_of(i / 2, i % 2 * 2) + (off_t)sizeof(chunk));
+    }
+    free(noise);
+    writer_goes();
+    spool_drain_end(&drain, &tools);
     assert_true(drain.over);
+    assert_false(drain.removed);
+    assert_int_equal(bytes_of("1-0.spool"), SPOOL_HEADER_BYTES);
+    assert_true(bytes_of("1-0.packed") > 2 * SEGMENTS * LARGE);
+    struct spool_file file;
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
+    assert_int_equal(file.damaged, 0);
+    assert_int_equal(file.parts.count, 2 * SEGMENTS);
+    spool_file_close(&file);
+}
+
+static void a_damaged_spool_stays_as_it_is(void **state)
+{
+    (void)state;
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
+    uint32_t magic = 0;
+    put(&magic, sizeof(magic), offset_of(1, 0));
+    writer_goes();
+    spool_drain_end(&drain, &tools);
+    assert_true(drain.over);
+    assert_false(drain.removed);
+    assert_int_equal(bytes_of("1-0.spool"), SPOOL_HEADER_BYTES + SEGMENTS * SPOOL_SEGMENT_BYTES);
+    reads_damaged();
+}
+
+/* The launcher died in the midst of an entry, or before the spool was removed. */
+static void an_entry_that_is_cut_is_none(void **state)
+{
+    struct spool_directory spools;
+    put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
+    writer_goes();
+    spool_drain_end(&drain, &tools);
+    int ended = openat(tools.directory, SPOOL_ENDED_FILE, O_RDWR | O_CLOEXEC);
+    for (size_t size = tools.ended; size > 0; size -= SPOOL_ALIGN) {
+        assert_int_equal(spool_directory_read(&spools, *state), 0);
+        assert_int_equal(spools.count, size == tools.ended);
+        spool_directory_release(&spools);
+        assert_int_equal(ftruncate(ended, (off_t)(size - SPOOL_ALIGN)), 0);
+    }
+    close(ended);
+}
+
+static void a_process_whose_files_are_there_still_counts_once(void **state)
+{
+    char command[1200], output[600];
+    struct convert_summary summary;
+    put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
+    writer_goes();
+    spool_drain_round(&drain, &tools);
+    snprintf(command, sizeof(command), "cd '%s' && cp 1-0.spool kept", (const char *)*state);
+    assert_int_equal(system(command), 0);
+    spool_drain_end(&drain, &tools);
+    assert_true(drain.removed);
+    snprintf(command, sizeof(command), "cd '%s' && cp kept 1-0.spool && cp kept 2-0.spool", (const char *)*state);
+    assert_int_equal(system(command), 0);
+    snprintf(output, sizeof(output), "%s/trace.json", (const char *)*state);
+    struct convert_options options = {.spool_directory = *state, .output = output};
+    assert_int_equal(convert_spool(&options, &summary), 0);
+    convert_plugins_release(&summary.plugins);
+    assert_int_equal(summary.processes, 2); /* the other name is another process */
 }
 
 int main(void)
@@ -312,7 +480,12 @@ int main(void)
         TEST(without_room_what_is_recorded_stays),
         TEST(a_file_that_goes_does_no_harm),
         TEST(a_round_can_be_cut_short),
-        TEST(a_process_that_has_ended_is_over),
+        TEST(what_a_process_leaves_goes_into_one_file),
+        TEST(a_mapping_without_a_descriptor_is_a_process_that_lives),
+        TEST(of_a_large_spool_the_header_stays_beside_what_is_packed),
+        TEST(a_damaged_spool_stays_as_it_is),
+        TEST(an_entry_that_is_cut_is_none),
+        TEST(a_process_whose_files_are_there_still_counts_once),
     };
     return cmocka_run_group_tests_name("drain/spool_drain", tests, NULL, NULL);
 }

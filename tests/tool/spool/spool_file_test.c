@@ -1,9 +1,11 @@
 #include "tests/unit.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
 #include "tests/tool/convert/make_spool.h"
+#include "tool/spool/records.h"
 #include "tool/spool/spool_directory.h"
 #include "tool/spool/spool_file.h"
 
@@ -79,19 +81,82 @@ static void test_what_is_cut_off_while_it_is_read_reads_as_zeros(void **state)
     (void)state;
     struct make_spool spool;
     struct spool_file file;
+    struct spool_scratch scratch = {0};
     make_spool_init(&spool, 4711, 130001);
-    make_spool_chunk(&spool, SPOOL_RECORDS, 77);
+    make_spool_chunk(&spool, SPOOL_CUPTI, 77);
     memset(make_spool_bytes(&spool, 64 * 1024), 'x', 64 * 1024);
-    make_spool_done(&spool, SPOOL_IN_USE);
+    make_spool_done(&spool, SPOOL_DONE);
     assert_int_equal(open_made(&spool, &file), 0);
     assert_int_equal(truncate(path, SPOOL_HEADER_BYTES + 64 + 4096), 0);
-    const uint8_t *data = file.parts.items[0].data;
-    assert_int_equal(data[0], 'x');
-    for (size_t i = 8192; i < 64 * 1024; i++)
-        assert_int_equal(data[i], 0);
+    const uint8_t *data = spool_part_data(&file.parts.items[0], &scratch);
+    for (size_t i = 0; i < 64 * 1024; i++)
+        assert_int_equal(data[i], i < 4096 ? 'x' : 0);
+    spool_scratch_release(&scratch);
     unit_stderr_begin();
     spool_file_close(&file);
     assert_contains(unit_stderr_end(), "the spool of process 4711 became shorter while it was read");
+}
+
+static void put_record(struct make_spool *spool, char letter)
+{
+    struct spool_record *record = make_spool_bytes(spool, 64);
+    *record = (struct spool_record){.type = SPOOL_RECORD_EVENT_RECORD, .bytes = 64};
+    memset(record + 1, letter, 64 - sizeof(*record));
+}
+
+static void test_own_records_stay_as_they_were_when_it_was_opened(void **state)
+{
+    (void)state;
+    enum { RECORDS = 4000 }; /* more than what has memory of its own size */
+    struct make_spool spool;
+    struct spool_file file;
+    struct own_walk walk;
+    make_spool_init(&spool, 1, 130001);
+    make_spool_chunk(&spool, SPOOL_RECORDS, 77);
+    for (int i = 0; i < RECORDS; i++)
+        put_record(&spool, 'x');
+    make_spool_done(&spool, SPOOL_IN_USE);
+    size_t size = spool.size - SPOOL_HEADER_BYTES;
+    assert_int_equal(open_made(&spool, &file), 0);
+    char *other = malloc(size);
+    memset(other, 0xff, size);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, other, size, SPOOL_HEADER_BYTES), size);
+    close(fd);
+    free(other);
+    int count = 0;
+    own_walk_begin(&walk, &file.parts.items[0]);
+    while (own_walk_next(&walk))
+        count += walk.record->type == SPOOL_RECORD_EVENT_RECORD && ((const char *)walk.record)[63] == 'x';
+    assert_int_equal(count, RECORDS);
+    assert_int_equal(walk.damaged, 0);
+    spool_file_close(&file);
+}
+
+/* A file of a terabyte that has nothing on the disk. */
+static void test_chunks_of_nothing_take_no_memory(void **state)
+{
+    (void)state;
+    struct make_spool spool;
+    struct spool_file file;
+    struct own_walk walk;
+    make_spool_init(&spool, 1, 130001);
+    make_spool_chunk(&spool, SPOOL_RECORDS, 77);
+    make_spool_done(&spool, SPOOL_IN_USE);
+    struct spool_chunk *chunk = (struct spool_chunk *)(void *)(spool.data + SPOOL_HEADER_BYTES);
+    make_spool_header(&spool)->formatted = (uint64_t)1 << 40;
+    chunk->bytes = ((uint64_t)1 << 40) - SPOOL_HEADER_BYTES;
+    chunk->used = chunk->bytes - sizeof(*chunk);
+    make_spool_save_as(&spool, path);
+    make_spool_release(&spool);
+    assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+    assert_int_equal(spool_file_open(&file, path, NULL), 0);
+    assert_int_equal(file.damaged, 1);
+    own_walk_begin(&walk, &file.parts.items[0]);
+    assert_false(own_walk_next(&walk));
+    assert_int_equal(walk.damaged, 1);
+    assert_int_equal(file.parts.items[0].size, sizeof(struct spool_record));
+    spool_file_close(&file);
 }
 
 static void test_what_is_no_file_is_left_out_at_once(void **state)
@@ -216,9 +281,9 @@ static void test_a_directory_lists_its_spools_by_number(void **state)
     }
     assert_int_equal(spool_directory_read(&directory, *state), 0);
     assert_int_equal(directory.count, 3);
-    assert_contains(directory.paths[0], "/9-0.spool");
-    assert_contains(directory.paths[1], "/9-1.spool");
-    assert_contains(directory.paths[2], "/10-0.spool");
+    assert_contains(directory.places[0].path, "/9-0.spool");
+    assert_contains(directory.places[1].path, "/9-1.spool");
+    assert_contains(directory.places[2].path, "/10-0.spool");
     spool_directory_release(&directory);
 }
 
@@ -229,6 +294,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_size_beyond_the_chunk_is_not_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_cut_off_while_it_is_read_reads_as_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_records_stay_as_they_were_when_it_was_opened, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_chunks_of_nothing_take_no_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_no_file_is_left_out_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_versions_say_whose_they_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_chunk_that_leads_nowhere_ends_the_list, set_up, tear_down),
