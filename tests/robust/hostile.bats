@@ -333,15 +333,16 @@ spool_with() { # LINE...
 
 # --- places ---
 
-@test "a link in place of the trace is replaced, not followed" {
+@test "a link in place of the trace is refused, and neither followed nor replaced" {
     echo precious >victim
     ln -s victim trace.json
-    "$gputrace" run -q true
-    assert_equal "$(cat victim)" precious
-    [ ! -L trace.json ]
-    jq -e .traceEvents trace.json
     ln -s elsewhere other.json
-    "$gputrace" run -q -o other.json true
+    run -125 "$gputrace" run true
+    assert_output --partial "'trace.json': a regular file is needed, and it is a symbolic link"
+    run -125 "$gputrace" run -q -o other.json true
+    assert_equal "$(cat victim)" precious
+    [ -L trace.json ]
+    [ -L other.json ]
     [ ! -e elsewhere ]
 }
 

@@ -137,7 +137,7 @@ struct process {
 };
 
 /* Where a process lies: conversion.memory has blocks of this size. */
-#define PROCESS_BLOCK ((size_t)8192)
+#define PROCESS_BLOCK ((size_t)16384)
 _Static_assert(sizeof(struct process) <= PROCESS_BLOCK, "a process has room in its block");
 
 struct session_note {
