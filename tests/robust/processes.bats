@@ -58,6 +58,32 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
     grep -q "still run" said
 }
 
+# MiB on the disk of the removed files that a process has open.
+removed_mib() { # PID
+    local descriptor blocks=0
+    for descriptor in "/proc/$1/fd"/*; do
+        case $(readlink "$descriptor") in
+        *.spool\ \(deleted\)) blocks=$((blocks + $(stat -L -c %b "$descriptor"))) ;;
+        esac
+    done
+    echo $((blocks / 2048))
+}
+holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
+
+@test "a daemon that outlives run stops recording, and gives the disk back what it held" {
+    need_plain
+    traced "$programs/tree" daemon-flood 3>&-
+    said "what it does from now on is not in the trace ('gputrace run --wait=all' waits for it)"
+    eventually test -e much # a million ranges since the end of the program, 100 MB
+    local daemon
+    daemon=$(cat daemon)
+    kill -0 "$daemon"
+    eventually holds_little "$daemon"
+    # All that is left of the spool is mapped: a segment or two, and no thread keeps more ready.
+    assert_equal "$(grep -c '\.spool (deleted)' "/proc/$daemon/maps" | awk '{ print ($1 <= 4) }')" 1
+    touch end
+}
+
 @test "--wait=all: for a daemon too; all it did is in the trace" {
     need_plain
     traced --wait=all "$programs/tree" daemon

@@ -25,6 +25,7 @@ static struct capture {
     pthread_mutex_t lock;
     unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
     bool in_window; /* of time */
+    bool over;      /* for good */
     bool on;        /* what is recorded now */
     bool told;      /* the spool knows it */
     bool begun;     /* it was on at some time */
@@ -53,7 +54,7 @@ static void switch_cupti(bool on)
 /* Brings recording to what it should be, as of TIME. Under the lock. */
 static void apply(uint64_t time, const char *reason)
 {
-    bool wanted = capture.in_window && capture.open > 0;
+    bool wanted = capture.in_window && capture.open > 0 && !capture.over;
     if (wanted && capture.cupti_ready && !capture.cupti_on)
         switch_cupti(true);
     if (wanted == capture.on && capture.told)
@@ -289,10 +290,18 @@ bool capture_hears_nvtx(void)
     return capture.range == RANGE_NVTX;
 }
 
+void capture_end(void)
+{
+    pthread_mutex_lock(&capture.lock);
+    capture.over = true;
+    apply(clock_now(), "the spool was removed");
+    pthread_mutex_unlock(&capture.lock);
+}
+
 void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready = capture.cupti_on = false;
+    capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready = capture.cupti_on = false;
     memset(seen, 0, sizeof(seen));
 }
 

@@ -15,6 +15,7 @@
 static struct {
     bool open;
     bool told; /* that there is no room */
+    bool over; /* the file was removed */
     uint64_t sequence;
 } chunks;
 
@@ -59,11 +60,12 @@ static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
 
 static struct spool_chunk *take(enum spool_chunk_type type)
 {
-    if (!chunks.open)
+    if (!chunks.open || __atomic_load_n(&chunks.over, __ATOMIC_RELAXED))
         return NULL;
     struct spool_chunk *chunk = stock_take(type);
     if (!chunk) {
-        tell_no_room(stock_failure());
+        if (!spool_file_is_removed())
+            tell_no_room(stock_failure());
         return NULL;
     }
     if (type == SPOOL_RECORDS)
@@ -107,6 +109,17 @@ int chunks_open(const char *directory, uint64_t trace_bits)
     chunks.open = true;
     stock_open(first);
     return 0;
+}
+
+bool chunks_end_if_removed(void)
+{
+    if (chunks.over || !spool_file_is_removed())
+        return false;
+    __atomic_store_n(&chunks.over, true, __ATOMIC_RELAXED);
+    stock_close();
+    segments_give_back();
+    spool_file_give_back();
+    return true;
 }
 
 void chunks_leave(void)

@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_INJECTED_RECORD_CHUNKS_H
 #define GPUTRACE_INJECTED_RECORD_CHUNKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "injected/record/stock.h"
@@ -40,6 +41,10 @@ static inline uint32_t chunks_generation(void)
 {
     return __atomic_load_n(&chunks_current_generation, __ATOMIC_RELAXED);
 }
+
+/* When the spool's file was removed: no chunk is handed out any more, and what nobody has in use is given back. True:
+ * it was, just now. */
+bool chunks_end_if_removed(void);
 
 /* In a forked child: leaves the parent's spool. The next chunks_open() makes an own one. */
 void chunks_leave(void);

@@ -49,16 +49,27 @@ int descriptor_create(struct descriptor *descriptor, const char *path)
     return 0;
 }
 
+static bool look_at(const struct descriptor *descriptor, int fd, struct stat *status)
+{
+    return fd >= 0 && fstat(fd, status) == 0 && status->st_dev == descriptor->device &&
+           status->st_ino == descriptor->inode;
+}
+
 static bool is_ours(const struct descriptor *descriptor, int fd)
 {
     struct stat status;
-    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == descriptor->device &&
-           status.st_ino == descriptor->inode;
+    return look_at(descriptor, fd, &status);
 }
 
 bool descriptor_is_ours(const struct descriptor *descriptor)
 {
     return is_ours(descriptor, descriptor->fd);
+}
+
+bool descriptor_is_removed(const struct descriptor *descriptor)
+{
+    struct stat status;
+    return look_at(descriptor, descriptor->fd, &status) && status.st_nlink == 0;
 }
 
 int descriptor_use(struct descriptor *descriptor)

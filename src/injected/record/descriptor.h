@@ -26,6 +26,10 @@ int descriptor_use(struct descriptor *descriptor);
 /* Whether the descriptor is still that of the file. */
 bool descriptor_is_ours(const struct descriptor *descriptor);
 
+/* Whether the file was removed: it has no name any more, so that nobody will ever read it. False also when the
+ * descriptor is not ours, as nothing is known then. */
+bool descriptor_is_removed(const struct descriptor *descriptor);
+
 /* Closes it if it is ours. Async-signal-safe. */
 void descriptor_close(struct descriptor *descriptor);
 

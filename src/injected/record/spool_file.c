@@ -26,6 +26,7 @@ static struct spool_file {
     struct descriptor descriptor;
     struct descriptor own; /* of the thread that has its own */
     bool open;
+    bool removed; /* as a thread that was to make it grow has seen */
     uint64_t size;
     struct spool_header *header;
     bool header_apart;            /* it is memory of ours, and no part of the file */
@@ -98,9 +99,14 @@ static int use_file(void)
     return descriptor_is_ours(&file.descriptor) ? file.descriptor.fd : -1;
 }
 
+static struct descriptor *known_descriptor(void)
+{
+    return has_own_descriptors ? &file.own : &file.descriptor;
+}
+
 static bool is_file(void)
 {
-    return descriptor_is_ours(has_own_descriptors ? &file.own : &file.descriptor);
+    return descriptor_is_ours(known_descriptor());
 }
 
 /* Gives 0, or errno of the first page that has no room. */
@@ -217,8 +223,18 @@ struct spool_header *spool_file_header(void)
     return file.header;
 }
 
+bool spool_file_is_removed(void)
+{
+    if (file.open && descriptor_is_removed(known_descriptor()))
+        __atomic_store_n(&file.removed, true, __ATOMIC_RELAXED);
+    return __atomic_load_n(&file.removed, __ATOMIC_RELAXED);
+}
+
 static struct spool_chunk *grow_locked(void)
 {
+    errno = ESTALE;
+    if (spool_file_is_removed())
+        return NULL;
     errno = ENOMEM;
     char *base = file.open && segments_have_room() ? map_more(file.size, SPOOL_SEGMENT_BYTES) : NULL;
     if (!base)
@@ -235,6 +251,16 @@ struct spool_chunk *spool_file_grow(void)
     struct spool_chunk *chunk = grow_locked();
     pthread_mutex_unlock(&file.growing);
     return chunk;
+}
+
+void spool_file_give_back(void)
+{
+    pthread_mutex_lock(&file.growing); /* so that no segment is added */
+    int fd = file.open ? use_file() : -1;
+    for (uint64_t at = SPOOL_HEADER_BYTES; fd >= 0 && at < file.size; at += SPOOL_SEGMENT_BYTES)
+        if (!segments_any_at(at))
+            fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)SPOOL_SEGMENT_BYTES);
+    pthread_mutex_unlock(&file.growing);
 }
 
 bool spool_file_was_closed(void)
@@ -345,7 +371,7 @@ void spool_file_leave(void)
     segments_leave(make_private);
     make_private(file.header, SPOOL_HEADER_BYTES, 0);
     descriptor_close(&file.descriptor);
-    file.open = file.header_apart = false;
+    file.open = file.header_apart = file.removed = false;
     file.header = &file.fallback;
     pthread_mutex_init(&file.growing, NULL);
 }

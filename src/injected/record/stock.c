@@ -27,6 +27,7 @@ static struct stock {
     struct spool_chunk *chunks[STOCK_MAX]; /* ready ones, fresh and left over */
     unsigned count;
     unsigned fresh_wanted;
+    bool closed;         /* for good */
     bool served;         /* by our thread, which can grow the file though the program closed it */
     int failure;         /* errno of the last growth */
     uint64_t rest;       /* ns, 0: the last growth went well; read without the lock, as is … */
@@ -108,7 +109,7 @@ static const struct segment_keeper keeper = {lock_stock, unlock_stock, count_of_
 /* Keeps CHUNK for later; the caller drops it when there is no room for it here. Under the lock. */
 static bool keep(struct spool_chunk *chunk)
 {
-    if (stock.count == STOCK_MAX)
+    if (stock.count == STOCK_MAX || stock.closed)
         return false;
     stock.chunks[stock.count++] = chunk;
     return true;
@@ -231,9 +232,12 @@ static void *stock_up(void *unused)
     bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
         pthread_mutex_lock(&stock.lock);
-        while (fresh_count() >= stock.fresh_wanted || stock.count == STOCK_MAX)
+        while (!stock.closed && (fresh_count() >= stock.fresh_wanted || stock.count == STOCK_MAX))
             pthread_cond_wait(&stock.low, &stock.lock);
+        bool closed = stock.closed;
         pthread_mutex_unlock(&stock.lock);
+        if (closed)
+            return NULL;
         struct spool_chunk *chunk = fresh();
         stock_put(chunk);
         if (!chunk && !own && stock_failure() == EBADF) {
@@ -257,6 +261,22 @@ void stock_open(struct spool_chunk *first)
         return;
     __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
     verbose("no thread for the spool (%m): it grows when it is asked to");
+}
+
+void stock_close(void)
+{
+    struct spool_chunk *chunk;
+    do {
+        pthread_mutex_lock(&stock.lock);
+        stock.closed = true;
+        chunk = stock.count > 0 ? stock.chunks[--stock.count] : NULL;
+        pthread_mutex_unlock(&stock.lock);
+        if (chunk)
+            segment_drop(chunk);
+    } while (chunk);
+    __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
+    pthread_cond_broadcast(&stock.filled);
+    pthread_cond_broadcast(&stock.low);
 }
 
 void stock_leave(void)

@@ -35,6 +35,9 @@ void stock_put(struct spool_chunk *chunk);
 struct spool_chunk *stock_take(enum spool_chunk_type type);
 int stock_failure(void);
 
+/* Drops what is in stock: nothing is kept or handed out from now on. */
+void stock_close(void);
+
 /* In a forked child: the stock is empty, and closed. */
 void stock_leave(void);
 

@@ -41,9 +41,10 @@ static void warn_of_the_living(const struct run_result *result)
 {
     unsigned count = run_directory_writers(result->directory);
     if (count > 0)
-        warning("%u process%s of '%s' still run%s: what %s from now on is not in the trace", count,
-                count == 1 ? "" : "es", result->launch->argv[0], count == 1 ? "s" : "",
-                count == 1 ? "it does" : "they do");
+        warning("%u process%s of '%s' still run%s: what %s from now on is not in the trace ('gputrace run --wait=all' "
+                "waits for %s)",
+                count, count == 1 ? "" : "es", result->launch->argv[0], count == 1 ? "s" : "",
+                count == 1 ? "it does" : "they do", count == 1 ? "it" : "them");
 }
 
 static int convert(const struct run_result *result, struct symbols *symbols, struct convert_summary *summary)
