@@ -12,6 +12,7 @@
 /*      field            variable                     what it holds */
 #define SETTINGS_TEXTS(X)                                                                                             \
     X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: do nothing at all */   \
+    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* whom to ask for a file there: spool_request.h */                    \
     X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                           \
     X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                  \
     X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */        \

@@ -301,7 +301,8 @@ void capture_end(void)
 void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready = capture.cupti_on = false;
+    capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready =
+        capture.cupti_on = false;
     memset(seen, 0, sizeof(seen));
 }
 

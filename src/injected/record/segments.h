@@ -43,7 +43,8 @@ struct segment_keeper {
 /* A segment in which all was drained or never used, as one chunk, blank, held once; NULL: there is none. */
 struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper);
 
-/* The file was removed: nothing is kept mapped for later, and what is unmapped from now on is given back to the disk. */
+/* The file was removed: nothing is kept mapped for later, and what is unmapped from now on is given back to the disk.
+ */
 void segments_give_back(void);
 
 /* Whether the segment at OFFSET of the file is mapped. */

@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,6 +19,7 @@
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
 #include "injected/record/segments.h"
+#include "injected/record/spool_place.h"
 
 static struct spool_file {
     struct descriptor descriptor;
@@ -33,24 +32,6 @@ static struct spool_file {
     struct spool_header fallback; /* stands in for the header while there is no file */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
-
-/* A pid runs several images, and is used again: the first free name. */
-static int create_file(const char *directory)
-{
-    for (unsigned image = 0; image < 10000; image++) {
-        char path[PATH_MAX];
-        int length = snprintf(path, sizeof(path), "%s/%d-%u" SPOOL_SUFFIX, directory, (int)getpid(), image);
-        if (length < 0 || (size_t)length >= sizeof(path)) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        if (descriptor_create(&file.descriptor, path) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return -1;
-    }
-    return -1;
-}
 
 /* Whether the program would have let a file of this process grow so far, and the disk has more than that. A file that
  * grows beyond the limit brings its process SIGXFSZ. Gives 0, or what hinders it. */
@@ -168,27 +149,14 @@ static void *map_more(uint64_t offset, uint64_t bytes)
     return NULL;
 }
 
-/* So that the launcher knows of this process. In a directory that is gone or not ours this fails too. */
-static void note_unrecorded(const char *directory, int failure)
-{
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof(path), "%s/%d-0" SPOOL_UNRECORDED_SUFFIX, directory, (int)getpid());
-    int made = length > 0 && (size_t)length < sizeof(path) ? symlink(strerror(failure), path) : -1;
-    (void)made;
-    errno = failure;
-}
-
 static struct spool_header *map_header(const char *directory)
 {
-    if (create_file(directory) != 0)
+    if (spool_place_make(directory, &file.descriptor) != 0)
         return NULL;
     struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES);
     if (header)
         return header;
-    int failure = errno;
-    unlink(file.descriptor.path);
-    descriptor_close(&file.descriptor);
-    errno = failure;
+    spool_place_remove(&file.descriptor);
     return NULL;
 }
 
@@ -196,7 +164,7 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
 {
     struct spool_header *header = map_header(directory);
     if (!header) {
-        note_unrecorded(directory, errno);
+        spool_place_note_unrecorded(directory, errno);
         return NULL;
     }
     process_facts_fill(header, trace_bits);
@@ -210,12 +178,11 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
 void spool_file_give_up(const char *directory)
 {
     int failure = errno;
-    unlink(file.descriptor.path);
-    descriptor_close(&file.descriptor);
+    spool_place_remove(&file.descriptor);
     munmap(file.header, SPOOL_HEADER_BYTES);
     file.header = &file.fallback;
     file.open = false;
-    note_unrecorded(directory, failure);
+    spool_place_note_unrecorded(directory, failure);
 }
 
 struct spool_header *spool_file_header(void)

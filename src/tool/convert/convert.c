@@ -55,7 +55,7 @@ static int open_processes(struct conversion *conversion)
     int result = spool_directory_read(&directory, conversion->options->spool_directory);
     for (size_t i = 0; i < directory.count && result == 0; i++)
         result = open_process(conversion, directory.paths[i]);
-    conversion->losses.unrecorded += directory.unrecorded;
+    conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
     spool_directory_release(&directory);
     return result;
 }

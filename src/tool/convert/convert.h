@@ -35,6 +35,7 @@ struct convert_options {
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
     uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
+    unsigned unrecorded;   /* processes that were not recorded, of which the directory has no note */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
     bool arrows_on_slices; /* as writer_format_for() has it */

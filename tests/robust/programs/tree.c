@@ -114,8 +114,8 @@ static int daemon_left(void)
     return end_of(child);
 }
 
-/* A daemon that pushes ranges until there is a file "end", half a minute at most. The file "daemon" has its pid once the
- * first process ends, and "much" is there when it has pushed many more. */
+/* A daemon that pushes ranges until there is a file "end", half a minute at most. The file "daemon" has its pid once
+ * the first process ends, and "much" is there when it has pushed many more. */
 static int daemon_flooding(void)
 {
     int begun[2];
