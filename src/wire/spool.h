@@ -26,6 +26,8 @@
  * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
  * over the end of its segment.
  *
+ * The writer holds a lock on the file while it lives (spool_lock.h).
+ *
  * While the program runs, its launcher drains the spool: it packs a chunk that is done into a file beside (struct
  * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with
  * nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank, and
@@ -108,7 +110,8 @@ struct spool_header {
     uint32_t clock_count;     /* of `clocks` (release) */
     uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or somebody has detached it from the process */
     struct spool_clock clocks[SPOOL_CLOCKS];
-    uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
+    uint64_t pid_namespace; /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
+    uint64_t drained;       /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 

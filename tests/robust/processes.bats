@@ -106,6 +106,29 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
     assert_equal "$(jq '[.gputrace.processes[] | select(.state == "finished")] | length' trace.json)" 2
 }
 
+@test "--wait=all does not wait for a forked child that records nothing" {
+    need_plain
+    traced --wait=all "$programs/tree" idle-left 3>&-
+    [ ! -e ended ]
+    touch end
+    ! grep -q "still run" said
+    sound
+}
+
+@test "a process in another namespace of pids that outlives the program: told by default, waited for with --wait=all" {
+    need_plain
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
+    script app "unshare --pid --fork '$programs/nvtx_only' 0 1500 >/dev/null 2>&1 3>&- &" \
+        'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done'
+    traced ./app
+    said '1 process of'
+    said 'still runs'
+    jq -e '[.gputrace.processes[].state] == ["still runs"]' trace.json
+    traced --wait=all ./app
+    jq -e '[.gputrace.processes[].state] == ["finished"]' trace.json
+    assert_equal "$(ranges trace.json)" 1
+}
+
 @test "--wait=all ends when it is asked to" {
     need_plain
     script app "'$programs/nvtx_only' 0 60000 >/dev/null 2>&1 &" 'echo $! >pid' \

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -44,6 +45,12 @@ static uint64_t process_started(void)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
+static uint64_t pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 static void look_at_clocks(uint64_t *monotonic, int64_t *offset)
 {
     uint64_t shortest = UINT64_MAX;
@@ -73,6 +80,7 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     read_line_of("/proc/self/comm", header->program, sizeof(header->program));
     read_line_of("/proc/self/cmdline", header->command, sizeof(header->command));
     header->process_started = process_started();
+    header->pid_namespace = pid_namespace();
     struct rank rank;
     rank_read(&rank);
     header->rank = (uint32_t)(rank.rank + 1);

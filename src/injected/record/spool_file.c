@@ -14,12 +14,14 @@
 
 #include "base/clock.h"
 #include "base/disk_room.h"
+#include "base/log.h"
 #include "base/page.h"
 #include "injected/record/apart.h"
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
 #include "injected/record/segments.h"
 #include "injected/record/spool_place.h"
+#include "wire/spool_lock.h"
 
 static struct spool_file {
     struct descriptor descriptor;
@@ -160,6 +162,23 @@ static struct spool_header *map_header(const char *directory)
     return NULL;
 }
 
+/* Locks the file for as long as the header is mapped, by an open file that only this mapping keeps: a forked child has
+ * copies of the other one. Gives the header, mapped anew. Where the path leads nowhere, the other one must do. */
+static struct spool_header *lock_header(struct spool_header *header)
+{
+    int fd = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (spool_lock_take(fd >= 0 ? fd : file.descriptor.fd) != 0)
+        verbose("process %d cannot lock its spool: it counts as ended (%m)", (int)getpid());
+    if (fd < 0)
+        return header;
+    void *again = mmap(NULL, SPOOL_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (again == MAP_FAILED)
+        return header;
+    munmap(header, SPOOL_HEADER_BYTES);
+    return again;
+}
+
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
 {
     struct spool_header *header = map_header(directory);
@@ -167,6 +186,7 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
         spool_place_note_unrecorded(directory, errno);
         return NULL;
     }
+    header = lock_header(header);
     process_facts_fill(header, trace_bits);
     __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
     file.open = true;

@@ -59,7 +59,6 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
                                       .ran = result->launch->ended - result->launch->started,
                                       .exit_text = exit_text,
                                       .unrecorded = result->unrecorded,
-                                      .lives = run_directory_writer_lives,
                                       .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
     struct progress progress;

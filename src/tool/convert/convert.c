@@ -19,7 +19,7 @@ static uint32_t row_pid(const struct conversion *conversion, const struct proces
         const struct process *other = conversion->processes.items[i];
         if (other == process || other->file.header.pid != header->pid)
             continue;
-        if (other->file.header.process_started == header->process_started)
+        if (is_same_process(&other->file.header, header))
             return other->pid;
         taken = true;
     }

@@ -40,9 +40,6 @@ struct convert_options {
     const struct frame_namer *namer;
     bool arrows_on_slices; /* as writer_format_for() has it */
     unsigned workers;      /* threads that write; 0: as many as there are processors. The trace is the same. */
-    /* Whether the process that wrote a spool still runs, which is not read whole then. NULL: none does. */
-    bool (*lives)(void *context, const struct spool_header *header);
-    void *lives_context;
 };
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.

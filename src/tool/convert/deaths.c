@@ -33,8 +33,7 @@ static bool became_another(const struct conversion *conversion, const struct pro
     const struct spool_header *header = &process->file.header;
     for (size_t i = 0; i < conversion->processes.count && header->process_started != 0; i++) {
         const struct spool_header *other = &conversion->processes.items[i]->file.header;
-        if (other->pid == header->pid && other->process_started == header->process_started &&
-            other->started > header->started)
+        if (is_same_process(other, header) && other->started > header->started)
             return true;
     }
     return false;
@@ -46,8 +45,7 @@ const char *process_state(const struct conversion *conversion, const struct proc
         return "finished";
     if (became_another(conversion, process))
         return "became another program";
-    const struct convert_options *options = conversion->options;
-    if (options->lives && options->lives(options->lives_context, &process->file.header))
+    if (process->file.is_written)
         return "still runs";
     return "ended without its exit handlers";
 }

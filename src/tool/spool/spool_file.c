@@ -12,6 +12,7 @@
 #include "base/page.h"
 #include "tool/spool/packed_file.h"
 #include "tool/spool/packing.h"
+#include "wire/spool_lock.h"
 
 static int map_file(struct spool_file *file, int fd, const char *path)
 {
@@ -187,6 +188,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe or a device must not hold us up */
     if (fd < 0)
         return error("cannot open '%s': %m", path);
+    file->is_written = spool_lock_is_held(fd);
     int result = map_file(file, fd, path);
     if (result == 0)
         result = read_header(file, fd, path);

@@ -43,6 +43,7 @@ struct spool_file {
     struct lost_pages packed_lost;
     struct spill unpacked; /* what was unpacked of the library's own records */
     uint64_t damaged;
+    bool is_written; /* the process that writes it lives, and what it does from now on is not seen */
 };
 
 /*
