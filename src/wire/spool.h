@@ -110,8 +110,9 @@ struct spool_header {
     uint32_t clock_count;     /* of `clocks` (release) */
     uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or somebody has detached it from the process */
     struct spool_clock clocks[SPOOL_CLOCKS];
-    uint64_t pid_namespace; /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
-    uint64_t drained;       /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
+    uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
+    int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
+    uint64_t drained;        /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 

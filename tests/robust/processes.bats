@@ -258,3 +258,20 @@ distances() {
         traced env LD_PRELOAD="$programs/stepped_clock_library.so" ./app
     jq -e '[.traceEvents[] | select(.name == "tick 0") | .ts] | sort | .[1] - .[0] > 5e5 and .[1] - .[0] < 8e6' trace.json
 }
+
+@test "a process in another time namespace is on the axis of the others, and --delay and --duration hold there" {
+    need_plain
+    unshare --time --monotonic 100000 true 2>/dev/null || skip "there are no time namespaces here"
+    script app "'$programs/steady' 3 50" "unshare --time --monotonic 100000 '$programs/steady' 3 50" \
+        "unshare --time --monotonic -100 '$programs/steady' 3 50"
+    traced ./app
+    jq -e '[.traceEvents[] | select(.name // "" | startswith("tick")) | .ts] | length == 9 and max - min < 30e6' trace.json ||
+        fail "the ticks are further apart than they were"
+    traced --delay=0.2 --duration=0.4 unshare --time --monotonic 100000 "$programs/steady" 20 50
+    jq -e '[.traceEvents[] | select(.name // "" | startswith("tick"))] | length > 0 and length < 16' trace.json ||
+        fail "recorded for another time than it was asked for"
+    # The launcher too.
+    timeout "$limit" unshare --time --monotonic 5000 "$gputrace" run --duration=0.4 "$programs/steady" 20 50 2>said
+    jq -e '[.traceEvents[] | select(.name // "" | startswith("tick"))] | length > 0 and length < 16' trace.json ||
+        fail "recorded for another time than it was asked for"
+}

@@ -11,6 +11,7 @@
 #include "injected/collect/first_launches.h"
 #include "injected/collect/graph_launches.h"
 #include "injected/record/recorder.h"
+#include "injected/record/spool_file.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
 
@@ -325,7 +326,7 @@ bool capture_is_on(void)
 static uint64_t launchers_now(void)
 {
     int64_t offset = capture.settings->clock_offset;
-    return offset ? clock_monotonic() + (uint64_t)offset : clock_now();
+    return offset ? clock_monotonic() - (uint64_t)spool_file_header()->monotonic_ahead + (uint64_t)offset : clock_now();
 }
 
 uint64_t capture_follow_clock(void)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/time_namespace.h"
 #include "wire/rank.h"
 
 /* Less is not told from the time between two looks at the clocks. */
@@ -81,6 +82,7 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     read_line_of("/proc/self/cmdline", header->command, sizeof(header->command));
     header->process_started = process_started();
     header->pid_namespace = pid_namespace();
+    header->monotonic_ahead = time_namespace_offset();
     struct rank rank;
     rank_read(&rank);
     header->rank = (uint32_t)(rank.rank + 1);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/time_namespace.h"
 #include "tool/cli/live_line.h"
 #include "tool/cli/output_name.h"
 #include "tool/cli/run_finish.h"
@@ -113,7 +114,7 @@ static void set_times(struct run *run)
     struct run_options *options = &run->options;
     uint64_t start = clock_now() + options->delay;
     options->settings.start_at = options->delay ? (int64_t)start : 0;
-    options->settings.clock_offset = (int64_t)(clock_now() - clock_monotonic());
+    options->settings.clock_offset = (int64_t)(clock_now() - clock_monotonic()) + time_namespace_offset();
     options->settings.stop_at = options->duration ? (int64_t)(start + options->duration) : 0;
 }
 
