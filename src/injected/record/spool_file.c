@@ -151,32 +151,41 @@ static void *map_more(uint64_t offset, uint64_t bytes)
     return NULL;
 }
 
-static struct spool_header *map_header(const char *directory)
-{
-    if (spool_place_make(directory, &file.descriptor) != 0)
-        return NULL;
-    struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES);
-    if (header)
-        return header;
-    spool_place_remove(&file.descriptor);
-    return NULL;
-}
-
-/* Locks the file for as long as the header is mapped, by an open file that only this mapping keeps: a forked child has
- * copies of the other one. Gives the header, mapped anew. Where the path leads nowhere, the other one must do. */
-static struct spool_header *lock_header(struct spool_header *header)
+/* Locks the new file, by an open file that only the header's mapping will keep: a forked child has copies of the other
+ * one. Gives its descriptor; -1: the path leads nowhere from here, and the other one must do. */
+static int lock_file(void)
 {
     int fd = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (spool_lock_take(fd >= 0 ? fd : file.descriptor.fd) != 0)
-        verbose("process %d cannot lock its spool: it counts as ended (%m)", (int)getpid());
-    if (fd < 0)
-        return header;
+        verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());
+    return fd;
+}
+
+/* The header, mapped by the open file FD too, so that the lock stays as long as it does. */
+static struct spool_header *map_by(int fd, struct spool_header *header)
+{
     void *again = mmap(NULL, SPOOL_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
     if (again == MAP_FAILED)
         return header;
     munmap(header, SPOOL_HEADER_BYTES);
     return again;
+}
+
+static struct spool_header *map_header(const char *directory)
+{
+    if (spool_place_make(directory, &file.descriptor) != 0)
+        return NULL;
+    int lock = lock_file();
+    struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES);
+    int failure = errno;
+    if (header && lock >= 0)
+        header = map_by(lock, header);
+    if (lock >= 0)
+        close(lock);
+    errno = failure;
+    if (!header)
+        spool_place_remove(&file.descriptor);
+    return header;
 }
 
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
@@ -186,7 +195,6 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
         spool_place_note_unrecorded(directory, errno);
         return NULL;
     }
-    header = lock_header(header);
     process_facts_fill(header, trace_bits);
     __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
     file.open = true;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "wire/spool.h"
+#include "wire/spool_lock.h"
 #include "wire/spool_request.h"
 
 #define BACKLOG 128
@@ -98,6 +99,8 @@ static void serve_one(struct spool_server *server, int client)
         note_unrecorded(server, &request);
     else if ((fd = make_file(server, request.pid, &reply.image)) < 0)
         reply.failure = errno;
+    else
+        spool_lock_take(fd); /* which goes with the descriptor: the process counts as a writer from now on */
     answer(client, &reply, fd);
     if (fd >= 0)
         close(fd);

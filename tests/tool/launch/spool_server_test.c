@@ -1,6 +1,7 @@
 #include "tests/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "tool/launch/spool_server.h"
+#include "wire/spool_lock.h"
 #include "wire/spool_request.h"
 
 static char directory[256];
@@ -87,7 +89,13 @@ static void a_process_gets_a_file_of_its_own(void **state)
         assert_int_equal(got.st_ino, there.st_ino);
         assert_int_equal(there.st_mode & 0777, 0600);
         assert_int_equal(write(fd, "x", 1), 1);
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", directory, name);
+        int again = open(path, O_RDONLY);
+        assert_true(spool_lock_is_held(again));
         close(fd);
+        assert_false(spool_lock_is_held(again));
+        close(again);
     }
     assert_int_equal(spool_server_stop(server), 0);
 }
