@@ -119,7 +119,7 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
     need_plain
     unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
     script app "unshare --pid --fork '$programs/nvtx_only' 0 1500 >/dev/null 2>&1 3>&- &" \
-        'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done'
+        'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'sleep 0.2'
     traced ./app
     said '1 process of'
     said 'still runs'
@@ -257,6 +257,22 @@ distances() {
     STEP_FROM=$(monotonic) STEP_AFTER_MS=800 STEP_S=-1000 \
         traced env LD_PRELOAD="$programs/stepped_clock_library.so" ./app
     jq -e '[.traceEvents[] | select(.name == "tick 0") | .ts] | sort | .[1] - .[0] > 5e5 and .[1] - .[0] < 8e6' trace.json
+}
+
+@test "as process 1 of a container: orphans do not stay zombies, also while --wait=all waits" {
+    need_plain
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
+    # shellcheck disable=SC2016 # the program's shell expands it
+    script orphans 'for i in 1 2 3 4 5; do sh -c "sleep 0.05 & exec true"; done' \
+        'tries=100; while ps -e -o comm= | grep -q "^sleep" && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done' \
+        'ps -e -o stat= | grep -c "^Z" >zombies; exit 3'
+    run -3 timeout "$limit" unshare --pid --fork --mount-proc "$gputrace" run ./orphans
+    assert_equal "$(cat zombies)" 0
+    rm zombies
+    script app "'$programs/nvtx_only' 0 4000 >/dev/null 2>&1 3>&- &" '(sleep 0.5; ./orphans) >/dev/null 2>&1 3>&- &' \
+        'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'sleep 0.2' 'exit 5'
+    run -5 timeout "$limit" unshare --pid --fork --mount-proc "$gputrace" run --wait=all ./app
+    assert_equal "$(cat zombies)" 0
 }
 
 @test "a process in another time namespace is on the axis of the others, and --delay and --duration hold there" {
