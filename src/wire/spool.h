@@ -27,6 +27,8 @@
  * over the end of its segment. What a process with few records does not need, of the header's place and of the first
  * segment, has no room on the disk: a hole, which begins behind a chunk's header.
  *
+ * The writer holds a lock on the file while it lives (spool_lock.h).
+ *
  * While the program runs, its launcher drains the spool: it packs a chunk that is done into a file beside (struct
  * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with
  * nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank, and
@@ -113,6 +115,8 @@ struct spool_header {
     uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
     /* Calls of children that the C library announced to nobody, and which share this page: _Fork(), clone(). A loss. */
     uint64_t unannounced;
+    uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
+    int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 

@@ -77,6 +77,32 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
     grep -q "still run" said
 }
 
+# MiB on the disk of the removed files that a process has open.
+removed_mib() { # PID
+    local descriptor blocks=0
+    for descriptor in "/proc/$1/fd"/*; do
+        case $(readlink "$descriptor") in
+        *.spool\ \(deleted\)) blocks=$((blocks + $(stat -L -c %b "$descriptor"))) ;;
+        esac
+    done
+    echo $((blocks / 2048))
+}
+holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
+
+@test "a daemon that outlives run stops recording, and gives the disk back what it held" {
+    need_plain
+    traced "$programs/tree" daemon-flood 3>&-
+    said "what it does from now on is not in the trace ('gputrace run --wait=all' waits for it)"
+    eventually test -e much # a million ranges since the end of the program, 100 MB
+    local daemon
+    daemon=$(cat daemon)
+    kill -0 "$daemon"
+    eventually holds_little "$daemon"
+    # All that is left of the spool is mapped: a segment or two, and no thread keeps more ready.
+    assert_equal "$(grep -c '\.spool (deleted)' "/proc/$daemon/maps" | awk '{ print ($1 <= 4) }')" 1
+    touch end
+}
+
 @test "--wait=all: for a daemon too; all it did is in the trace" {
     need_plain
     traced --wait=all "$programs/tree" daemon
@@ -97,6 +123,29 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
     sound
     assert_equal "$(workers)" 2
     assert_equal "$(jq '[.gputrace.processes[] | select(.state == "finished")] | length' trace.json)" 2
+}
+
+@test "--wait=all does not wait for a forked child that records nothing" {
+    need_plain
+    traced --wait=all "$programs/tree" idle-left 3>&-
+    [ ! -e ended ]
+    touch end
+    ! grep -q "still run" said
+    sound
+}
+
+@test "a process in another namespace of pids that outlives the program: told by default, waited for with --wait=all" {
+    need_plain
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
+    script app "unshare --pid --fork '$programs/nvtx_only' 0 1500 >/dev/null 2>&1 3>&- &" \
+        'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'sleep 0.2'
+    traced ./app
+    said '1 process of'
+    said 'still runs'
+    jq -e '[.gputrace.processes[].state] == ["still runs"]' trace.json
+    traced --wait=all ./app
+    jq -e '[.gputrace.processes[].state] == ["finished"]' trace.json
+    assert_equal "$(ranges trace.json)" 1
 }
 
 @test "--wait=all ends when it is asked to" {
@@ -259,4 +308,37 @@ distances() {
     run -0 "$gputrace" recover -o trace.json spools/*
     sound
     assert_equal "$(jq '[.traceEvents[] | select(.cat == "user_annotation" and .ph == "X")] | length' trace.json)" 400
+}
+
+@test "as process 1 of a container: orphans do not stay zombies, also while --wait=all waits" {
+    need_plain
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
+    # shellcheck disable=SC2016 # the program's shell expands it
+    script orphans 'for i in 1 2 3 4 5; do sh -c "sleep 0.05 & exec true"; done' \
+        'tries=100; while ps -e -o comm= | grep -q "^sleep" && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done' \
+        'ps -e -o stat= | grep -c "^Z" >zombies; exit 3'
+    run -3 timeout "$limit" unshare --pid --fork --mount-proc "$gputrace" run ./orphans
+    assert_equal "$(cat zombies)" 0
+    rm zombies
+    script app "'$programs/nvtx_only' 0 4000 >/dev/null 2>&1 3>&- &" '(sleep 0.5; ./orphans) >/dev/null 2>&1 3>&- &' \
+        'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'sleep 0.2' 'exit 5'
+    run -5 timeout "$limit" unshare --pid --fork --mount-proc "$gputrace" run --wait=all ./app
+    assert_equal "$(cat zombies)" 0
+}
+
+@test "a process in another time namespace is on the axis of the others, and --delay and --duration hold there" {
+    need_plain
+    unshare --time --monotonic 100000 true 2>/dev/null || skip "there are no time namespaces here"
+    script app "'$programs/steady' 3 50" "unshare --time --monotonic 100000 '$programs/steady' 3 50" \
+        "unshare --time --monotonic -100 '$programs/steady' 3 50"
+    traced ./app
+    jq -e '[.traceEvents[] | select(.name // "" | startswith("tick")) | .ts] | length == 9 and max - min < 30e6' trace.json ||
+        fail "the ticks are further apart than they were"
+    traced --delay=0.2 --duration=0.4 unshare --time --monotonic 100000 "$programs/steady" 20 50
+    jq -e '[.traceEvents[] | select(.name // "" | startswith("tick"))] | length > 0 and length < 16' trace.json ||
+        fail "recorded for another time than it was asked for"
+    # The launcher too.
+    timeout "$limit" unshare --time --monotonic 5000 "$gputrace" run --duration=0.4 "$programs/steady" 20 50 2>said
+    jq -e '[.traceEvents[] | select(.name // "" | startswith("tick"))] | length > 0 and length < 16' trace.json ||
+        fail "recorded for another time than it was asked for"
 }

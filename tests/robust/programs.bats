@@ -323,6 +323,50 @@ all_is_there_or_counted() {
     recorded user_annotation 50000
 }
 
+# Runs a program that cannot reach the spool directory: of another user, under another mount, where nothing can be written.
+# Its one range is in the trace, and nothing is missing.
+hidden() { # OPTION... -- COMMAND...
+    timeout "$limit" "$gputrace" run --strict -o traced.json "$@" 2>said || fail "status $?: $(cat said)"
+    ! grep 'cannot record\|warning' said || fail "said"
+    recorded user_annotation 1
+    jq -e '.gputrace.losses.unrecorded == 0' traced.json
+}
+
+@test "another user, from whom the spool directory is hidden: recorded all the same" {
+    need_plain
+    for_others nvtx_only
+    chmod +t "$TMPDIR"
+    hidden setpriv --reuid=65534 --regid=65534 --clear-groups "$programs/nvtx_only" 0
+    # Programs that drop privileges close what they inherit.
+    hidden setpriv --reuid=65534 --regid=65534 --clear-groups bash -c \
+        "for fd in /proc/self/fd/*; do fd=\${fd##*/}; [ \$fd -le 2 ] || eval \"exec \$fd>&-\"; done; exec '$programs/nvtx_only' 0"
+}
+
+@test "another mount, under which the spool directory is hidden or read-only: recorded all the same" {
+    need_plain
+    unshare --mount true 2>/dev/null || skip "there are no namespaces of mounts here"
+    mkdir spools
+    script app 'mount -t tmpfs none "${GPUTRACE_SPOOL%/*}" || exit 9' "exec '$programs/nvtx_only' 0"
+    hidden --spool-dir=spools unshare --mount ./app
+    script app 'mount --bind "${GPUTRACE_SPOOL%/*}" "${GPUTRACE_SPOOL%/*}" || exit 9' \
+        'mount -o remount,bind,ro "${GPUTRACE_SPOOL%/*}" || exit 9' "exec '$programs/nvtx_only' 0"
+    hidden --spool-dir=spools unshare --mount ./app
+}
+
+@test "another user, whom nobody can make a spool for: counted, and --strict says so" {
+    need_plain
+    for_others nvtx_only
+    small_disk 1M
+    script drop 'head -c 2000000 /dev/zero >"${GPUTRACE_SPOOL%/*}/full" 2>/dev/null' \
+        "exec setpriv --reuid=65534 --regid=65534 --clear-groups '$programs/nvtx_only' 0"
+    run timeout "$limit" "$gputrace" run --strict --spool-dir=small -o traced.json ./drop
+    assert_equal "$status" 124
+    assert_output --partial "1 processes that could not be recorded"
+    refute_output --partial "used neither CUDA nor NVTX"
+    echo "$output" >said
+    lost_only traced.json unrecorded
+}
+
 @test "an environment that is cleared: in the process itself, and before exec" {
     need_plain
     unharmed -- "$programs/elsewhere" environment later

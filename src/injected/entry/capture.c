@@ -11,6 +11,7 @@
 #include "injected/collect/first_launches.h"
 #include "injected/collect/graph_launches.h"
 #include "injected/record/recorder.h"
+#include "injected/record/spool_file.h"
 #include "injected/registry/fork_watch.h"
 #include "injected/registry/registry.h"
 #include "wire/settings.h"
@@ -26,6 +27,7 @@ static struct capture {
     pthread_mutex_t lock;
     unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
     bool in_window; /* of time */
+    bool over;      /* for good */
     bool on;        /* what is recorded now */
     bool told;      /* the spool knows it */
     bool begun;     /* it was on at some time */
@@ -54,7 +56,7 @@ static void switch_cupti(bool on)
 /* Brings recording to what it should be, as of TIME. Under the lock. */
 static void apply(uint64_t time, const char *reason)
 {
-    bool wanted = capture.in_window && capture.open > 0;
+    bool wanted = capture.in_window && capture.open > 0 && !capture.over;
     if (wanted && capture.cupti_ready && !capture.cupti_on)
         switch_cupti(true);
     if (wanted == capture.on && capture.told)
@@ -294,10 +296,19 @@ bool capture_hears_nvtx(void)
     return capture.range == RANGE_NVTX;
 }
 
+void capture_end(void)
+{
+    pthread_mutex_lock(&capture.lock);
+    capture.over = true;
+    apply(clock_now(), "the spool was removed");
+    pthread_mutex_unlock(&capture.lock);
+}
+
 void capture_leave(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready = capture.cupti_on = false;
+    capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready =
+        capture.cupti_on = false;
     memset(seen, 0, sizeof(seen));
 }
 
@@ -320,7 +331,7 @@ bool capture_is_on(void)
 static uint64_t launchers_now(void)
 {
     int64_t offset = capture.settings->clock_offset;
-    return offset ? clock_monotonic() + (uint64_t)offset : clock_now();
+    return offset ? clock_monotonic() - (uint64_t)spool_file_header()->monotonic_ahead + (uint64_t)offset : clock_now();
 }
 
 uint64_t capture_follow_clock(void)

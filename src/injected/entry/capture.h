@@ -30,6 +30,9 @@ bool capture_is_on(void);
  * again, UINT64_MAX for never. Called by the service thread. */
 uint64_t capture_follow_clock(void);
 
+/* Nobody reads the spool any more: recording is off from now on, whoever asks for it. */
+void capture_end(void);
+
 /* In a forked child: forgets the parent's CUPTI … */
 void capture_leave(void);
 /* … and when the child has a spool of its own: writes into it what is recorded. */

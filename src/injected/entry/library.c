@@ -29,6 +29,7 @@
 #include "injected/record/record_nvtx.h"
 #include "injected/record/recorder.h"
 #include "injected/record/spool_file.h"
+#include "injected/record/spool_place.h"
 #include "injected/record/stacks.h"
 #include "injected/record/undisturbed.h"
 #include "injected/registry/fork_watch.h"
@@ -169,7 +170,12 @@ static bool open_spool(void)
     if (!directory || !*directory || (only != 0 && only != getpid()) || refused())
         return false;
     readers_prepare();
+    spool_place_set_server(library.settings.spool_server);
     if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
+        if (errno == ECONNREFUSED) { /* nobody is there to miss it */
+            verbose("process %d is not recorded: the run has ended", (int)getpid());
+            return false;
+        }
         warning("cannot record this process: no spool in '%s': %m", directory);
         return false;
     }

@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -15,6 +16,7 @@
 #include "injected/collect/names_due.h"
 #include "injected/entry/capture.h"
 #include "injected/plugin/plugin.h"
+#include "injected/record/chunks.h"
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
 #include "injected/record/recorder.h"
@@ -76,6 +78,16 @@ static void look_for_driver(void)
 void service_driver_started(void)
 {
     __atomic_store_n(&service.driver_seen, descriptor_any_device(DRIVER_DEVICES), __ATOMIC_RELAXED);
+}
+
+/* The launcher made the trace and went, or somebody removed the spool. What the program does from now on would fill the
+ * disk with what nobody can read. */
+static void look_for_spool(void)
+{
+    if (!chunks_end_if_removed())
+        return;
+    capture_end();
+    verbose("the spool of process %d was removed: it is recorded no longer", (int)getpid());
 }
 
 static unsigned collect(void)
@@ -144,6 +156,7 @@ static void *serve(void *unused)
         pthread_mutex_lock(&service.working);
         bool stopped = service.stopped;
         if (!stopped) {
+            look_for_spool();
             process_facts_watch_clock(spool_file_header());
             unsigned untimed = collect();
             if (may_switch())

@@ -17,6 +17,7 @@
 static struct {
     bool open;
     bool told; /* that there is no room */
+    bool over; /* the file was removed */
     uint64_t sequence;
 } chunks;
 
@@ -45,11 +46,12 @@ static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
 
 static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
-    if (!chunks.open)
+    if (!chunks.open || __atomic_load_n(&chunks.over, __ATOMIC_RELAXED))
         return NULL;
     struct spool_chunk *chunk = stock_take(type, least, most);
     if (!chunk) {
-        tell_no_room(stock_failure());
+        if (!spool_file_is_removed())
+            tell_no_room(stock_failure());
         return NULL;
     }
     hand_out(chunk, type);
@@ -103,6 +105,17 @@ int chunks_open(const char *directory, uint64_t trace_bits)
     chunks.open = true;
     stock_open(first);
     return 0;
+}
+
+bool chunks_end_if_removed(void)
+{
+    if (chunks.over || !spool_file_is_removed())
+        return false;
+    __atomic_store_n(&chunks.over, true, __ATOMIC_RELAXED);
+    stock_close();
+    segments_give_back();
+    spool_file_give_back();
+    return true;
 }
 
 void chunks_leave(void)

@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_INJECTED_RECORD_CHUNKS_H
 #define GPUTRACE_INJECTED_RECORD_CHUNKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "injected/record/stock.h"
@@ -37,6 +38,10 @@ static inline struct spool_chunk *chunk_of_data(void *data)
 {
     return (struct spool_chunk *)data - 1;
 }
+
+/* When the spool's file was removed: no chunk is handed out any more, and what nobody has in use is given back. True:
+ * it was, just now. */
+bool chunks_end_if_removed(void);
 
 /* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
  */

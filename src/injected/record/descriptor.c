@@ -45,9 +45,18 @@ int descriptor_create(struct descriptor *descriptor, const char *path)
         return -1;
     }
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? -1 : descriptor_adopt(descriptor, fd, path);
+}
+
+int descriptor_adopt(struct descriptor *descriptor, int fd, const char *path)
+{
     struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0)
+    size_t length = strlen(path);
+    if (length >= sizeof(descriptor->path) || fstat(fd, &status) != 0) {
+        close(fd);
+        errno = EBADF;
         return -1;
+    }
     descriptor->fd = moved_high(fd);
     descriptor->device = status.st_dev;
     descriptor->inode = status.st_ino;
@@ -55,16 +64,27 @@ int descriptor_create(struct descriptor *descriptor, const char *path)
     return 0;
 }
 
+static bool look_at(const struct descriptor *descriptor, int fd, struct stat *status)
+{
+    return fd >= 0 && fstat(fd, status) == 0 && status->st_dev == descriptor->device &&
+           status->st_ino == descriptor->inode;
+}
+
 static bool is_ours(const struct descriptor *descriptor, int fd)
 {
     struct stat status;
-    return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == descriptor->device &&
-           status.st_ino == descriptor->inode;
+    return look_at(descriptor, fd, &status);
 }
 
 bool descriptor_is_ours(const struct descriptor *descriptor)
 {
     return is_ours(descriptor, descriptor->fd);
+}
+
+bool descriptor_is_removed(const struct descriptor *descriptor)
+{
+    struct stat status;
+    return look_at(descriptor, descriptor->fd, &status) && status.st_nlink == 0;
 }
 
 int descriptor_use(struct descriptor *descriptor)

@@ -20,11 +20,19 @@ struct descriptor {
 /* Makes the file PATH (0600, new) for reading and writing. Gives 0, or -1 with errno set: EEXIST when it is there. */
 int descriptor_create(struct descriptor *descriptor, const char *path);
 
+/* Takes FD, a file that somebody else has made under PATH, which may lead nowhere from here. Gives 0, or -1 with errno
+ * set and FD closed. */
+int descriptor_adopt(struct descriptor *descriptor, int fd, const char *path);
+
 /* The descriptor, opened again where it must be; -1 with errno set. */
 int descriptor_use(struct descriptor *descriptor);
 
 /* Whether the descriptor is still that of the file. */
 bool descriptor_is_ours(const struct descriptor *descriptor);
+
+/* Whether the file was removed: it has no name any more, so that nobody will ever read it. False also when the
+ * descriptor is not ours, as nothing is known then. */
+bool descriptor_is_removed(const struct descriptor *descriptor);
 
 /* Closes it if it is ours. Async-signal-safe. */
 void descriptor_close(struct descriptor *descriptor);

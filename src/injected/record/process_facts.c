@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/time_namespace.h"
 #include "wire/rank.h"
 
 /* Less is not told from the time between two looks at the clocks. */
@@ -56,6 +58,12 @@ int process_facts_first_status(void)
     return (int)read_stat(STAT_EXIT_CODE);
 }
 
+static uint64_t pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 static void look_at_clocks(uint64_t *monotonic, int64_t *offset)
 {
     uint64_t shortest = UINT64_MAX;
@@ -85,6 +93,8 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     read_line_of("/proc/self/comm", header->program, sizeof(header->program));
     read_line_of("/proc/self/cmdline", header->command, sizeof(header->command));
     header->process_started = read_stat(STAT_STARTED);
+    header->pid_namespace = pid_namespace();
+    header->monotonic_ahead = time_namespace_offset();
     struct rank rank;
     rank_read(&rank);
     header->rank = (uint32_t)(rank.rank + 1);

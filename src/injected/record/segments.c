@@ -20,6 +20,7 @@ static struct segments {
     void (*save)(const char *base, uint64_t offset); /* once one is apart */
     unsigned used;                                   /* slots, that were ever */
     unsigned mapped;                                 /* segments */
+    bool removed;                                    /* the file is, and what goes is given back to the disk */
 } segments;
 
 static struct segment *segment_of(const struct spool_chunk *chunk)
@@ -116,6 +117,8 @@ static void unmap(struct segment *segment)
         bytes = chunk->bytes;
         __atomic_store_n(&chunk->segment, SPOOL_NO_SEGMENT, __ATOMIC_RELEASE);
     }
+    if (__atomic_load_n(&segments.removed, __ATOMIC_RELAXED))
+        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* one that is apart is not the file's, and refuses */
     munmap(base, SPOOL_SEGMENT_BYTES);
     __atomic_sub_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, NULL, __ATOMIC_RELEASE);
@@ -123,7 +126,8 @@ static void unmap(struct segment *segment)
 
 static void drop(struct segment *segment)
 {
-    bool keep = __atomic_load_n(&segments.mapped, __ATOMIC_RELAXED) <= SEGMENTS_MAPPED_KEPT;
+    bool keep = __atomic_load_n(&segments.mapped, __ATOMIC_RELAXED) <= SEGMENTS_MAPPED_KEPT &&
+                !__atomic_load_n(&segments.removed, __ATOMIC_RELAXED);
     uint32_t none = 0;
     if (__atomic_sub_fetch(&segment->holders, 1, __ATOMIC_ACQ_REL) > 0 || keep)
         return;
@@ -210,6 +214,23 @@ struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper)
     return NULL;
 }
 
+void segments_give_back(void)
+{
+    __atomic_store_n(&segments.removed, true, __ATOMIC_RELAXED);
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < used; i++)
+        if (try_hold(&segments.slots[i]))
+            drop(&segments.slots[i]); /* it goes if nobody else holds it */
+}
+
+bool segments_any_at(uint64_t offset)
+{
+    bool any = false;
+    for (unsigned i = 0; i < SEGMENTS_MAX && !any; i++)
+        any = __atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) && segments.slots[i].offset == offset;
+    return any;
+}
+
 char *segments_find(const void *address)
 {
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
@@ -253,4 +274,5 @@ void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t of
         *segment = (struct segment){0};
     }
     segments.used = segments.mapped = 0;
+    segments.removed = false;
 }

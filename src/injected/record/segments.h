@@ -46,6 +46,13 @@ struct segment_keeper {
 /* A segment in which all was drained or never used, as one chunk, blank, held once; NULL: there is none. */
 struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper);
 
+/* The file was removed: nothing is kept mapped for later, and what is unmapped from now on is given back to the disk.
+ */
+void segments_give_back(void);
+
+/* Whether the segment at OFFSET of the file is mapped. */
+bool segments_any_at(uint64_t offset);
+
 /* Where the segment begins in which ADDRESS is; NULL: in none. Async-signal-safe. */
 char *segments_find(const void *address);
 

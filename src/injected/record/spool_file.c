@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,16 +14,20 @@
 
 #include "base/clock.h"
 #include "base/disk_room.h"
+#include "base/log.h"
 #include "base/page.h"
 #include "injected/record/apart.h"
 #include "injected/record/descriptor.h"
 #include "injected/record/process_facts.h"
 #include "injected/record/segments.h"
+#include "injected/record/spool_place.h"
+#include "wire/spool_lock.h"
 
 static struct spool_file {
     struct descriptor descriptor;
     struct descriptor own; /* of the thread that has its own */
     bool open;
+    bool removed; /* as a thread that was to make it grow has seen */
     uint64_t size;
     struct spool_header *header;
     struct spool_chunk *first_rest; /* of the first segment, without room on the disk yet; NULL: it has */
@@ -33,24 +35,6 @@ static struct spool_file {
     struct spool_header fallback;   /* stands in for the header while there is no file */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
-
-/* A pid runs several images, and is used again: the first free name. */
-static int create_file(const char *directory)
-{
-    for (unsigned image = 0; image < 10000; image++) {
-        char path[PATH_MAX];
-        int length = snprintf(path, sizeof(path), "%s/%d-%u" SPOOL_SUFFIX, directory, (int)getpid(), image);
-        if (length < 0 || (size_t)length >= sizeof(path)) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        if (descriptor_create(&file.descriptor, path) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return -1;
-    }
-    return -1;
-}
 
 /* Whether the program would have let a file of this process grow so far, and the disk has more than that. A file that
  * grows beyond the limit brings its process SIGXFSZ. Gives 0, or what hinders it. */
@@ -108,9 +92,14 @@ static int use_file(void)
     return descriptor_is_ours(&file.descriptor) ? file.descriptor.fd : -1;
 }
 
+static struct descriptor *known_descriptor(void)
+{
+    return has_own_descriptors ? &file.own : &file.descriptor;
+}
+
 static bool is_file(void)
 {
-    return descriptor_is_ours(has_own_descriptors ? &file.own : &file.descriptor);
+    return descriptor_is_ours(known_descriptor());
 }
 
 /* Gives 0, or errno of the first page that has no room. */
@@ -181,35 +170,48 @@ static void *map_more(uint64_t offset, uint64_t bytes, uint64_t ready)
     return NULL;
 }
 
-/* So that the launcher knows of this process. In a directory that is gone or not ours this fails too. */
-static void note_unrecorded(const char *directory, int failure)
+/* Locks the new file, by an open file that only the header's mapping will keep: a forked child has copies of the other
+ * one. Gives its descriptor; -1: the path leads nowhere from here, and the other one must do. */
+static int lock_file(void)
 {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof(path), "%s/%d-0" SPOOL_UNRECORDED_SUFFIX, directory, (int)getpid());
-    int made = length > 0 && (size_t)length < sizeof(path) ? symlink(strerror(failure), path) : -1;
-    (void)made;
-    errno = failure;
+    int fd = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (spool_lock_take(fd >= 0 ? fd : file.descriptor.fd) != 0)
+        verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());
+    return fd;
+}
+
+/* The header, mapped by the open file FD too, so that the lock stays as long as it does. */
+static struct spool_header *map_by(int fd, struct spool_header *header)
+{
+    void *again = mmap(NULL, SPOOL_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (again == MAP_FAILED)
+        return header;
+    munmap(header, SPOOL_HEADER_BYTES);
+    return again;
 }
 
 static struct spool_header *map_header(const char *directory)
 {
-    if (create_file(directory) != 0)
+    if (spool_place_make(directory, &file.descriptor) != 0)
         return NULL;
+    int lock = lock_file();
     struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header)));
-    if (header)
-        return header;
     int failure = errno;
-    unlink(file.descriptor.path);
-    descriptor_close(&file.descriptor);
+    if (header && lock >= 0)
+        header = map_by(lock, header);
+    if (lock >= 0)
+        close(lock);
     errno = failure;
-    return NULL;
+    if (!header)
+        spool_place_remove(&file.descriptor);
+    return header;
 }
 
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
 {
     struct spool_header *header = map_header(directory);
     if (!header) {
-        note_unrecorded(directory, errno);
+        spool_place_note_unrecorded(directory, errno);
         return NULL;
     }
     process_facts_fill(header, trace_bits);
@@ -223,17 +225,23 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
 void spool_file_give_up(const char *directory)
 {
     int failure = errno;
-    unlink(file.descriptor.path);
-    descriptor_close(&file.descriptor);
+    spool_place_remove(&file.descriptor);
     munmap(file.header, SPOOL_HEADER_BYTES);
     file.header = &file.fallback;
     file.open = false;
-    note_unrecorded(directory, failure);
+    spool_place_note_unrecorded(directory, failure);
 }
 
 struct spool_header *spool_file_header(void)
 {
     return file.header;
+}
+
+bool spool_file_is_removed(void)
+{
+    if (file.open && descriptor_is_removed(known_descriptor()))
+        __atomic_store_n(&file.removed, true, __ATOMIC_RELAXED);
+    return __atomic_load_n(&file.removed, __ATOMIC_RELAXED);
 }
 
 /* A segment of which the first READY bytes are. */
@@ -276,10 +284,24 @@ struct spool_chunk *spool_file_begin(void)
 
 struct spool_chunk *spool_file_grow(void)
 {
+    struct spool_chunk *chunk = NULL;
     pthread_mutex_lock(&file.growing);
-    struct spool_chunk *chunk = file.open && file.first_rest ? ready_first_rest() : add_segment(SPOOL_SEGMENT_BYTES);
+    if (spool_file_is_removed())
+        errno = ESTALE;
+    else
+        chunk = file.open && file.first_rest ? ready_first_rest() : add_segment(SPOOL_SEGMENT_BYTES);
     pthread_mutex_unlock(&file.growing);
     return chunk;
+}
+
+void spool_file_give_back(void)
+{
+    pthread_mutex_lock(&file.growing); /* so that no segment is added */
+    int fd = file.open ? use_file() : -1;
+    for (uint64_t at = SPOOL_HEADER_BYTES; fd >= 0 && at < file.size; at += SPOOL_SEGMENT_BYTES)
+        if (!segments_any_at(at))
+            fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)SPOOL_SEGMENT_BYTES);
+    pthread_mutex_unlock(&file.growing);
 }
 
 bool spool_file_was_closed(void)
@@ -390,7 +412,7 @@ void spool_file_leave(void)
     segments_leave(make_private);
     make_private(file.header, SPOOL_HEADER_BYTES, 0);
     descriptor_close(&file.descriptor);
-    file.open = file.header_apart = false;
+    file.open = file.header_apart = file.removed = false;
     file.header = &file.fallback;
     file.first_rest = NULL;
     pthread_mutex_init(&file.growing, NULL);

@@ -32,7 +32,7 @@ struct spool_chunk *spool_file_begin(void);
 
 /* Adds a segment, or makes the rest of the first one ready. Gives its one chunk, held once, or NULL with errno set
  * (ENOSPC: no room on the disk; EBADF: the program closed the file, and only a thread with descriptors of its own can
- * grow it). May take a millisecond; one thread at a time. */
+ * grow it; ESTALE: the file was removed). May take a millisecond; one thread at a time. */
 struct spool_chunk *spool_file_grow(void);
 
 /* Gives the calling thread, which is ours, descriptors of its own: the program cannot close them, and opening the file
@@ -41,6 +41,13 @@ int spool_file_own_descriptors(void);
 
 /* Whether the program has closed the file's descriptor, and so most likely all that were not its own. */
 bool spool_file_was_closed(void);
+
+/* Whether the file was removed: the launcher has made the trace, or somebody cleaned up. Nobody will read it, and it
+ * grows no more (ESTALE). */
+bool spool_file_is_removed(void);
+
+/* Of a removed file: gives the disk all of it back that is not mapped. Later unmapped segments follow by themselves. */
+void spool_file_give_back(void);
 
 /*
  * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary

@@ -49,6 +49,7 @@ static struct stock {
     unsigned fresh_wanted;                        /* 0: nobody needs any yet */
     bool growing;                                 /* somebody makes the file grow */
     bool ending;                                  /* our thread is to return */
+    bool closed;                                  /* for good */
     bool served;         /* by our thread, which can grow the file though the program closed it */
     int failure;         /* errno of the last growth */
     uint64_t rest;       /* ns, 0: the last growth went well; read without the lock, as is … */
@@ -132,7 +133,7 @@ static bool is_worth_keeping(const struct spool_chunk *chunk)
 /* Keeps CHUNK for later; else the caller drops it. */
 static bool keep(struct spool_chunk *chunk)
 {
-    if (stock.count == STOCK_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
+    if (stock.closed || stock.count == STOCK_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
         return false;
     unsigned place = stock.free_places;
     if (place)
@@ -357,14 +358,15 @@ static void *stock_up(void *unused)
     bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
         lock_stock();
-        while (!stock.ending && (stock.growing || stock.fresh >= stock.fresh_wanted || stock.count == STOCK_MAX))
+        while (!stock.ending && !stock.closed &&
+               (stock.growing || stock.fresh >= stock.fresh_wanted || stock.count == STOCK_MAX))
             pthread_cond_wait(stock.growing ? &stock.filled : &stock.low, &stock.lock);
-        bool ending = stock.ending, got = !ending && get_fresh();
+        bool ending = stock.ending, over = ending || stock.closed, got = !over && get_fresh();
         unlock_stock();
-        if (ending) {
+        if (ending)
             thread_end();
+        if (over)
             return NULL;
-        }
         if (!got && !own && stock_failure() == EBADF) {
             own = true;
             __atomic_store_n(&stock.served, spool_file_own_descriptors() == 0, __ATOMIC_RELAXED);
@@ -391,6 +393,24 @@ void stock_open(struct spool_chunk *first)
         return;
     __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
     verbose("no thread for the spool (%m): it grows when it is asked to");
+}
+
+void stock_close(void)
+{
+    lock_stock();
+    stock.closed = true;
+    for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++) {
+        unsigned *place = &stock.shelves[i / SHELVES][i % SHELVES];
+        while (*place) {
+            struct spool_chunk *chunk = take_off(place);
+            if (chunk)
+                segment_drop(chunk);
+        }
+    }
+    unlock_stock();
+    __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
+    pthread_cond_broadcast(&stock.filled);
+    pthread_cond_broadcast(&stock.low);
 }
 
 void stock_leave(void)

@@ -42,6 +42,8 @@ int stock_failure(void);
 
 /* The thread of the stock returns: the program's threads have ended. */
 void stock_end(void);
+/* Drops what is in stock: nothing is kept or handed out from now on. */
+void stock_close(void);
 
 /* In a forked child: the stock is empty, and closed. */
 void stock_leave(void);

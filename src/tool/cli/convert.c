@@ -17,7 +17,6 @@
 #include "tool/cli/summary.h"
 #include "tool/cli/terminal_line.h"
 #include "tool/convert/convert.h"
-#include "tool/launch/run_directory.h"
 #include "tool/launch/signals.h"
 #include "tool/symbols/symbols.h"
 #include "tool/transcode/transcode.h"
@@ -44,8 +43,7 @@ static int from_spool(const struct convert_command_options *wanted, const char *
     struct convert_options options = {.spool_directory = directory,
                                       .output = output,
                                       .arrows_on_slices = wanted->arrows_on_slices,
-                                      .namer = symbols ? &namer : NULL,
-                                      .lives = run_directory_writer_lives};
+                                      .namer = symbols ? &namer : NULL};
     struct progress progress;
     progress_begin(&progress, output);
     options.progress = &progress.made;

@@ -101,7 +101,7 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     return writable(output);
 }
 
-static int convert(const struct recover_options *wanted, const char *directory, const char *output, bool living,
+static int convert(const struct recover_options *wanted, const char *directory, const char *output,
                    struct convert_summary *summary)
 {
     struct session_facts facts;
@@ -112,8 +112,7 @@ static int convert(const struct recover_options *wanted, const char *directory, 
                                       .output = output,
                                       .arrows_on_slices =
                                           wanted->arrows_chosen ? wanted->arrows_on_slices : facts.arrows_on_slices,
-                                      .namer = symbols ? &namer : NULL,
-                                      .lives = living ? run_directory_writer_lives : NULL};
+                                      .namer = symbols ? &namer : NULL};
     struct progress progress;
     progress_begin(&progress, output);
     options.progress = &progress.made;
@@ -163,7 +162,7 @@ static int recover(const struct recover_options *wanted, const char *path)
         sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
         signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
         writing_ends_with(&signals, directory.path);
-        result = convert(wanted, directory.path, output, busy, &summary);
+        result = convert(wanted, directory.path, output, &summary);
     }
     if (result < 0) {
         run_directory_release(&directory);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/time_namespace.h"
 #include "tool/cli/live_line.h"
 #include "tool/cli/output_name.h"
 #include "tool/cli/run_finish.h"
@@ -23,6 +24,7 @@
 #include "tool/launch/program.h"
 #include "tool/launch/program_kind.h"
 #include "tool/launch/run_directory.h"
+#include "tool/launch/spool_server.h"
 
 /* Variables by which CUDA's driver and NVTX's header find the library. */
 enum { FOR_CUDA, FOR_NVTX };
@@ -33,8 +35,10 @@ struct run {
     struct run_options options;
     struct launch launch;
     struct run_directory directory;
-    bool traced;         /* all that tracing needs was made ready */
-    struct drain *drain; /* NULL: nothing is drained */
+    bool traced;                 /* all that tracing needs was made ready */
+    struct drain *drain;         /* NULL: nothing is drained */
+    struct spool_server *server; /* NULL: processes that cannot reach the directory are not recorded */
+    unsigned unrecorded;         /* processes that it could only count */
     struct live_line live;
     char program[PATH_MAX];
     char library[PATH_MAX];
@@ -93,6 +97,11 @@ static int prepare(struct run *run)
     struct settings *settings = &run->options.settings;
     settings->library = run->library;
     settings->spool_directory = run->directory.path;
+    if ((run->server = spool_server_start(run->directory.path)))
+        settings->spool_server = spool_server_address(run->server);
+    else
+        verbose("processes that cannot reach '%s' are not recorded: no socket to ask for a file (%m)",
+                run->directory.path);
     settings->verbose = run_options_level(&run->options);
     log_name_file(run->standard_error);
     settings->standard_error = *run->standard_error ? run->standard_error : "none";
@@ -105,7 +114,7 @@ static void set_times(struct run *run)
     struct run_options *options = &run->options;
     uint64_t start = clock_now() + options->delay;
     options->settings.start_at = options->delay ? (int64_t)start : 0;
-    options->settings.clock_offset = (int64_t)(clock_now() - clock_monotonic());
+    options->settings.clock_offset = (int64_t)(clock_now() - clock_monotonic()) + time_namespace_offset();
     options->settings.stop_at = options->duration ? (int64_t)(start + options->duration) : 0;
 }
 
@@ -182,8 +191,11 @@ static void wait_for_all(struct run *run)
 
 static int finish(struct run *run)
 {
-    struct run_result result = {
-        .options = &run->options, .launch = &run->launch, .directory = &run->directory, .output = run->output};
+    struct run_result result = {.options = &run->options,
+                                .launch = &run->launch,
+                                .directory = &run->directory,
+                                .output = run->output,
+                                .unrecorded = run->unrecorded};
     return run_finish(&result);
 }
 
@@ -206,6 +218,8 @@ static int carry_out(struct run *run)
     if (ran && run->traced && run->options.wait_all)
         wait_for_all(run);
     stop_draining(run);
+    run->unrecorded = spool_server_stop(run->server);
+    run->server = NULL;
     if (ran && run->traced)
         ours = finish(run);
     else if (*run->directory.path)

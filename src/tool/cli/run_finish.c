@@ -44,9 +44,10 @@ static void warn_of_the_living(const struct run_result *result)
 {
     unsigned count = run_directory_writers(result->directory);
     if (count > 0)
-        warning("%u process%s of '%s' still run%s: what %s from now on is not in the trace", count,
-                count == 1 ? "" : "es", result->launch->argv[0], count == 1 ? "s" : "",
-                count == 1 ? "it does" : "they do");
+        warning("%u process%s of '%s' still run%s: what %s from now on is not in the trace ('gputrace run --wait=all' "
+                "waits for %s)",
+                count, count == 1 ? "" : "es", result->launch->argv[0], count == 1 ? "s" : "",
+                count == 1 ? "it does" : "they do", count == 1 ? "it" : "them");
 }
 
 static int convert(const struct run_result *result, struct symbols *symbols, struct convert_summary *summary)
@@ -60,7 +61,7 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
                                       .arrows_on_slices = result->options->arrows_on_slices,
                                       .ran = result->launch->ended - result->launch->started,
                                       .exit_text = exit_text,
-                                      .lives = run_directory_writer_lives,
+                                      .unrecorded = result->unrecorded,
                                       .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
     struct progress progress;

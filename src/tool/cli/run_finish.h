@@ -13,6 +13,7 @@ struct run_result {
     const struct launch *launch;     /* has ended */
     struct run_directory *directory; /* holds the spool; removed or released here */
     const char *output;              /* name of the trace */
+    unsigned unrecorded;             /* processes that are not recorded, of which the directory has no note */
 };
 
 /* Gives 0, or after error() EXIT_OURS: there is no trace, and the spool stays; EXIT_LOSSES: the trace is there, and not

@@ -14,6 +14,22 @@ static int64_t offset_at_start(const struct spool_header *header)
     return (int64_t)(header->started - header->started_monotonic);
 }
 
+/* In the header, from the clock of the process's time namespace to the host's. */
+static void leave_time_namespace(struct spool_header *header)
+{
+    uint64_t ahead = (uint64_t)header->monotonic_ahead; /* which may be anything */
+    if (header->started_monotonic != 0)
+        header->started_monotonic -= ahead;
+    if (header->clock_looked != 0)
+        header->clock_looked -= ahead;
+    for (uint32_t i = 0; i < SPOOL_CLOCKS; i++) {
+        struct spool_clock *clock = &header->clocks[i];
+        clock->before -= ahead;
+        clock->monotonic -= ahead;
+        clock->offset = (int64_t)((uint64_t)clock->offset + ahead);
+    }
+}
+
 static int read_steps(struct process *process)
 {
     const struct spool_header *header = &process->file.header;
@@ -55,6 +71,7 @@ int find_clocks(struct conversion *conversion)
     const struct process *first = NULL;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
+        leave_time_namespace(&process->file.header);
         uint64_t started = process->file.header.started_monotonic;
         if (started == 0)
             continue; /* not told: its times stay as they are */
@@ -73,11 +90,12 @@ int find_clocks(struct conversion *conversion)
 
 void clock_walk_begin(struct clock_walk *walk, const struct process *process, const struct spool_part *part)
 {
+    uint64_t ahead = (uint64_t)process->file.header.monotonic_ahead;
     *walk = (struct clock_walk){.clocks = &process->clocks, .part = {INT64_MIN, INT64_MAX}, .last = INT64_MIN};
     if (part->opened_monotonic != 0)
-        walk->part.from = (int64_t)(part->opened_monotonic - DISORDER_NS); /* which may be anything */
+        walk->part.from = (int64_t)(part->opened_monotonic - ahead - DISORDER_NS); /* which may be anything */
     if (part->done_monotonic != 0)
-        walk->part.to = (int64_t)part->done_monotonic;
+        walk->part.to = (int64_t)(part->done_monotonic - ahead);
 }
 
 /* A record is written when what it tells of ends, or, of GPU work, when it is launched. */

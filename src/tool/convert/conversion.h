@@ -208,6 +208,9 @@ static inline struct process *conversion_process(const struct conversion *conver
  * -1 after error(). */
 int process_open(struct process *process, const struct spool_directory *spools, size_t number, const char *directory);
 void process_close(struct process *process);
+/* Whether two spools are of images of one process; another process may have had the number before, or have it in
+ * another namespace of pids. */
+bool is_same_process(const struct spool_header *a, const struct spool_header *b);
 /* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */
 #define PROCESS_REST_BYTES ((uint64_t)16 << 20)
 void process_rest(const struct process *process);

@@ -12,19 +12,15 @@
 static uint64_t image_key(const struct process *process)
 {
     const struct spool_header *header = &process->file.header;
-    uint64_t key[] = {header->pid, header->process_started};
+    uint64_t key[] = {header->pid, header->pid_namespace, header->process_started};
     return hash_bytes(key, sizeof(key));
 }
 
 const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process)
 {
-    const struct spool_header *header = &process->file.header;
     const uint64_t *index = map_get(&conversion->images, image_key(process));
     const struct process *image = index ? conversion->processes.items[*index] : NULL;
-    return image && image->file.header.pid == header->pid &&
-                   image->file.header.process_started == header->process_started
-               ? image
-               : NULL;
+    return image && is_same_process(&image->file.header, &process->file.header) ? image : NULL;
 }
 
 static int note_image(struct conversion *conversion, const struct process *process)
@@ -65,8 +61,7 @@ static bool is_open(const struct conversion *conversion, const struct process *p
         return false;
     const struct spool_header *header = &process->file.header;
     const struct spool_header *last = &conversion->processes.items[conversion->processes.count - 1]->file.header;
-    return last->pid == header->pid && last->process_started == header->process_started &&
-           last->started == header->started && last->started_monotonic == header->started_monotonic;
+    return is_same_process(last, header) && last->started == header->started && last->started_monotonic == header->started_monotonic;
 }
 
 static int open_process(struct conversion *conversion, const struct spool_directory *spools, size_t number)
@@ -103,7 +98,7 @@ static int open_processes(struct conversion *conversion)
         result = open_process(conversion, &directory, i);
         conversion_rest(conversion, i);
     }
-    conversion->losses.unrecorded += directory.unrecorded;
+    conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
     spool_directory_release(&directory);
     return result;
 }

@@ -35,13 +35,11 @@ struct convert_options {
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
     uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
+    unsigned unrecorded;   /* processes that were not recorded, of which the directory has no note */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
     bool arrows_on_slices; /* as writer_format_for() has it */
     unsigned workers;      /* threads that write; 0: as many as there are processors. The trace is the same. */
-    /* Whether the process that wrote a spool still runs, which is not read whole then. NULL: none does. */
-    bool (*lives)(void *context, const struct spool_header *header);
-    void *lives_context;
 };
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.

@@ -41,8 +41,7 @@ const char *process_state(const struct conversion *conversion, const struct proc
         return "finished";
     if (became_another(conversion, process))
         return "became another program";
-    const struct convert_options *options = conversion->options;
-    if (options->lives && options->lives(options->lives_context, &process->file.header))
+    if (process->file.is_written)
         return "still runs";
     return "ended without its exit handlers";
 }

@@ -42,6 +42,11 @@ int process_open(struct process *process, const struct spool_directory *spools, 
     return 0;
 }
 
+bool is_same_process(const struct spool_header *a, const struct spool_header *b)
+{
+    return a->pid == b->pid && a->pid_namespace == b->pid_namespace && a->process_started == b->process_started;
+}
+
 void process_close(struct process *process)
 {
     clock_axis_release(&process->clocks);

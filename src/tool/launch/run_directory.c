@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "base/log.h"
 #include "wire/spool.h"
+#include "wire/spool_lock.h"
 
 #define PREFIX "gputrace-"
 #define RANDOM "XXXXXX"
@@ -146,63 +146,15 @@ void run_directory_remove(struct run_directory *directory)
         warning("'%s' stays: %s", directory->path, strerror(errno));
 }
 
-/* Whether a line of the process's mappings names FILE; what cannot be read may. */
-static bool has_mapped(long pid, const char *file)
-{
-    char path[64], *line = NULL;
-    size_t room = 0;
-    bool found = false;
-    snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
-    FILE *maps = fopen(path, "re");
-    if (!maps)
-        return true;
-    while (!found && getline(&line, &room, maps) > 0) {
-        const char *slash = strrchr(line, '/');
-        found = slash && strncmp(slash + 1, file, strlen(file)) == 0 && strstr(line, " rw-s ") != NULL;
-    }
-    free(line);
-    fclose(maps);
-    return found;
-}
-
-/* When the process of this number began, in ticks since the machine did; 0: not known. */
-static uint64_t start_of(long pid)
-{
-    char path[64], line[1024];
-    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-    FILE *stat = fopen(path, "re");
-    const char *at = stat && fgets(line, sizeof(line), stat) ? strrchr(line, ')') : NULL;
-    for (int field = 2; at && field < 22; field++) /* after the name in brackets, which may hold anything */
-        at = strchr(at + 1, ' ');
-    uint64_t start = at ? strtoull(at + 1, NULL, 10) : 0;
-    if (stat)
-        fclose(stat);
-    return start;
-}
-
-/* Whether the number is still that of the process that made the file, as far as its header tells. */
-static bool is_writer(int directory, const char *file, long pid)
-{
-    uint64_t started = 0;
-    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return true;
-    ssize_t got = pread(fd, &started, sizeof(started), offsetof(struct spool_header, process_started));
-    close(fd);
-    return got != (ssize_t)sizeof(started) || started == 0 || started == start_of(pid);
-}
-
-/* Spool files are named after the process that writes them. A process that only waits to be reaped has no exe; one that
- * has the number now, or was another program then, has not mapped the file. */
 static bool writer_lives(int directory, const char *file)
 {
-    char *end, path[64], exe[8];
-    long pid = strtol(file, &end, 10);
-    if (pid <= 0 || *end != '-' || !ends_with(file, SPOOL_SUFFIX))
+    if (!ends_with(file, SPOOL_SUFFIX))
         return false;
-    snprintf(path, sizeof(path), "/proc/%ld/exe", pid);
-    return (readlink(path, exe, sizeof(exe)) > 0 || errno == EACCES) && is_writer(directory, file, pid) &&
-           has_mapped(pid, file);
+    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool lives = fd >= 0 && spool_lock_is_held(fd);
+    if (fd >= 0)
+        close(fd);
+    return lives;
 }
 
 unsigned run_directory_writers(const struct run_directory *directory)
@@ -214,14 +166,6 @@ unsigned run_directory_writers(const struct run_directory *directory)
     if (files)
         closedir(files);
     return count;
-}
-
-bool run_directory_writer_lives(void *context, const struct spool_header *header)
-{
-    char path[64], exe[8];
-    (void)context;
-    snprintf(path, sizeof(path), "/proc/%u/exe", header->pid);
-    return readlink(path, exe, sizeof(exe)) > 0;
 }
 
 static uint64_t bytes_below(int folder)

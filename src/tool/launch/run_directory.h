@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct spool_header;
-
 struct run_directory {
     char path[PATH_MAX]; /* absolute; "" when there is none */
     int lock;            /* descriptor that holds the lock, closed at exec */
@@ -36,9 +34,6 @@ void run_directory_remove(struct run_directory *directory);
 
 /* How many processes that wrote into the directory are still alive: of the program's own children, say. */
 unsigned run_directory_writers(const struct run_directory *directory);
-
-/* Whether the process that wrote a spool still does; for convert_options. */
-bool run_directory_writer_lives(void *context, const struct spool_header *header);
 
 /* Calls EACH with every spool directory of this user below PARENT that no launcher holds, and the bytes in its files.
  */

@@ -59,18 +59,24 @@ static bool stops_job(int status)
     return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* What happened to the child since the last call. True: it has ended. */
+/* What happened to the child since the last call. True: it has ended. Orphans come to us as to process 1 of a
+ * container, or to a subreaper: the ends of these are taken too, or they would stay zombies. */
 static bool take_changes(pid_t child, int *status)
 {
+    bool ended = false;
     for (;;) {
-        pid_t changed = waitpid(child, status, WNOHANG | WUNTRACED);
+        int change;
+        pid_t changed = waitpid(-1, &change, WNOHANG | WUNTRACED);
         if (changed < 0 && errno == EINTR)
             continue;
         if (changed <= 0)
-            return false;
-        if (!WIFSTOPPED(*status))
-            return true;
-        if (stops_job(*status))
+            return ended;
+        if (changed != child)
+            continue;
+        ended = !WIFSTOPPED(change);
+        if (ended)
+            *status = change;
+        else if (stops_job(change))
             raise(SIGSTOP);
     }
 }
@@ -97,7 +103,8 @@ void signals_drain(const struct signals *signals)
 bool signals_pause(const struct signals *signals, uint64_t ns)
 {
     struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-    int number = sigtimedwait(&signals->held, NULL, &limit);
+    int number = sigtimedwait(&signals->held, NULL, &limit), status;
+    take_changes(0, &status); /* of orphans: the child has ended */
     if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
         raise(SIGSTOP);
     return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;

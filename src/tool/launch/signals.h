@@ -27,10 +27,12 @@ void signals_hold(struct signals *signals);
 /* Gives this process, the child before exec, the mask and dispositions that were inherited. */
 void signals_restore(const struct signals *signals);
 
-/* Waits for CHILD's end and passes signals on; stops and continues with it. Gives its status as waitpid(2) does. */
+/* Waits for CHILD's end and passes signals on; stops and continues with it. Gives its status as waitpid(2) does. The
+ * ends of all other children are taken meanwhile: orphans, where this is process 1 of a container. */
 int signals_wait(const struct signals *signals, pid_t child);
 
-/* Waits for NS at most while signals are held. True: one came that asks this process to end. */
+/* Waits for NS at most while signals are held, and takes the ends of children. True: one came that asks this process to
+ * end. */
 bool signals_pause(const struct signals *signals, uint64_t ns);
 
 /* Lets signals through again; one that asks us to end prints MESSAGE (a whole line, kept by pointer) and does end us.

@@ -15,6 +15,7 @@
 #include "tool/spool/own_parts.h"
 #include "tool/spool/packed_file.h"
 #include "tool/spool/packing.h"
+#include "wire/spool_lock.h"
 
 /* A pipe or a device must not hold us up. */
 #define SPOOL_SOURCE_OPEN (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -204,6 +205,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     int fd = open(path, SPOOL_SOURCE_OPEN);
     if (fd < 0)
         return error("cannot open '%s': %m", path);
+    file->is_written = spool_lock_is_held(fd);
     int result = look_at_file(file, fd, path);
     if (result == 0 && !(file->spool.path = strdup(path)))
         result = error_no_memory("a spool");

@@ -50,6 +50,7 @@ struct spool_file {
     uint8_t *copied;       /* the library's own records, where they are few … */
     struct spill unpacked; /* … and where they are many */
     uint64_t damaged;
+    bool is_written; /* the process that writes it lives, and what it does from now on is not seen */
 };
 
 /*

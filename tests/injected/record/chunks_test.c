@@ -1,6 +1,8 @@
 #include "injected/record/chunks.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -135,6 +137,60 @@ static void a_forked_child_cannot_touch_the_parents_spool(void **state)
     chunk_done(chunk, 0);
 }
 
+static pthread_barrier_t all_have_one;
+
+/* Fills chunks until there are no more; the last one stays in use. */
+static void *fill_chunks(void *last)
+{
+    struct spool_chunk *chunk, *mine = chunk_take(SPOOL_RECORDS);
+    assert_non_null(mine);
+    memset(chunk_data(mine), 'r', chunk_room(mine));
+    pthread_barrier_wait(&all_have_one);
+    while ((chunk = chunk_take(SPOOL_RECORDS))) {
+        chunk_done(mine, chunk_room(mine));
+        memset(chunk_data(chunk), 'r', chunk_room(chunk));
+        mine = chunk;
+    }
+    *(struct spool_chunk **)last = mine;
+    return NULL;
+}
+
+/* Ends the spool: the last test. */
+static void a_removed_file_is_given_back_while_threads_record(void **state)
+{
+    (void)state;
+    enum { THREADS = 4, MORE = 50 << 20 };
+    pthread_t threads[THREADS];
+    struct spool_chunk *last[THREADS];
+    struct stat status = {0};
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%d-0.spool", directory, getpid());
+    int fd = open(path, O_RDONLY);
+    pthread_barrier_init(&all_have_one, NULL, THREADS + 1);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, fill_chunks, &last[i]), 0);
+    pthread_barrier_wait(&all_have_one);
+    fstat(fd, &status);
+    int64_t enough = status.st_size + MORE;
+    while (fstat(fd, &status) == 0 && status.st_size < enough)
+        usleep(1000);
+    assert_false(chunks_end_if_removed());
+    assert_int_equal(unlink(path), 0);
+    assert_true(chunks_end_if_removed());
+    assert_false(chunks_end_if_removed());
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(chunk_data(last[i])[0], 'r');
+        chunk_done(last[i], chunk_room(last[i]));
+    }
+    assert_null(chunk_take(SPOOL_RECORDS));
+    assert_null(chunk_take(SPOOL_CUPTI));
+    fstat(fd, &status);
+    assert_true(status.st_blocks * 512 <= SPOOL_HEADER_BYTES + 3 * (int64_t)SPOOL_SEGMENT_BYTES);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +201,7 @@ int main(void)
         cmocka_unit_test(the_stock_never_runs_dry),
         cmocka_unit_test(without_room_there_is_no_chunk_and_no_death),
         cmocka_unit_test(a_forked_child_cannot_touch_the_parents_spool),
+        cmocka_unit_test(a_removed_file_is_given_back_while_threads_record),
     };
     return cmocka_run_group_tests_name("record/chunks", tests, open_spool, remove_spool);
 }

@@ -4,6 +4,7 @@
  */
 #include "gpu.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,6 +114,50 @@ static int daemon_left(void)
     return end_of(child);
 }
 
+/* A daemon that pushes ranges until there is a file "end", half a minute at most. The file "daemon" has its pid once
+ * the first process ends, and "much" is there when it has pushed many more. */
+static int daemon_flooding(void)
+{
+    int begun[2];
+    char byte = 0;
+    if (pipe(begun) != 0)
+        return 7;
+    if (fork() == 0) {
+        setsid();
+        close(begun[0]);
+        if (fork() > 0)
+            _exit(0);
+        FILE *pid = fopen("daemon", "w");
+        if (!pid || fprintf(pid, "%d\n", (int)getpid()) < 0 || fclose(pid) != 0)
+            _exit(7);
+        nvtx_work(200000, 10);
+        close(begun[1]);
+        usleep(1000 * 1000);
+        for (unsigned i = 0; i < 30000 && access("end", F_OK) != 0; i++) {
+            nvtx_work(1000, 10);
+            usleep(1000);
+            if (i == 1000)
+                close(creat("much", 0600));
+        }
+        exit(0);
+    }
+    close(begun[1]);
+    return read(begun[0], &byte, 1) != 0;
+}
+
+/* A child that records nothing and outlives its parent, until there is a file "end", ten seconds at most. */
+static int idle_left(void)
+{
+    work();
+    if (fork() == 0) {
+        for (int i = 0; i < 1000 && access("end", F_OK) != 0; i++)
+            usleep(10 * 1000);
+        close(creat("ended", 0600));
+        _exit(0);
+    }
+    return 0;
+}
+
 static int many(int count)
 {
     int failed = 0;
@@ -138,8 +183,12 @@ int main(int argc, char **argv)
         return forked(0);
     if (strcmp(shape, "idle") == 0)
         return idle_workers();
+    if (strcmp(shape, "idle-left") == 0)
+        return idle_left();
     if (strcmp(shape, "daemon") == 0)
         return daemon_left();
+    if (strcmp(shape, "daemon-flood") == 0)
+        return daemon_flooding();
     if (argc > 2 && strcmp(shape, "many") == 0)
         return many(atoi(argv[2]));
     if (argc > 2 && strcmp(shape, "vfork") == 0)

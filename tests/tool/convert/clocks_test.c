@@ -109,12 +109,49 @@ static void a_call_that_was_on_while_the_clock_was_set_back_is_as_long_as_it_was
     trace_release(&trace);
 }
 
+/* Of two processes that began at once, the second in a namespace whose CLOCK_MONOTONIC is 5000 s ahead. */
+static void a_process_in_a_time_namespace_is_on_the_axis_of_the_others(void **state)
+{
+    (void)state;
+    const char *directory = unit_directory();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct make_spool spool;
+        begin(&spool, PID + i, 30, 10); /* the clock is set forward by 10 s while both run */
+        chunk(&spool, SPOOL_RECORDS, 0, 50 * S);
+        make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = 1, .text = "begin"});
+        make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = 20 * S, .text = "before"});
+        make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = 50 * S, .text = "after"});
+        make_spool_done(&spool, SPOOL_DONE);
+        struct spool_header *header = make_spool_header(&spool);
+        struct spool_chunk *of_marks = (struct spool_chunk *)(void *)(spool.data + SPOOL_HEADER_BYTES);
+        uint64_t ahead = i * 5000 * S;
+        header->monotonic_ahead = (int64_t)ahead;
+        header->started_monotonic += ahead;
+        header->clock_looked += ahead;
+        header->clocks[0].before += ahead;
+        header->clocks[0].monotonic += ahead;
+        header->clocks[0].offset -= (int64_t)ahead;
+        of_marks->opened_monotonic += ahead;
+        of_marks->done_monotonic += ahead;
+        make_spool_save(&spool, directory);
+        make_spool_release(&spool);
+    }
+    struct trace trace = trace_convert(directory);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(event_ns(trace_event(&trace, "i", NULL, "before", i), "ts"), 20 * S);
+        assert_int_equal(event_ns(trace_event(&trace, "i", NULL, "after", i), "ts"), 40 * S);
+    }
+    trace_release(&trace);
+    unit_remove(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_kernels_stay_together_after_a_step_forward),
         cmocka_unit_test(times_that_come_twice_follow_the_order_of_records),
         cmocka_unit_test(a_call_that_was_on_while_the_clock_was_set_back_is_as_long_as_it_was),
+        cmocka_unit_test(a_process_in_a_time_namespace_is_on_the_axis_of_the_others),
     };
     return cmocka_run_group_tests_name("convert/clocks", tests, NULL, NULL);
 }

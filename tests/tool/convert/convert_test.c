@@ -191,6 +191,35 @@ static void test_a_session_that_is_no_json_is_no_obstacle(void **state)
     unit_remove(directory);
 }
 
+/* Three spools of one number that began in the same tick: two images of a process, and one in another namespace. */
+static void test_processes_of_one_pid_in_two_namespaces_have_their_own_rows(void **state)
+{
+    (void)state;
+    static const uint64_t namespaces[] = {7, 7, 8};
+    const char *directory = unit_directory();
+    for (unsigned i = 0; i < 3; i++) {
+        struct make_spool spool;
+        char path[512];
+        make_spool_init(&spool, 600, 130001);
+        make_spool_header(&spool)->pid_namespace = namespaces[i];
+        make_spool_header(&spool)->process_started = 1000;
+        make_spool_chunk(&spool, SPOOL_RECORDS, 600);
+        make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = 1, .text = "mark"});
+        make_spool_done(&spool, SPOOL_DONE);
+        snprintf(path, sizeof(path), "%s/600-%u.spool", directory, i);
+        make_spool_save_as(&spool, path);
+        make_spool_release(&spool);
+    }
+    struct trace trace = trace_convert(directory);
+    double pids[3];
+    for (int i = 0; i < 3; i++)
+        pids[i] = event_number(trace_event(&trace, "i", NULL, "mark", i), "pid");
+    assert_true(pids[0] == pids[1]);
+    assert_true(pids[0] != pids[2]);
+    trace_release(&trace);
+    unit_remove(directory);
+}
+
 static void test_processes_that_share_a_gpu_do_not_mix(void **state)
 {
     (void)state;
@@ -429,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_metadata_tells_of_devices_versions_and_the_run),
         cmocka_unit_test(test_a_session_that_is_no_json_is_no_obstacle),
         cmocka_unit_test(test_processes_that_share_a_gpu_do_not_mix),
+        cmocka_unit_test(test_processes_of_one_pid_in_two_namespaces_have_their_own_rows),
         cmocka_unit_test(test_a_traced_pid_is_not_given_to_a_gpu),
         cmocka_unit_test(test_equal_stream_numbers_of_two_contexts_get_rows_each),
         cmocka_unit_test(test_names_with_anything_in_them_give_valid_json),

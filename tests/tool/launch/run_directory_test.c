@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tool/launch/run_directory.h"
+#include "wire/spool_lock.h"
 
 static char parent[256];
 
@@ -141,18 +142,22 @@ static void writers_that_live_are_counted(void **state)
     assert_int_equal(run_directory_writers(&directory), 0);
     snprintf(name, sizeof(name), "%d-0.spool", getpid());
     make_file(&directory, name);
-    make_file(&directory, "2147483600-0.spool");
     make_file(&directory, "1-note.txt");
     make_file(&directory, "1-0.unrecorded");
     assert_int_equal(run_directory_writers(&directory), 0); /* the number is used again, or by another image */
+    /* One that means nothing here, in another namespace of pids. */
+    make_file(&directory, "2147483600-0.spool");
     char path[PATH_MAX + 70];
-    snprintf(path, sizeof(path), "%s/%s", directory.path, name);
+    snprintf(path, sizeof(path), "%s/2147483600-0.spool", directory.path);
     int fd = open(path, O_RDWR);
+    assert_int_equal(spool_lock_take(fd), 0);
+    assert_int_equal(run_directory_writers(&directory), 1);
     void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_ptr_not_equal(map, MAP_FAILED);
     close(fd);
     assert_int_equal(run_directory_writers(&directory), 1);
     munmap(map, 4096);
+    assert_int_equal(run_directory_writers(&directory), 0);
     run_directory_remove(&directory);
 }
 
