@@ -72,7 +72,7 @@ $(B)/tests/bench/tracing_program: tests/bench/tracing_program.c tests/bench/trac
 	    -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
 
 $(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/wire/cupti_path.c src/base/log.c \
-    src/base/open_to_others.c src/injected/collect/cupti_library.c src/injected/collect/activity_kinds.c src/wire/api_classes.c)
+    src/base/utf8.c src/base/open_to_others.c src/injected/collect/cupti_library.c src/injected/collect/activity_kinds.c src/wire/api_classes.c)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -o $@ $^ -ldl
 

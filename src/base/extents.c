@@ -77,6 +77,8 @@ int extents_add(struct extents *extents, const struct extents_point *point)
     if (!added)
         return -1;
     *added = *point;
+    if (extents->points.count % REST_ITEMS == 0)
+        big_array_rest(&extents->points);
     return 0;
 }
 
@@ -86,6 +88,8 @@ int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t 
     if (!added)
         return -1;
     *added = (struct extents_span){.first = first, .last = last, .line = line, .what = what};
+    if (extents->spans.count % REST_ITEMS == 0)
+        big_array_rest(&extents->spans);
     return 0;
 }
 

@@ -539,7 +539,11 @@ keeps_the_spool() { # SAID
     need_plain
     script app "'$programs/dying' exit 100000; exit 0"
     beside "$gputrace" run -q ./app 2>said
-    writing() { compgen -G './trace.json.*.tmp' >/dev/null; }
+    writing() { # one that is empty is gputrace's trial, before the program starts
+        local file
+        for file in trace.json.*.tmp; do [ ! -s "$file" ] || return 0; done
+        return 1
+    }
     # With many processors it takes some milliseconds: no time to lose, and none passes for it while it is told.
     local limit=$((SECONDS + 30))
     until writing; do [ $SECONDS -lt $limit ] || fail "the trace is not begun"; done

@@ -61,7 +61,8 @@ static bool is_open(const struct conversion *conversion, const struct process *p
         return false;
     const struct spool_header *header = &process->file.header;
     const struct spool_header *last = &conversion->processes.items[conversion->processes.count - 1]->file.header;
-    return is_same_process(last, header) && last->started == header->started && last->started_monotonic == header->started_monotonic;
+    return is_same_process(last, header) && last->started == header->started &&
+           last->started_monotonic == header->started_monotonic;
 }
 
 static int open_process(struct conversion *conversion, const struct spool_directory *spools, size_t number)

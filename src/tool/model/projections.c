@@ -7,7 +7,7 @@ static int no_memory(void)
     return error_no_memory("NVTX ranges on the GPU");
 }
 
-#define REST_ITEMS ((size_t)1 << 18) /* are walked over before they are given back */
+#define REST_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
 void projections_init(struct projections *projections, const char *directory)
 {
@@ -25,11 +25,16 @@ void projections_rest(const struct projections *projections)
         big_array_rest(&projections->pieces.items[i].starts);
 }
 
-void projections_release(struct projections *projections)
+static void release_pieces(struct projections *projections)
 {
     for (size_t i = 0; i < projections->pieces.count; i++)
         big_array_release(&projections->pieces.items[i].starts);
     array_release(&projections->pieces);
+}
+
+void projections_release(struct projections *projections)
+{
+    release_pieces(projections);
     map_release(&projections->threads);
     extents_release(&projections->extents);
     big_array_release(&projections->of_two);
@@ -252,11 +257,12 @@ void projections_found_release(struct projections_found *found)
 struct finish {
     struct projections *projections;
     const struct nvtx *nvtx;
+    size_t made;
 };
 
 static int add_projection(void *context, uint32_t number, uint32_t track, const struct extent *extent)
 {
-    const struct finish *finish = context;
+    struct finish *finish = context;
     const struct nvtx_range *range = nvtx_range(finish->nvtx, number);
     struct projection *projection = range->end_thread == range->thread ? big_array_push(&finish->projections->items)
                                                                        : big_array_push(&finish->projections->of_two);
@@ -264,6 +270,10 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
         return -1;
     *projection = (struct projection){
         .range = number, .track = track, .start = (uint64_t)extent->start, .end = (uint64_t)extent->end};
+    if (++finish->made % REST_ITEMS == 0) {
+        projections_rest(finish->projections);
+        nvtx_rest(finish->nvtx);
+    }
     return 0;
 }
 
@@ -309,10 +319,12 @@ static int outer_first(const void *a, const void *b)
 
 int projections_finish(struct projections *projections, const struct nvtx *nvtx)
 {
-    struct finish finish = {projections, nvtx};
+    struct finish finish = {.projections = projections, .nvtx = nvtx};
+    release_pieces(projections); /* nothing is found any more */
     if (extents_each(&projections->extents, add_projection, &finish) != 0)
         return no_memory();
     extents_release(&projections->extents);
+    nvtx_rest(nvtx);
     if (join_two(projections) != 0)
         return no_memory();
     big_array_release(&projections->of_two);

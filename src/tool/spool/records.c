@@ -58,7 +58,7 @@ static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {SPOOL_RECORD_TYPE
 
 void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
 {
-    *walk = (struct own_walk){.at = part->data, .end = part->data + part->size};
+    *walk = (struct own_walk){.at = part->data, .end = part->size > 0 ? part->data + part->size : part->data};
 }
 
 /* Whether the record, which lies within the chunk, holds all that its type has. */
