@@ -56,4 +56,8 @@ hold() { # WHAT THREADS OUTPUT WRITERS MIB MIB
     [[ $output =~ ^20000' events'.*' peak memory '([0-9]+)' KiB' ]]
     echo "# $((BASH_REMATCH[1] / 1024)) MiB" >&3
     [ "${BASH_REMATCH[1]}" -le $((128 * 1024)) ]
+    # A reader holds the metadata whole: they are bounded, and what is left out is counted.
+    "$build/tests/bench/gen" -c made trace.json 2
+    jq -e '.gputrace | (.processes | length) as $listed | $listed > 1000 and $listed + .processes_left_out == 20000' trace.json
+    "$gputrace" report -r overview trace.json >report
 }
