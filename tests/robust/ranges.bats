@@ -39,6 +39,7 @@ assert_on_gpu() { # FORM FIRST LAST
 }
 
 @test "ranges of every form that are open at once: from the first to the last operation of each" {
+    need_plain
     need_simulated
     count=300
     for form in start push ended nested across; do

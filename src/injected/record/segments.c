@@ -104,7 +104,7 @@ unsigned *segment_kept(const struct spool_chunk *chunk)
 static void save_apart(struct segment *segment)
 {
     if (__atomic_exchange_n(&segment->apart, false, __ATOMIC_ACQ_REL))
-        segments.save(segment->base, segment->offset);
+        __atomic_load_n(&segments.save, __ATOMIC_RELAXED)(segment->base, segment->offset);
 }
 
 /* Nobody else has anything to do with it any more. */
@@ -245,7 +245,7 @@ char *segments_find(const void *address)
 void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset))
 {
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
-    segments.save = save;
+    __atomic_store_n(&segments.save, save, __ATOMIC_RELAXED); /* several threads may come here at once */
     for (unsigned i = 0; i < used; i++)
         if (__atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) == base)
             __atomic_store_n(&segments.slots[i].apart, true, __ATOMIC_RELEASE);
