@@ -1,5 +1,6 @@
 #include "base/threads.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -12,8 +13,10 @@ unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *co
     for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
         sigdelset(&blocked, own[i]);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    while (started < count && pthread_create(&threads[started], NULL, run, context) == 0)
+    int failure = 0;
+    while (started < count && (failure = pthread_create(&threads[started], NULL, run, context)) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = failure ? failure : errno;
     return started;
 }

@@ -73,14 +73,12 @@ load common
     need_simulated
     local launches bytes
     for launches in 100000 400000; do
-        for _ in 1 2 3 4; do # the least: on a busy machine more buffers are on their way
-            "$gputrace" run --capture-range=cudaProfilerApi --keep-spool --spool-dir="$PWD" "$samples/launch_loop" "$launches"
-            cat gputrace-*/*.spool gputrace-*/*.packed | wc -c >>"sizes-$launches"
-            rm -r gputrace-*
-        done
-        bytes[launches]=$(sort -n "sizes-$launches" | head -1)
+        "$gputrace" run --capture-range=cudaProfilerApi --keep-spool --spool-dir="$PWD" "$samples/launch_loop" "$launches"
+        bytes[launches]=$(cat gputrace-*/*.spool | wc -c)
+        rm -r gputrace-*
     done
-    [ "${bytes[400000]}" -le $((bytes[100000] + (2 << 20))) ]
+    # One of CUPTI's buffers, 4 MiB, may be on its way in either run. 300,000 calls would be more than 20 MB.
+    [ "${bytes[400000]}" -le $((bytes[100000] + (8 << 20))) ]
 }
 
 @test "--capture-range=nvtx:NAME records what lies in the range" {
@@ -138,7 +136,7 @@ load common
     [ "$(count kernel)" -gt 0 ]
 }
 
-@test "a CUPTI that is too old is told and not used: it would crash the program" {
+@test "a CUPTI that is too old is named in a warning and not used: it would crash the program" {
     need_simulated
     SIMGPU_CUPTI_VERSION=17 run -0 "$gputrace" run --cupti="$simgpu/libcupti.so.13" "$samples/vector_add"
     assert_output --partial "libcupti.so.13' is CUPTI 17: 18 (of CUDA 11.8) is the oldest that works"

@@ -73,7 +73,7 @@ static const struct nvtx_string *string_at(uint64_t handle)
     uint64_t *seen = &trusted[handle / sizeof(*string) % TRUSTED];
     if (*seen == handle)
         return string;
-    if (program_readable(handle, sizeof(*string)) < sizeof(*string) ||
+    if (handle % _Alignof(struct nvtx_string) != 0 || program_readable(handle, sizeof(*string)) < sizeof(*string) ||
         program_readable((uintptr_t)string->text.bytes, string->text.length) < string->text.length)
         return NULL;
     *seen = handle;

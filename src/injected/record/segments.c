@@ -80,7 +80,8 @@ void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type 
     set_purpose(segment_of(chunk), type);
 }
 
-void segment_hold(const struct spool_chunk *chunk)
+/* The user of a chunk of it, or the keeper of a ready one, holds it. */
+static void segment_hold(const struct spool_chunk *chunk)
 {
     __atomic_add_fetch(&segment_of(chunk)->holders, 1, __ATOMIC_RELAXED);
 }

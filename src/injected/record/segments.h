@@ -25,14 +25,12 @@ struct spool_chunk *segments_add(char *base, uint64_t offset);
 
 /* What the segment of CHUNK is for; SPOOL_FREE: it was not said yet. */
 enum spool_chunk_type segment_purpose(const struct spool_chunk *chunk);
-/* By whoever holds its one chunk. */
+/* For the holder of its one chunk. */
 void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type type);
 
-/* Whoever uses a chunk of it, or keeps one ready, holds it. */
-void segment_hold(const struct spool_chunk *chunk);
 /* Cuts CHUNK after BYTES (aligned) and gives the rest, ready and held. Readers find a whole chain at any moment. */
 struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes);
-/* How many ready chunks of it are kept: by whoever keeps them, under their lock. */
+/* How many ready chunks of it are kept; read and written under the lock of the kept chunks. */
 unsigned *segment_kept(const struct spool_chunk *chunk);
 void segment_drop(const struct spool_chunk *chunk);
 

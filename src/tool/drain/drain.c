@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "tool/drain/spool_drain.h"
 
 /* How long until a spool is looked at again: at least when there was something to drain, then twice as long each time,
@@ -250,17 +251,6 @@ static int open_all(struct drain *drain, const char *path, const struct drain_li
     return 0;
 }
 
-static int start_thread(struct drain *drain)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&drain->thread, NULL, run, drain);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = failure ? failure : errno;
-    return failure ? -1 : 0;
-}
-
 struct drain *drain_start(const char *path, const struct drain_listener *listener)
 {
     struct drain *drain = calloc(1, sizeof(*drain));
@@ -269,7 +259,7 @@ struct drain *drain_start(const char *path, const struct drain_listener *listene
     drain->tools.directory = drain->hold = -1;
     pthread_mutex_init(&drain->lock, NULL);
     pthread_cond_init(&drain->stopping, NULL);
-    if (open_all(drain, path, listener) == 0 && start_thread(drain) == 0)
+    if (open_all(drain, path, listener) == 0 && threads_start(&drain->thread, 1, run, drain) == 1)
         return drain;
     int failure = errno;
     release(drain);

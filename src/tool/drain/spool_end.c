@@ -144,7 +144,7 @@ void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools)
         close(fd);
     if (!there || !is_gone(&round) || round_open(&round) != 0)
         return;
-    if (round_read(round.spool, &round.header, sizeof(round.header), 0) == 0) /* its last words */
+    if (round_read(round.spool, &round.header, sizeof(round.header), 0) == 0) /* as it is after the last write */
         end_spool(&round);
     round_close(&round);
 }

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <sys/vfs.h>
 
+#include "wire/spool_lock.h"
+
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
@@ -27,9 +29,10 @@ static bool leases_are_exact(int fd)
 }
 
 /*
- * The kernel gives a lease for reading on a file that nobody has open for writing, and a mapping counts as open, in
- * whichever namespace of pids its process is. If somebody opened the file in this moment we would get a signal: of the
- * sort that is ignored.
+ * The kernel gives a lease for reading on a file that nobody has open for writing, and a mapping counts as open, in any
+ * PID namespace. If somebody opened the file in this moment we would get a signal: of the sort that is ignored. The
+ * lock of the spool (wire/spool_lock.h) is not enough here, where a spool is removed: a process goes on writing without
+ * it when its header became memory of its own, and a file system may have no locks.
  */
 bool writer_is_gone(int fd, const struct spool_header *header)
 {
@@ -40,5 +43,6 @@ bool writer_is_gone(int fd, const struct spool_header *header)
         return false;
     if (lease == 0 && leases_are_exact(fd))
         return true;
-    return header->state == SPOOL_FINISHED && header->pid != 0 && kill((pid_t)header->pid, 0) != 0 && errno == ESRCH;
+    return header->state == SPOOL_FINISHED && !spool_lock_is_held(fd) && header->pid != 0 &&
+           kill((pid_t)header->pid, 0) != 0 && errno == ESRCH;
 }

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "wire/spool.h"
 #include "wire/spool_lock.h"
 #include "wire/spool_request.h"
@@ -154,17 +155,6 @@ static int open_all(struct spool_server *server, const char *directory)
     return listen(server->socket, BACKLOG);
 }
 
-static int start_thread(struct spool_server *server)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&server->thread, NULL, serve, server);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = failure ? failure : errno;
-    return failure ? -1 : 0;
-}
-
 static void release(struct spool_server *server)
 {
     if (server->socket >= 0)
@@ -180,7 +170,7 @@ struct spool_server *spool_server_start(const char *directory)
     if (!server)
         return NULL;
     server->socket = server->directory = -1;
-    if (open_all(server, directory) == 0 && start_thread(server) == 0)
+    if (open_all(server, directory) == 0 && threads_start(&server->thread, 1, serve, server) == 1)
         return server;
     int failure = errno;
     release(server);

@@ -67,10 +67,32 @@ static int by_time(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
+int64_t *cover_moments(const struct cover_operation *operations, size_t operation_count, size_t *count)
+{
+    int64_t *moments = malloc(2 * operation_count * sizeof(*moments));
+    *count = 0;
+    if (!moments)
+        return NULL;
+    for (size_t i = 0; i < operation_count; i++) {
+        moments[2 * i] = operations[i].start;
+        moments[2 * i + 1] = operations[i].end;
+    }
+    qsort(moments, 2 * operation_count, sizeof(*moments), by_time);
+    for (size_t i = 0; i < 2 * operation_count; i++)
+        if (i == 0 || moments[i] != moments[*count - 1])
+            moments[(*count)++] = moments[i];
+    return moments;
+}
+
+size_t cover_moment(const int64_t *moments, size_t count, int64_t time)
+{
+    const int64_t *found = bsearch(&time, moments, count, sizeof(time), by_time);
+    return (size_t)(found - moments);
+}
+
 static size_t find_time(const struct cover *cover, int64_t time)
 {
-    const int64_t *found = bsearch(&time, cover->times, cover->count, sizeof(time), by_time);
-    return (size_t)(found - cover->times);
+    return cover_moment(cover->times, cover->count, time);
 }
 
 /* How many operations are called before TIME. */
@@ -90,20 +112,10 @@ static size_t called_before(const struct cover_operation *operations, size_t cou
 static int make(struct cover *cover, const struct cover_operation *operations, size_t count)
 {
     *cover = (struct cover){.operations = count,
-                            .times = malloc(2 * count * sizeof(*cover->times)),
                             .last = calloc(8 * count, sizeof(*cover->last)),
                             .sums = calloc(count + 1, sizeof(*cover->sums))};
-    if (!cover->times || !cover->last || !cover->sums)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        cover->times[2 * i] = operations[i].start;
-        cover->times[2 * i + 1] = operations[i].end;
-    }
-    qsort(cover->times, 2 * count, sizeof(*cover->times), by_time);
-    for (size_t i = 0; i < 2 * count; i++)
-        if (i == 0 || cover->times[i] != cover->times[cover->count - 1])
-            cover->times[cover->count++] = cover->times[i];
-    return 0;
+    cover->times = cover_moments(operations, count, &cover->count);
+    return cover->times && cover->last && cover->sums ? 0 : -1;
 }
 
 static void answer_all(struct cover *cover, const struct cover_operation *operations, struct cover_question *questions,

@@ -2,27 +2,11 @@
 
 #include <stdlib.h>
 
-static int by_time(const void *a, const void *b)
-{
-    const int64_t *left = a, *right = b;
-    return (*left > *right) - (*left < *right);
-}
-
 int coverage_init(struct coverage *coverage, const struct cover_operation *operations, size_t count)
 {
-    *coverage = (struct coverage){.times = malloc(2 * count * sizeof(*coverage->times)),
-                                  .nodes = calloc(8 * count, sizeof(*coverage->nodes))};
-    if (!coverage->times || !coverage->nodes)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        coverage->times[2 * i] = operations[i].start;
-        coverage->times[2 * i + 1] = operations[i].end;
-    }
-    qsort(coverage->times, 2 * count, sizeof(*coverage->times), by_time);
-    for (size_t i = 0; i < 2 * count; i++)
-        if (i == 0 || coverage->times[i] != coverage->times[coverage->count - 1])
-            coverage->times[coverage->count++] = coverage->times[i];
-    return 0;
+    *coverage = (struct coverage){.nodes = calloc(8 * count, sizeof(*coverage->nodes))};
+    coverage->times = cover_moments(operations, count, &coverage->count);
+    return coverage->times && coverage->nodes ? 0 : -1;
 }
 
 void coverage_release(struct coverage *coverage)
@@ -34,8 +18,7 @@ void coverage_release(struct coverage *coverage)
 
 static size_t find_time(const struct coverage *coverage, int64_t time)
 {
-    const int64_t *found = bsearch(&time, coverage->times, coverage->count, sizeof(time), by_time);
-    return (size_t)(found - coverage->times);
+    return cover_moment(coverage->times, coverage->count, time);
 }
 
 /* Of the pieces from FROM to TO, which NODE is over, those from FIRST to END. */

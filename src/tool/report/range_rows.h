@@ -29,7 +29,7 @@ struct range_rows {
     void *context;
     /* The row, from 1 on, of the range that the walk has opened last. RANGE_ROW_NONE: no memory. */
     uint32_t (*row)(void *context, struct range_walk *walk);
-    /* The GPU or stream by which the busy time of rows is told apart. */
+    /* The GPU or stream whose busy times are kept apart. */
     uint32_t (*gpu)(void *context, const struct called_work *work);
     /* NULL, or is shown each operation, and whether it is in no range. Gives 0, or -1: no memory. */
     int (*operation)(void *context, const struct called_work *work, bool outside);

@@ -3,7 +3,7 @@
  * read ahead by several threads (blocks.h); all are handed on by the calling one, in the file's order. Memory does not
  * grow with the file: at no time more than some blocks of it, or the window of one large value, are held.
  *
- * Flows are passed over unread, but for PyTorch's "fwdbwd"; whoever wants the events' texts gets them, too.
+ * Flows are passed over unread, but for PyTorch's "fwdbwd"; a reader that wants the events' texts gets them, too.
  *
  * Both forms of the format are read: an object with "traceEvents" and other keys around it, and a bare array of events.
  * The array may lack its end, as the format allows for programs that die; the object may not.
