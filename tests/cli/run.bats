@@ -205,6 +205,16 @@ load common
     assert_line --partial "the spool stays in '$PWD/here/gputrace-"
     jq -e '.command == ["true", "an argument"] and .rank == 3 and .world_size == 8 and .options.graph == "node"' \
         here/gputrace-*/session.json
+    run -0 "$gputrace" report --report=overview here/gputrace-*
+    assert_line --regexp 'Processes +0'
+}
+
+@test "a spool directory that is kept is read, also when all of its processes had ended before the run did" {
+    mkdir here
+    run -0 "$gputrace" run --spool-dir=here --keep-spool sh -c "'$samples/nvtx'; until [ -e here/*/ended.packed ]; do sleep 0.1; done"
+    [ -z "$(find here -name '*.spool')" ]
+    run -0 "$gputrace" report --report=overview here/gputrace-*
+    assert_line --regexp 'Processes +1'
 }
 
 @test "a spool directory that cannot be made: the program runs untraced" {

@@ -139,6 +139,7 @@ static struct nvtx_string *find_or_add_string(uint32_t domain, struct gputrace_t
     struct nvtx_named_text *added = add_text(NVTX_NAMED_STRING, domain, domains.string_count + 1, text);
     if (!added)
         return NULL;
+    added->string.mark = nvtx_string_mark(&added->string);
     domains.string_count++;
     added->same_hash = (struct nvtx_named_text *)(uintptr_t)*first;
     *first = (uintptr_t)added;

@@ -26,7 +26,14 @@ struct nvtx_string {
     uint32_t domain;
     uint32_t number;
     struct gputrace_text text;
+    uintptr_t mark; /* nvtx_string_mark(): it is a registered string, which is never freed and never changes */
 };
+
+/* A handle in a payload is a number that the program wrote, and may lead to anything. */
+static inline uintptr_t nvtx_string_mark(const struct nvtx_string *string)
+{
+    return (uintptr_t)string ^ UINT64_C(0x6776747874737472);
+}
 
 struct gputrace_text nvtx_ascii(const char *text);
 

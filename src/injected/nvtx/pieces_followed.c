@@ -74,7 +74,7 @@ static const struct nvtx_string *string_at(uint64_t handle)
     if (*seen == handle)
         return string;
     if (handle % _Alignof(struct nvtx_string) != 0 || program_readable(handle, sizeof(*string)) < sizeof(*string) ||
-        program_readable((uintptr_t)string->text.bytes, string->text.length) < string->text.length)
+        string->mark != nvtx_string_mark(string))
         return NULL;
     *seen = handle;
     return string;

@@ -1,32 +1,12 @@
 #include "tool/cli/report_readers.h"
 
-#include <dirent.h>
-#include <string.h>
-
 #include "tool/cli/event_records.h"
 #include "tool/cli/report_pftrace.h"
 #include "tool/convert/convert.h"
 #include "tool/report/reader.h"
+#include "tool/spool/spool_directory.h"
 #include "tool/symbols/symbols.h"
 #include "tool/transcode/transcode.h"
-
-static bool is_spool(const char *name)
-{
-    size_t length = strlen(name), size = strlen(".spool");
-    return length > size && strcmp(name + length - size, ".spool") == 0;
-}
-
-static bool holds_spools(const char *path)
-{
-    DIR *directory = opendir(path);
-    const struct dirent *entry;
-    bool found = false;
-    while (directory && !found && (entry = readdir(directory)))
-        found = is_spool(entry->d_name);
-    if (directory)
-        closedir(directory);
-    return found;
-}
 
 static int read_spools(const char *path, struct interner *strings, const struct reader_sink *sink)
 {
@@ -52,7 +32,7 @@ static int read_spools(const char *path, struct interner *strings, const struct 
 }
 
 const struct report_reader report_readers[] = {
-    {holds_spools, read_spools},
+    {spool_directory_is, read_spools},
     {transcode_is_pftrace, report_pftrace},
     {NULL, NULL},
 };

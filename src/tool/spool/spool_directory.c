@@ -20,6 +20,24 @@ static bool ends_with(const char *name, const char *suffix)
     return length > size && strcmp(name + length - size, suffix) == 0;
 }
 
+static bool is_of_a_run(const char *name)
+{
+    return ends_with(name, SPOOL_SUFFIX) || ends_with(name, SPOOL_UNRECORDED_SUFFIX) ||
+           strcmp(name, SPOOL_ENDED_FILE) == 0 || strcmp(name, SPOOL_SESSION_FILE) == 0;
+}
+
+bool spool_directory_is(const char *path)
+{
+    DIR *stream = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+    while (stream && !found && (entry = readdir(stream)))
+        found = is_of_a_run(entry->d_name);
+    if (stream)
+        closedir(stream);
+    return found;
+}
+
 /* A link whose target says why there is no spool. */
 static void note_unrecorded(struct spool_directory *directory, const char *path, const char *name)
 {

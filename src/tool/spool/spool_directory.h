@@ -4,6 +4,7 @@
 #ifndef GPUTRACE_TOOL_SPOOL_SPOOL_DIRECTORY_H
 #define GPUTRACE_TOOL_SPOOL_SPOOL_DIRECTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,8 @@ struct spool_directory {
     size_t unrecorded; /* processes that could not make one */
 };
 
+/* Whether PATH is a directory of a run: it has spools, or says what there was of processes and of the session. */
+bool spool_directory_is(const char *path);
 /* Gives 0, or -1 after error(). Release it in either case. */
 int spool_directory_read(struct spool_directory *directory, const char *path);
 void spool_directory_release(struct spool_directory *directory);
