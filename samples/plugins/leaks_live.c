@@ -77,14 +77,15 @@ void live_remove(struct live *live, const struct gputrace_memory_deallocation *w
 {
     uint64_t key = key_of(what->address, what->kind);
     struct allocation *allocation = find(live, key);
-    /* One that came after this call began is not what it has freed: that was given up when the other came. */
-    bool late = allocation && what->call.start < allocation->end;
-    if (late && live->late_frees)
-        live->late_frees--;
-    else if (late || !allocation)
-        live->unknown_frees++;
-    if (late || !allocation)
+    /* One that came after this call began is not what it has freed: that was given up when the other came, which may
+     * be freed again by now. */
+    if (!allocation || what->call.start < allocation->end) {
+        if (live->late_frees)
+            live->late_frees--;
+        else
+            live->unknown_frees++;
         return;
+    }
     address_map_remove(&live->of, key);
     allocation->released = true;
     if (allocation->mappings == 0)

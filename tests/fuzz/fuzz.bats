@@ -26,6 +26,11 @@ fuzz() { # TARGET
 @test "session: the launcher's note" { fuzz session; }
 @test "spool: spool files" { fuzz spool; }
 
+@test "pftrace: threads that go on with each other's sections, 300 times" {
+    [ -x "$build/fuzz/pftrace" ] || skip "there is no clang with libFuzzer"
+    run -0 "$build/fuzz/pftrace" -runs=300 "$root"/tests/fuzz/found/pftrace/sections-of-several-runs-*
+}
+
 @test "every target is among these" {
     local target
     for target in "$root"/tests/fuzz/tool/*.c "$root"/tests/fuzz/injected/*.c; do

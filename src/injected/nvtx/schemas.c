@@ -9,7 +9,7 @@
 #include "injected/nvtx/semantics.h"
 #include "injected/registry/fork_watch.h"
 
-#define BUCKETS 256u
+#define BUCKETS 4096u /* a program may register one schema after the other */
 
 struct known {
     struct payload_schema schema;

@@ -160,7 +160,7 @@ static int read_all(struct reading *reading, unsigned workers)
 {
     struct pieces pieces = {
         .count = PIECES_UNKNOWN, .workers = workers, .make = make, .take = take, .context = reading};
-    reading->slot_count = pieces_slots(workers);
+    reading->slot_count = pieces_slots(workers) + 1; /* of those in work, and of the one that a maker may be given to */
     reading->slots = calloc(reading->slot_count, sizeof(*reading->slots));
     if (!reading->slots)
         return error_no_memory("reading");

@@ -364,12 +364,15 @@ static void pointers_are_followed_as_the_schema_says(void **state)
         {.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING},
         {.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE},
         {.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE},
+        {.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE},
     };
-    const uint64_t schema = register_schema(entries, 6, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, 48, 0);
+    const uint64_t schema = register_schema(entries, 7, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, 56, 0);
     const char *deep = "deep";
-    const struct nvtx_string string = {.number = 3, .text = {"registered", 10}};
+    struct nvtx_string string = {.number = 3, .text = {"registered", 10}}, forged = string;
+    string.mark = nvtx_string_mark(&string);
+    forged.mark = string.mark; /* a copy lies elsewhere */
     const int32_t not_followed = 7;
-    const void *payload[] = {"plain", &not_followed, &deep, "plain", &string, (const void *)(uintptr_t)0x10};
+    const void *payload[] = {"plain", &not_followed, &deep, "plain", &string, (const void *)(uintptr_t)0x10, &forged};
     payload[3] = payload[0];
     mark(&(nvtxPayloadData_t){schema, sizeof(payload), payload}, 1);
     assert_int_equal(count(SPOOL_RECORD_NVTX_PIECE), 5); /* itself, "plain" once, the struct, "deep", the string */

@@ -148,6 +148,23 @@ static void a_free_told_late_is_of_the_older(void **state)
     assert_null(fake_find("not seen allocated"));
 }
 
+/* The other has freed it again by then. */
+static void a_free_told_later_still_is_no_unknown_one(void **state)
+{
+    (void)state;
+    allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
+    struct gputrace_memory_deallocation late = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
+    late.stream_id = GPUTRACE_NO_STREAM;
+    allocate(BUFFER, 5, GPUTRACE_MEMORY_DEVICE);
+    struct gputrace_memory_deallocation next = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
+    next.stream_id = GPUTRACE_NO_STREAM;
+    fake_memory_deallocation(&next);
+    fake_memory_deallocation(&late);
+    end();
+    assert_told("nothing was left allocated");
+    assert_null(fake_find("not seen allocated"));
+}
+
 static void a_context_takes_its_memory_along(void **state)
 {
     (void)state;
@@ -277,6 +294,7 @@ int main(void)
         TEST(what_failed_changes_nothing),
         TEST(a_free_of_unknown_memory_is_counted),
         TEST(a_free_told_late_is_of_the_older),
+        TEST(a_free_told_later_still_is_no_unknown_one),
         TEST(a_context_takes_its_memory_along),
         TEST(physical_memory_lives_while_it_is_mapped),
         TEST(a_forked_child_tells_of_its_own_alone),
