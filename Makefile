@@ -46,13 +46,14 @@ say = $(if $(V),,@$(if $(silent),,printf '  %s %s\n' '$(1)' '$(2)';) )
 sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-BASE_SRC := $(call sources,src/base src/wire)
-LIB_SRC := $(call sources,$(wildcard src/injected/*))
-TOOL_SRC := $(call sources,$(wildcard src/tool/*))
-BASE_OBJ := $(call objects,$(BASE_SRC))
-LIB_OBJ := $(call objects,$(LIB_SRC))
+COMMON_SRC := $(call sources,src/common)
+AGENT_SRC := $(call sources,$(wildcard src/agent/*))
+TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/spool trace/build analysis launch symbols \
+    doctor cli))
+COMMON_OBJ := $(call objects,$(COMMON_SRC))
+AGENT_OBJ := $(call objects,$(AGENT_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
-MAIN_OBJ := $(B)/obj/src/tool/cli/main.o
+MAIN_OBJ := $(B)/obj/src/cli/main.o
 TOOL_LIBS := -ldw -lelf -lcjson -lz -llz4 -lstdc++ -lm
 
 .DEFAULT_GOAL := all
@@ -64,14 +65,14 @@ SONAME := libgputrace.so.0
 
 all: $(B)/gputrace $(B)/libgputrace.so plugins ## build/gputrace, build/libgputrace.so and plugins, which run from there
 
-include samples/samples.mk tests/simgpu/simgpu.mk src/wire/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
+include samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
-$(B)/gputrace: $(TOOL_OBJ) $(BASE_OBJ)
+$(B)/gputrace: $(TOOL_OBJ) $(COMMON_OBJ)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread $(LINK_FLAGS) -o $@ $^ $(TOOL_LIBS)
 
-$(B)/$(SONAME): $(LIB_OBJ) $(BASE_OBJ) src/injected/entry/exports.map
+$(B)/$(SONAME): $(AGENT_OBJ) $(COMMON_OBJ) src/agent/main/exports.map
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(SONAME) \
-	    -Wl,--version-script=src/injected/entry/exports.map -Wl,-z,nodelete -o $@ $(LIB_OBJ) $(BASE_OBJ) -ldl
+	    -Wl,--version-script=src/agent/main/exports.map -Wl,-z,nodelete -o $@ $(AGENT_OBJ) $(COMMON_OBJ) -ldl
 
 $(B)/libgputrace.so: $(B)/$(SONAME)
 	$(call say,LN,$@)ln -sf $(<F) $@
@@ -81,18 +82,18 @@ $(B)/obj/%.o: %.c Makefile | toolkit
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 
 # NVTX's types and numbers alone: without this its headers put the whole of its client into every object.
-$(LIB_OBJ): DEFINES += -DNVTX_NO_IMPL
+$(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
 
 # Another LIBDIR asks for another gputrace.
-$(B)/obj/src/tool/launch/library.o: $(B)/obj/libdir
+$(B)/obj/src/launch/library.o: $(B)/obj/libdir
 $(B)/obj/libdir: always
 	@mkdir -p $(@D)
 	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@
 
 # What exceptions of C++ pass through on their way to the program.
-$(addprefix $(B)/obj/src/injected/,allocator/refusal.o entry/allocator_doors.o): ALL_CFLAGS += -fexceptions
+$(addprefix $(B)/obj/src/agent/,allocator/refusal.o main/allocator_doors.o): ALL_CFLAGS += -fexceptions
 
--include $(patsubst %.o,%.d,$(BASE_OBJ) $(LIB_OBJ) $(TOOL_OBJ))
+-include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(TOOL_OBJ))
 
 toolkit:
 	@test -e $(CUDA_HOME)/include/cuda.h || { \
@@ -143,8 +144,8 @@ INSTALLED = 755:$(B)/gputrace:BINDIR:gputrace 755:$(B)/$(SONAME):LIBDIR:$(LIBRAR
     $(foreach plugin,$(filter-out %/empty.so,$(PLUGINS)),755:$(plugin):LIBDIR:gputrace/$(notdir $(plugin))) \
     $(foreach header,$(HEADERS),644:$(header):INCLUDEDIR:$(header:include/%=%)) \
     $(foreach page,$(MAN),644:$(page):MANDIR:man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
-    644:src/tool/cli/completion.bash:DATADIR:bash-completion/completions/gputrace \
-    644:src/tool/cli/completion.zsh:DATADIR:zsh/site-functions/_gputrace
+    644:src/cli/completion.bash:DATADIR:bash-completion/completions/gputrace \
+    644:src/cli/completion.zsh:DATADIR:zsh/site-functions/_gputrace
 part = $(word $(2),$(subst :, ,$(1)))
 place = $(DESTDIR)$($(call part,$(1),3))/$(call part,$(1),4)
 

@@ -4,27 +4,27 @@
 
 UNIT_SRC := $(filter-out tests/simgpu/%,$(sort $(shell find tests -name '*_test.c')))
 UNIT_TESTS := $(patsubst %_test.c,$(B)/%_test,$(UNIT_SRC))
-INJECTED_TESTS := $(filter $(B)/tests/injected/%,$(UNIT_TESTS))
+AGENT_TESTS := $(filter $(B)/tests/agent/%,$(UNIT_TESTS))
 PLUGIN_TESTS := $(filter $(B)/tests/samples/plugins/%,$(UNIT_TESTS))
-TOOL_TESTS := $(filter-out $(INJECTED_TESTS) $(PLUGIN_TESTS),$(UNIT_TESTS))
-HELPER_SRC := $(filter-out $(UNIT_SRC),$(sort $(shell find tests/base tests/wire tests/tool tests/injected -name '*.c' 2>/dev/null)))
-INJECTED_HELPERS := $(call objects,$(filter tests/injected/%,$(HELPER_SRC)))
-TOOL_HELPERS := $(call objects,$(filter-out tests/injected/%,$(HELPER_SRC)))
+TOOL_TESTS := $(filter-out $(AGENT_TESTS) $(PLUGIN_TESTS),$(UNIT_TESTS))
+HELPER_SRC := $(filter-out $(UNIT_SRC),$(sort $(shell find $(addprefix tests/,common agent trace analysis launch symbols doctor cli) -name '*.c' 2>/dev/null)))
+AGENT_HELPERS := $(call objects,$(filter tests/agent/%,$(HELPER_SRC)))
+TOOL_HELPERS := $(call objects,$(filter-out tests/agent/%,$(HELPER_SRC)))
 
 # Each C file here is a program of its own, linked with the tool's objects.
 TEST_PROGRAM_SRC := $(filter-out tests/bench/tracing_%,$(call sources,tests/bench))
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_PROGRAM_SRC))
 
-TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/tracing_*.c tests/bench/injected/*.c))
+TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/tracing_*.c tests/bench/agent/*.c))
 $(TEST_OBJ): INCLUDES := -I. $(INCLUDES)
 -include $(TEST_OBJ:.o=.d)
 
 # Archives, so that a test takes the objects it calls and no others; helpers come first.
-$(B)/obj/tool.a: $(filter-out $(MAIN_OBJ),$(TOOL_OBJ)) $(BASE_OBJ)
+$(B)/obj/tool.a: $(filter-out $(MAIN_OBJ),$(TOOL_OBJ)) $(COMMON_OBJ)
 $(B)/obj/tool_helpers.a: $(TOOL_HELPERS)
-$(B)/obj/injected.a: $(LIB_OBJ) $(BASE_OBJ)
-$(B)/obj/injected_helpers.a: $(INJECTED_HELPERS)
-$(addprefix $(B)/obj/,tool.a tool_helpers.a injected.a injected_helpers.a): Makefile
+$(B)/obj/agent.a: $(AGENT_OBJ) $(COMMON_OBJ)
+$(B)/obj/agent_helpers.a: $(AGENT_HELPERS)
+$(addprefix $(B)/obj/,tool.a tool_helpers.a agent.a agent_helpers.a): Makefile
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $(filter %.o,$^)
@@ -33,7 +33,7 @@ $(TOOL_TESTS) $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.o $(B)/obj/tool_helpers.a $(B
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS) -lcmocka
 
-$(INJECTED_TESTS): $(B)/%: $(B)/obj/%.o $(B)/obj/injected_helpers.a $(B)/obj/injected.a
+$(AGENT_TESTS): $(B)/%: $(B)/obj/%.o $(B)/obj/agent_helpers.a $(B)/obj/agent.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl -lcmocka
 
@@ -48,8 +48,8 @@ endef
 $(foreach plugin,$(PLUGIN_NAMES),$(eval $(call plugin_tests,$(plugin))))
 
 # Programs that measure parts of the library.
-INJECTED_BENCH := $(patsubst %.c,$(B)/%,$(call sources,tests/bench/injected))
-$(INJECTED_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/injected.a
+AGENT_BENCH := $(patsubst %.c,$(B)/%,$(call sources,tests/bench/agent))
+$(AGENT_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/agent.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl
 
@@ -71,18 +71,18 @@ $(B)/tests/bench/tracing_program: tests/bench/tracing_program.c tests/bench/trac
 	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -o $@ $< -L$(@D) -ltracing_loops \
 	    -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
 
-$(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/wire/cupti_path.c src/base/log.c \
-    src/base/utf8.c src/base/open_to_others.c src/injected/collect/cupti_library.c src/injected/collect/activity_kinds.c src/wire/api_classes.c)
+$(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/common/cupti_path.c src/common/log.c \
+    src/common/utf8.c src/common/open_to_others.c src/agent/cupti/cupti_library.c src/agent/cupti/activity_kinds.c src/common/api_classes.c)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -o $@ $^ -ldl
 
 # Programs in C++ that call the library as PyTorch does, and stand in for a piece of it.
-TORCH_TESTS := $(addprefix $(B)/tests/injected/allocator/,torch_calls libc10.so)
-$(B)/tests/injected/allocator/torch_calls: tests/injected/allocator/torch_calls.cc include/gputrace/allocator.h
+TORCH_TESTS := $(addprefix $(B)/tests/agent/allocator/,torch_calls libc10.so)
+$(B)/tests/agent/allocator/torch_calls: tests/agent/allocator/torch_calls.cc include/gputrace/allocator.h
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -Iinclude -o $@ $< -ldl
 
-$(B)/tests/injected/allocator/libc10.so: tests/injected/allocator/libc10.cc
+$(B)/tests/agent/allocator/libc10.so: tests/agent/allocator/libc10.cc
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 
@@ -109,6 +109,6 @@ $(B)/tests/robust/programs/%: tests/robust/programs/%.c
 
 tests: $(ROBUST)
 
-tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(INJECTED_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
+tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(AGENT_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
 
 .PHONY: tests

@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/sink.h"
-#include "tests/tool/convert/make_plugin.h"
-#include "tests/tool/convert/make_spool.h"
-#include "tool/convert/convert.h"
+#include "common/clock.h"
+#include "common/sink.h"
+#include "tests/trace/build/make_plugin.h"
+#include "tests/trace/build/make_spool.h"
+#include "trace/build/passes.h"
 
 enum {
     PID = 4242,

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "injected/collect/activity_kinds.h"
-#include "injected/collect/cupti_library.h"
-#include "wire/settings.h"
+#include "agent/cupti/activity_kinds.h"
+#include "agent/cupti/cupti_library.h"
+#include "common/settings.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 

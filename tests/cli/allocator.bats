@@ -3,7 +3,7 @@
 load common
 
 library=$build/libgputrace.so
-programs=$build/tests/injected/allocator
+programs=$build/tests/agent/allocator
 
 # A program that brings the sanitizer with it has it once already; one that does not is told to take it first.
 with_library() {

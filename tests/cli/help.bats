@@ -88,15 +88,15 @@ man_options() { # COMMAND
 }
 
 @test "the man page of run names every word of --trace" {
-    for word in $(sed -nE 's/^ *X\([A-Z]+, "([a-z]+)", [01],.*/\1/p' "$root/src/wire/settings.h"); do
+    for word in $(sed -nE 's/^ *X\([A-Z]+, "([a-z]+)", [01],.*/\1/p' "$root/src/common/settings.h"); do
         grep -qx "\.It Cm $word" "$root/man/gputrace-run.1"
         "$gputrace" run --help | grep -qw "$word"
     done
 }
 
 @test "bash completion knows every command and every option" {
-    # shellcheck source=src/tool/cli/completion.bash
-    source "$root/src/tool/cli/completion.bash"
+    # shellcheck source=src/cli/completion.bash
+    source "$root/src/cli/completion.bash"
     complete_words() {
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
         _gputrace
@@ -111,8 +111,8 @@ man_options() { # COMMAND
 }
 
 @test "bash completion knows the words of --trace" {
-    # shellcheck source=src/tool/cli/completion.bash
-    source "$root/src/tool/cli/completion.bash"
+    # shellcheck source=src/cli/completion.bash
+    source "$root/src/cli/completion.bash"
     COMP_WORDS=(gputrace run --trace=kernel,mem) COMP_CWORD=2 COMPREPLY=()
     _gputrace
     assert_equal "${COMPREPLY[*]}" '--trace=kernel,memcpy --trace=kernel,memset --trace=kernel,memory'
@@ -120,7 +120,7 @@ man_options() { # COMMAND
 
 # The words of the report's sections, as the table has them.
 sections() {
-    sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)",.*/\1/p' "$root/src/tool/report/report.h"
+    sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)",.*/\1/p' "$root/src/analysis/report.h"
 }
 
 # The plugins that are installed.
@@ -129,8 +129,8 @@ plugins() {
 }
 
 @test "help, man page and completion know every section of the report and every plugin" {
-    # shellcheck source=src/tool/cli/completion.bash
-    source "$root/src/tool/cli/completion.bash"
+    # shellcheck source=src/cli/completion.bash
+    source "$root/src/cli/completion.bash"
     sections >in-table
     [ "$(wc -l <in-table)" -gt 20 ]
     "$gputrace" report --help | sed -n '/--report=/,/default: all/p' | grep -v 'default: all' |
@@ -141,14 +141,14 @@ plugins() {
     done
     _gputrace_argument --report '' ''
     diff in-table <(printf '%s\n' "${COMPREPLY[@]}")
-    diff in-table <(sed -n '/local -a sections=(/,/)/p' "$root/src/tool/cli/completion.zsh" |
+    diff in-table <(sed -n '/local -a sections=(/,/)/p' "$root/src/cli/completion.zsh" |
         sed 's/.*(//; s/)//' | tr -s ' ' '\n' | grep .)
     plugins >in-build
     [ -s in-build ]
     COMPREPLY=()
     _gputrace_argument --plugin '' ''
     diff in-build <(printf '%s\n' "${COMPREPLY[@]}" | sort)
-    sed -n "s/.*'plugins:plugin:(\([a-z ]*\))'.*/\1/p" "$root/src/tool/cli/completion.zsh" |
+    sed -n "s/.*'plugins:plugin:(\([a-z ]*\))'.*/\1/p" "$root/src/cli/completion.zsh" |
         tr ' ' '\n' | sort | diff in-build -
     for plugin in $(cat in-build); do
         grep -qx "\.It Cm $plugin" "$root/man/gputrace-run.1"
@@ -159,10 +159,10 @@ plugins() {
 @test "zsh completion knows every option" {
     for command in "${commands[@]}"; do
         help_options "$command" >in-help
-        sed -n "/^_gputrace_$command()/,/^}/p" "$root/src/tool/cli/completion.zsh" |
+        sed -n "/^_gputrace_$command()/,/^}/p" "$root/src/cli/completion.zsh" |
             grep -oE "^ +(\{[^}]*\}|'\*?--[a-z-]+)" | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort -u >in-completion
         diff in-help in-completion
     done
     command -v zsh >/dev/null || skip "syntax not checked: there is no zsh here"
-    zsh -n "$root/src/tool/cli/completion.zsh"
+    zsh -n "$root/src/cli/completion.zsh"
 }

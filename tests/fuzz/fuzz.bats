@@ -33,7 +33,7 @@ fuzz() { # TARGET
 
 @test "every target is among these" {
     local target
-    for target in "$root"/tests/fuzz/tool/*.c "$root"/tests/fuzz/injected/*.c; do
+    for target in "$root"/tests/fuzz/tool/*.c "$root"/tests/fuzz/agent/*.c; do
         grep -q 'int LLVMFuzzerTestOneInput' "$target" || continue
         target=${target##*/}
         grep -q "^@test \"${target%.c}: " "$BATS_TEST_FILENAME"

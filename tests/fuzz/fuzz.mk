@@ -1,4 +1,4 @@
-# Fuzz targets: tests/fuzz/tool/TARGET.c and tests/fuzz/injected/TARGET.c become $(B)/fuzz/TARGET, each linked with objects
+# Fuzz targets: tests/fuzz/tool/TARGET.c and tests/fuzz/agent/TARGET.c become $(B)/fuzz/TARGET, each linked with objects
 # of the tool or the library that clang built under the address and undefined sanitizers. `make FUZZ_SECONDS=600 fuzz`
 # runs each for ten minutes; tests/fuzz/run does the same for some of them.
 
@@ -10,13 +10,13 @@ FUZZ_SANITIZE := address,undefined
 FUZZ_CFLAGS := -std=c11 $(DEFINES) -O1 -g -w -fno-omit-frame-pointer -pthread \
                -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_INCLUDES := -I. $(INCLUDES)
-FUZZ_TOOL_HELPERS := tests/fuzz/tool/files.c tests/fuzz/tool/convert_all.c tests/tool/convert/make_spool.c
+FUZZ_TOOL_HELPERS := tests/fuzz/tool/files.c tests/fuzz/tool/convert_all.c tests/trace/build/make_spool.c
 FUZZ_TOOL := $(filter-out $(FUZZ_TOOL_HELPERS) tests/fuzz/tool/seeds.c,$(call sources,tests/fuzz/tool))
-FUZZ_INJECTED := $(call sources,tests/fuzz/injected)
+FUZZ_AGENT := $(call sources,tests/fuzz/agent)
 
 fuzz_objects = $(patsubst %.c,$(F)/obj/%.o,$(1))
 fuzz_targets = $(addprefix $(F)/,$(basename $(notdir $(1))))
-FUZZERS := $(call fuzz_targets,$(FUZZ_TOOL) $(FUZZ_INJECTED))
+FUZZERS := $(call fuzz_targets,$(FUZZ_TOOL) $(FUZZ_AGENT))
 
 $(F)/obj/%.o: %.c Makefile tests/fuzz/fuzz.mk | toolkit
 	@mkdir -p $(@D)
@@ -25,14 +25,14 @@ $(F)/obj/%.o: %.c Makefile tests/fuzz/fuzz.mk | toolkit
 $(addprefix $(F)/obj/,$(GEN_OBJ)): $(GEN_TABLES)
 $(addprefix $(F)/obj/,$(GEN_OBJ)): FUZZ_INCLUDES += -I$(GEN)
 
-FUZZ_OBJ := $(call fuzz_objects,$(BASE_SRC) $(LIB_SRC) $(TOOL_SRC) $(FUZZ_TOOL) $(FUZZ_INJECTED) $(FUZZ_TOOL_HELPERS) \
+FUZZ_OBJ := $(call fuzz_objects,$(COMMON_SRC) $(AGENT_SRC) $(TOOL_SRC) $(FUZZ_TOOL) $(FUZZ_AGENT) $(FUZZ_TOOL_HELPERS) \
     tests/fuzz/tool/seeds.c)
 -include $(FUZZ_OBJ:.o=.d)
 .PRECIOUS: $(FUZZ_OBJ)
 
-$(F)/tool.a: $(filter-out %/cli/main.o,$(call fuzz_objects,$(TOOL_SRC) $(BASE_SRC) $(FUZZ_TOOL_HELPERS)))
-$(F)/injected.a: $(call fuzz_objects,$(LIB_SRC) $(BASE_SRC))
-$(F)/tool.a $(F)/injected.a:
+$(F)/tool.a: $(filter-out %/cli/main.o,$(call fuzz_objects,$(TOOL_SRC) $(COMMON_SRC) $(FUZZ_TOOL_HELPERS)))
+$(F)/agent.a: $(call fuzz_objects,$(AGENT_SRC) $(COMMON_SRC))
+$(F)/tool.a $(F)/agent.a:
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $(filter %.o,$^)
@@ -40,7 +40,7 @@ $(F)/tool.a $(F)/injected.a:
 $(call fuzz_targets,$(FUZZ_TOOL)): $(F)/%: $(F)/obj/tests/fuzz/tool/%.o $(F)/tool.a
 	$(call say,LD,$@)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
 
-$(call fuzz_targets,$(FUZZ_INJECTED)): $(F)/%: $(F)/obj/tests/fuzz/injected/%.o $(F)/injected.a
+$(call fuzz_targets,$(FUZZ_AGENT)): $(F)/%: $(F)/obj/tests/fuzz/agent/%.o $(F)/agent.a
 	$(call say,LD,$@)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ -ldl
 
 # Seeds that are spools are made by a program, so that they follow the format.

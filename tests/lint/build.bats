@@ -7,7 +7,7 @@ plain() { [ "$build" = "$root/build" ] || skip "of the plain build only"; }
 # Whether our sources were compiled with -O2, as they are unless CFLAGS says otherwise.
 need_o2() {
     plain
-    readelf --debug-dump=info "$build/obj/src/base/log.o" | grep -q 'DW_AT_producer.* -O2' || skip "built with other CFLAGS"
+    readelf --debug-dump=info "$build/obj/src/common/log.o" | grep -q 'DW_AT_producer.* -O2' || skip "built with other CFLAGS"
 }
 
 # make in a build folder of its own, without the settings of the `make` that runs the tests.
@@ -46,7 +46,7 @@ installed() {
 
 @test "functions that nobody calls are not in libgputrace.so" {
     need_o2
-    nm -f posix "$build"/obj/src/base/*.o | awk '$2 == "T" { print $1 }' | sort -u >defined
+    nm -f posix "$build"/obj/src/common/*.o | awk '$2 == "T" { print $1 }' | sort -u >defined
     nm -f posix "$build/libgputrace.so" | awk '{ print $1 }' | sort -u >linked
     [ "$(comm -23 defined linked | wc -l)" -gt 10 ]
 }
@@ -61,7 +61,7 @@ installed() {
 }
 
 @test "warnings are errors with WERROR=1, as .ci/run says, and nowhere else" {
-    local object=$PWD/own/obj/src/base/log.o
+    local object=$PWD/own/obj/src/common/log.o
     run -0 own_make -n V=1 "$object"
     refute_output --partial -Werror
     run -0 own_make -n V=1 WERROR=1 "$object"
@@ -72,12 +72,12 @@ installed() {
 }
 
 @test "one short line for each file that is compiled; V=1 prints the commands, -s nothing" {
-    local object=$PWD/own/obj/src/base/log.o
+    local object=$PWD/own/obj/src/common/log.o
     run -0 own_make "$object"
-    assert_output '  CC src/base/log.c'
+    assert_output '  CC src/common/log.c'
     rm "$object"
     run -0 own_make V=1 "$object"
-    assert_line --regexp '^gcc .* -c -o .*log\.o src/base/log\.c$'
+    assert_line --regexp '^gcc .* -c -o .*log\.o src/common/log\.c$'
     rm "$object"
     run -0 own_make -s "$object"
     assert_output ''
@@ -93,7 +93,7 @@ installed() {
 }
 
 @test "the checked functions are left to sanitizers, to -O0 and to packagers who choose themselves" {
-    local object=$PWD/own/obj/src/base/log.o
+    local object=$PWD/own/obj/src/common/log.o
     run -0 own_make -n V=1 "$object"
     assert_output --partial -D_FORTIFY_SOURCE=2
     run -0 own_make -n V=1 SAN=address "$object"

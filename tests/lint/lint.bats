@@ -34,24 +34,24 @@ tree() { # FILE TEXT...
 @test "man: mandoc finds nothing" { clean man; }
 
 @test "layers finds a room that includes another" {
-    tree src/tool/report/a.c '#include "tool/spool/records.h"'
+    tree src/analysis/a.c '#include "trace/build/names.h"'
     run check layers tree
     assert_failure
-    assert_output 'src/tool/report/a.c:1: tool/report may not include tool/spool ("tool/spool/records.h")'
+    assert_output 'src/analysis/a.c:1: analysis may not include trace/build ("trace/build/names.h")'
 }
 
 @test "layers finds the user's process including ours" {
-    tree src/injected/record/a.c '' '#  include "tool/write/writer.h"'
+    tree src/agent/spool/a.c '' '#  include "trace/sink.h"'
     run check layers tree
     assert_failure
-    assert_output --partial 'src/injected/record/a.c:2: injected/record may not include tool/write'
+    assert_output --partial 'src/agent/spool/a.c:2: agent/spool may not include trace'
 }
 
 @test "layers finds CUDA's headers out of their rooms" {
-    tree src/tool/model/a.h '#include <stdint.h>' '#include <cupti.h>'
+    tree src/trace/build/a.h '#include <stdint.h>' '#include <cupti.h>'
     run check layers tree
     assert_failure
-    assert_output --partial 'src/tool/model/a.h:2: <cupti.h> belongs in'
+    assert_output --partial 'src/trace/build/a.h:2: <cupti.h> belongs in'
 }
 
 @test "layers finds files and headers that are in no room" {
@@ -63,17 +63,17 @@ tree() { # FILE TEXT...
 }
 
 @test "layers lets through what is allowed" {
-    tree src/injected/collect/a.c '#include <cupti.h>' '#include "injected/registry/registry.h"' '#include "base/log.h"'
-    tree src/tool/cli/b.c '#include <cjson/cJSON.h>' '#include "tool/write/writer.h"' '#include "tool/cli/b.h"'
+    tree src/agent/cupti/a.c '#include <cupti.h>' '#include "agent/dispatch/registry.h"' '#include "common/log.h"'
+    tree src/cli/b.c '#include <cjson/cJSON.h>' '#include "trace/sink.h"' '#include "cli/b.h"'
     run check layers tree
     assert_success
 }
 
 @test "headers finds one that needs another before it" {
-    tree src/base/a.h 'size_t size(void);'
+    tree src/common/a.h 'size_t size(void);'
     run check headers tree
     assert_failure
-    assert_output --partial 'src/base/a.h: does not compile alone as c11'
+    assert_output --partial 'src/common/a.h: does not compile alone as c11'
 }
 
 @test "headers finds a public one that is no C++" {
@@ -85,8 +85,8 @@ tree() { # FILE TEXT...
 }
 
 @test "exports finds what is too many and what is missing" {
-    mkdir -p tree/src/injected/entry tree/build
-    printf '{ global:\n  wanted; /* and */ missing;\n local: *; };\n' >tree/src/injected/entry/exports.map
+    mkdir -p tree/src/agent/main tree/build
+    printf '{ global:\n  wanted; /* and */ missing;\n local: *; };\n' >tree/src/agent/main/exports.map
     printf 'int wanted(void) { return 0; }\nint other(void) { return 0; }\n' | gcc -shared -fPIC -x c - -o tree/build/libgputrace.so
     run check exports tree
     assert_failure
@@ -96,14 +96,14 @@ tree() { # FILE TEXT...
 }
 
 @test "calls finds exit, abort, assert and printing" {
-    tree src/injected/record/a.c '#include <assert.h>' '#include <stdio.h>' '#include <stdlib.h>' \
+    tree src/agent/spool/a.c '#include <assert.h>' '#include <stdio.h>' '#include <stdlib.h>' \
         'void f(int a) { char b[9]; assert(a); snprintf(b, 9, "%d", a); printf("%s", b); fputs(b, stderr); exit(a); }'
-    mkdir -p tree/build/obj/src/{injected/record,base,wire}
-    gcc -O0 -c tree/src/injected/record/a.c -o tree/build/obj/src/injected/record/a.o
+    mkdir -p tree/build/obj/src/{agent/spool,common}
+    gcc -O0 -c tree/src/agent/spool/a.c -o tree/build/obj/src/agent/spool/a.o
     run check calls tree
     assert_failure
     for name in __assert_fail printf fputs stderr exit; do
-        assert_line --partial "src/injected/record/a.c: refers to $name;"
+        assert_line --partial "src/agent/spool/a.c: refers to $name;"
     done
     refute_output --partial snprintf
 }
@@ -116,10 +116,10 @@ tree() { # FILE TEXT...
 }
 
 @test "lengths reports long functions and files" {
-    tree src/base/a.c 'int f(void)' '{' "$(yes '    ;' | head -41)" '}' "$(yes '//' | head -300)" 'int x;'
+    tree src/common/a.c 'int f(void)' '{' "$(yes '    ;' | head -41)" '}' "$(yes '//' | head -300)" 'int x;'
     mkdir tree/samples tree/tests
     run check lengths tree
     assert_success
-    assert_line 'src/base/a.c:2: f is 41 lines'
-    assert_line 'src/base/a.c: 345 lines'
+    assert_line 'src/common/a.c:2: f is 41 lines'
+    assert_line 'src/common/a.c: 345 lines'
 }

@@ -1,6 +1,6 @@
 # The ledger: whatever is missing is counted, by the same name and number in the trace, in the report's overview and in
 # the last line of `run`; and --strict makes it an exit status. That every loss that there can be is told so is shown by
-# tests/tool/cli/ledger_test.c; here each is made to happen, as far as the simulated GPU can. Those of full disks are in
+# tests/cli/ledger_test.c; here each is made to happen, as far as the simulated GPU can. Those of full disks are in
 # resources.bats.
 
 load robust

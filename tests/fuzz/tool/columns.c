@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "tool/spool/packing.h"
+#include "trace/spool/packing.h"
 
 static void join(const uint8_t *columns, size_t size, size_t becomes)
 {

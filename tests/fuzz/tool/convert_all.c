@@ -3,10 +3,10 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
-#include "base/map.h"
-#include "tool/convert/convert.h"
-#include "tool/report/event.h"
-#include "tool/report/reader.h"
+#include "common/map.h"
+#include "trace/build/passes.h"
+#include "analysis/event.h"
+#include "analysis/reader.h"
 
 struct seen {
     uint64_t events;

@@ -4,8 +4,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "tool/decode/cupti.h"
-#include "tool/spool/records.h"
+#include "trace/spool/cupti.h"
+#include "trace/spool/records.h"
 
 static void walk(const struct spool_part *part, const uint16_t *sizes)
 {

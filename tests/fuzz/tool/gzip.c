@@ -4,8 +4,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
-#include "base/sink.h"
-#include "tool/gzip/source.h"
+#include "common/sink.h"
+#include "trace/gzip/source.h"
 
 enum { STEP = 500, TEXT_MOST = 1 << 22 };
 

@@ -7,9 +7,9 @@
 #include <sanitizer/lsan_interface.h>
 #include <unistd.h>
 
-#include "tool/cli/options.h"
-#include "tool/cli/output_name.h"
-#include "tool/cli/run_options.h"
+#include "cli/options.h"
+#include "cli/output_name.h"
+#include "cli/run_options.h"
 
 #define WORDS_MAX 64
 

@@ -3,8 +3,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "tool/decode/own.h"
-#include "tool/spool/records.h"
+#include "trace/spool/own.h"
+#include "trace/spool/records.h"
 
 static void see(const struct own_walk *walk, const struct spool_part *part)
 {

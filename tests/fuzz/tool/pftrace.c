@@ -6,16 +6,16 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
-#include "base/map.h"
-#include "base/sink.h"
-#include "tool/cli/report_pftrace.h"
-#include "tool/gzip/gzip.h"
-#include "tool/pftrace/compressed.h"
-#include "tool/pftrace/interned.h"
-#include "tool/pftrace/reader.h"
-#include "tool/report/event.h"
-#include "tool/report/reader.h"
-#include "tool/transcode/transcode.h"
+#include "common/map.h"
+#include "common/sink.h"
+#include "cli/report_pftrace.h"
+#include "trace/gzip/gzip.h"
+#include "trace/pftrace/compressed.h"
+#include "trace/pftrace/interned.h"
+#include "trace/pftrace/reader.h"
+#include "analysis/event.h"
+#include "analysis/reader.h"
+#include "trace/transcode.h"
 
 static void touch_args(const struct pftrace_arg *args, size_t count)
 {

@@ -5,10 +5,10 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
-#include "base/map.h"
-#include "tool/report/event.h"
-#include "tool/report/reader.h"
-#include "tool/transcode/transcode.h"
+#include "common/map.h"
+#include "analysis/event.h"
+#include "analysis/reader.h"
+#include "trace/transcode.h"
 
 struct seen {
     const struct interner *strings;

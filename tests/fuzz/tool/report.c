@@ -4,8 +4,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
-#include "base/sink.h"
-#include "tool/report/report.h"
+#include "common/sink.h"
+#include "analysis/report.h"
 
 static int touch(void *context, const char *data, size_t size)
 {

@@ -10,8 +10,8 @@
 
 #include <cupti_activity.h>
 
-#include "tests/tool/convert/make_spool.h"
-#include "tool/spool/packing.h"
+#include "tests/trace/build/make_spool.h"
+#include "trace/spool/packing.h"
 
 static const char *parent;
 

@@ -1,0 +1,264 @@
+#include "agent/cupti/activity_kinds.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/cupti/cupti_library.h"
+#include "common/api_classes.h"
+#include "common/settings.h"
+
+/* Kinds by what the user asked for. GRAPH is not here: it chooses how kernels are recorded. SYNC is not: either kind of
+ * it makes every launch 0.1 us longer (13.0), so that the recorder hears of waits by their calls
+ * (record/record_sync.c), but where the GPU is asked for the times of events. */
+static const struct {
+    uint64_t bits;
+    CUpti_ActivityKind kind;
+} kinds[] = {
+    {TRACE_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+    {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY},
+    {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2},
+    {TRACE_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET},
+    {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, /* switched on late (13.0), neither of the two … */
+    {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … tells all without the other */
+    {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
+};
+
+static const struct cupti *cupti_in_use; /* NULL: not there yet, or no longer */
+
+/* Records of just-in-time compilation have two who want them: the trace, and the registry's kind `jit`. */
+static struct {
+    pthread_mutex_t lock;
+    bool recorded, wanted;
+    bool on;
+} jit = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Records of CUDA events have two who want them: the trace, and device ranges, which need the GPU's times too. */
+static struct {
+    pthread_mutex_t lock; /* of all here, and of what is switched by them */
+    bool wanted;
+    bool recording;
+} event_times = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct cupti *in_use(void)
+{
+    return __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
+}
+
+static void switch_kind(const struct cupti *cupti, CUpti_ActivityKind kind, bool on)
+{
+    if (on)
+        cupti->cuptiActivityEnable(kind);
+    else
+        cupti->cuptiActivityDisable(kind);
+}
+
+/* --- just-in-time compilation --- */
+
+/* Sets *WHO, and CUPTI's kind to what both together want. */
+static void switch_jit(bool *who, bool value)
+{
+    const struct cupti *cupti = in_use();
+    pthread_mutex_lock(&jit.lock);
+    *who = value;
+    bool on = jit.recorded || jit.wanted;
+    if (cupti && on != jit.on) {
+        jit.on = on;
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_JIT, on);
+    }
+    pthread_mutex_unlock(&jit.lock);
+}
+
+void activity_kinds_want_jit(bool wanted)
+{
+    switch_jit(&jit.wanted, wanted);
+}
+
+/* --- API calls --- */
+
+/* Driver calls that the CUDA runtime makes by itself around the program's calls, at every launch or by the hundred at
+ * start. They are not the program's: --trace=api-all leaves them out too. */
+static const CUpti_CallbackId runtimes_own[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,     CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
+    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing, CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz,
+};
+
+static bool is_runtimes_own(CUpti_CallbackId cbid)
+{
+    for (size_t i = 0; i < sizeof(runtimes_own) / sizeof(runtimes_own[0]); i++)
+        if (runtimes_own[i] == cbid)
+            return true;
+    return false;
+}
+
+/* What launches kernels. The callbacks of the driver's come and go while the program runs (callback_switches.h). */
+static const CUpti_CallbackId runtime_launches[] = {
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_ptsz_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernelMultiDevice_v9000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunch_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunch_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000,
+};
+static const CUpti_CallbackId driver_launches[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+};
+
+/* A CUPTI newer than our headers has functions that these do not know. It refuses numbers that it does not know. */
+#define NEWER_FUNCTIONS 128
+
+static void enable_runtime_calls(const struct cupti *cupti, uint64_t trace_bits)
+{
+    if (!cupti->cuptiActivityEnableRuntimeApi)
+        return;
+    if (trace_bits & (TRACE_KERNEL | TRACE_COMPILE))
+        for (size_t i = 0; i < sizeof(runtime_launches) / sizeof(runtime_launches[0]); i++)
+            cupti->cuptiActivityEnableRuntimeApi(runtime_launches[i], 1);
+    if (trace_bits & TRACE_RUNTIME)
+        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE + NEWER_FUNCTIONS; cbid++)
+            if (api_class_recorded(api_runtime_class(cbid), trace_bits))
+                cupti->cuptiActivityEnableRuntimeApi(cbid, 1);
+}
+
+static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
+{
+    if (!cupti->cuptiActivityEnableDriverApi)
+        return;
+    if (trace_bits & (TRACE_KERNEL | TRACE_COMPILE))
+        for (size_t i = 0; i < sizeof(driver_launches) / sizeof(driver_launches[0]); i++)
+            cupti->cuptiActivityEnableDriverApi(driver_launches[i], 1);
+    if (trace_bits & TRACE_DRIVER)
+        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE + NEWER_FUNCTIONS; cbid++)
+            if (api_class_recorded(api_driver_class(cbid), trace_bits) && !is_runtimes_own(cbid))
+                cupti->cuptiActivityEnableDriverApi(cbid, 1);
+}
+
+/*
+ * Functions are switched on one by one, never as a whole kind, and never off again:
+ * - With the whole kind on, a call that is left out still costs 130 ns and more, and the driver's kind records every
+ * call that the runtime makes inside its own.
+ * - CUPTI 13.0 heeds a function only if it is on when the first context is made.
+ * - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
+ * recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that thread
+ * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
+ * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader
+ * leaves out what was not asked for.
+ * - Switching off saves only a part: a launch that was on and is off again still takes 0.35 to 0.46 us longer.
+ */
+static void enable_calls(const struct cupti *cupti, uint64_t trace_bits)
+{
+    enable_runtime_calls(cupti, trace_bits);
+    enable_driver_calls(cupti, trace_bits);
+}
+
+/* An older CUPTI has all calls or none. */
+static void switch_whole_kinds(const struct cupti *cupti, uint64_t trace_bits, bool on)
+{
+    if ((trace_bits & TRACE_RUNTIME) && !cupti->cuptiActivityEnableRuntimeApi)
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    if ((trace_bits & TRACE_DRIVER) && !cupti->cuptiActivityEnableDriverApi)
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_DRIVER, on);
+}
+
+/* --- from the start --- */
+
+/* What is told once, at the start or when a context is made, and needed whenever recording begins. */
+static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
+{
+    if ((trace_bits & ~(uint64_t)TRACE_NVTX) == 0)
+        return; /* nothing of CUDA's is asked for */
+    cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE);
+    cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
+    if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
+    enable_calls(cupti, trace_bits);
+}
+
+void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits)
+{
+    __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
+    enable_lasting(cupti, trace_bits);
+    switch_jit(&jit.recorded, false); /* it may be wanted by the registry already */
+}
+
+/* --- while recording is on --- */
+
+static void switch_event_times(const struct cupti *cupti, bool on)
+{
+    switch_kind(cupti, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
+    switch_kind(cupti, CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
+}
+
+enum activity_times activity_kinds_want_event_times(void)
+{
+    const struct cupti *cupti = in_use();
+    if (!cupti)
+        return ACTIVITY_TIMES_NO_CUPTI;
+    if (!cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
+        return ACTIVITY_TIMES_TOO_OLD;
+    pthread_mutex_lock(&event_times.lock);
+    if (!event_times.wanted)
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1);
+    if (!event_times.wanted && event_times.recording)
+        switch_event_times(cupti, true);
+    event_times.wanted = true;
+    pthread_mutex_unlock(&event_times.lock);
+    return ACTIVITY_TIMES_ON;
+}
+
+/* After the kinds that the trace wants, of which that of events may be one. */
+static void switch_wanted_event_times(const struct cupti *cupti, bool on)
+{
+    pthread_mutex_lock(&event_times.lock);
+    event_times.recording = on;
+    if (event_times.wanted)
+        switch_event_times(cupti, on);
+    pthread_mutex_unlock(&event_times.lock);
+}
+
+void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
+{
+    const struct cupti *cupti = in_use();
+    if (!cupti)
+        return;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].bits & trace_bits)
+            switch_kind(cupti, kinds[i].kind, on);
+    if (trace_bits & TRACE_COMPILE)
+        switch_jit(&jit.recorded, on);
+    if ((trace_bits & TRACE_GRAPH) && !graph_nodes)
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
+    switch_whole_kinds(cupti, trace_bits, on);
+    switch_wanted_event_times(cupti, on);
+}
+
+void activity_kinds_detached(void)
+{
+    __atomic_store_n(&cupti_in_use, NULL, __ATOMIC_RELEASE);
+}
+
+void activity_kinds_leave(void)
+{
+    activity_kinds_detached();
+    memset(&jit, 0, sizeof(jit));
+    pthread_mutex_init(&jit.lock, NULL);
+    memset(&event_times, 0, sizeof(event_times));
+    pthread_mutex_init(&event_times.lock, NULL);
+}

@@ -1,0 +1,49 @@
+/*
+ * Which of CUPTI's callbacks are on: those of the kinds that somebody is registered for, and no others.
+ *
+ * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and CUPTI is told the
+ * difference alone.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_CALLBACK_SWITCHES_H
+#define GPUTRACE_AGENT_CUPTI_CALLBACK_SWITCHES_H
+
+#include <cupti.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cupti;
+
+/* All callbacks of SUBSCRIBER are off. */
+void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
+
+/* The set of kinds that are wanted, as the registry tells it. */
+void callback_switches_follow(uint64_t wanted);
+
+/* That set. */
+uint64_t callback_switches_wanted(void);
+
+/* Launches are to be heard of, whether somebody is registered for them or not, as long as phases of compilation are
+ * wanted. */
+void callback_switches_launches(bool on);
+
+/* The same, as long as names of launches are wanted, asked for by whoever waits for functions to be launched:
+ * first_launches.h. */
+void callback_switches_new_functions(bool on);
+
+/* The same, as long as nodes of graphs are wanted, while streams are captured: captures.h. */
+void callback_switches_captures(bool on);
+
+/* Launches of graphs are to be heard of, as long as nodes of graphs are wanted: graph_launches.h. */
+void callback_switches_graph_launches(bool on);
+
+/* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
+void callback_switches_event_records(void);
+
+/* Whether CUPTI does not know the subscriber any more, because somebody has detached it from the process: true once,
+ * and CUPTI is not called from then on. */
+bool callback_switches_lost(void);
+
+/* In a forked child: CUPTI is not to be called. */
+void callback_switches_leave(void);
+
+#endif

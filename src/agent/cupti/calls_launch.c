@@ -1,0 +1,151 @@
+/*
+ * Kernel launches, and what is to be known when one begins: which function it is of (first_launches.h), and whether it
+ * loads it on the way, a phase of compilation (lazy_loading.h).
+ */
+#include "agent/cupti/driver_calls.h"
+#include "agent/cupti/lazy_loading.h"
+
+static struct gputrace_kernel_launch begin(const struct driver_return *returned, CUfunction kernel, CUstream stream)
+{
+    return (struct gputrace_kernel_launch){
+        .call = returned->call,
+        .name = returned->symbol,
+        .kernel = driver_call_integer(kernel),
+        .stream = driver_call_stream(returned, stream),
+    };
+}
+
+/* The shape of a launch, which stands in structs that are alike but for their type. */
+#define SET_SHAPE(launch, from)                          \
+    do {                                                 \
+        (launch)->grid[0] = (from)->gridDimX;            \
+        (launch)->grid[1] = (from)->gridDimY;            \
+        (launch)->grid[2] = (from)->gridDimZ;            \
+        (launch)->block[0] = (from)->blockDimX;          \
+        (launch)->block[1] = (from)->blockDimY;          \
+        (launch)->block[2] = (from)->blockDimZ;          \
+        (launch)->shared_bytes = (from)->sharedMemBytes; \
+    } while (0)
+
+static void tell_launch(const struct driver_return *returned)
+{
+    const cuLaunchKernel_params *p = returned->params;
+    struct gputrace_kernel_launch launch = begin(returned, p->f, p->hStream);
+    SET_SHAPE(&launch, p);
+    registry_kernel_launch_publish(&launch);
+}
+
+static void tell_cooperative(const struct driver_return *returned)
+{
+    const cuLaunchCooperativeKernel_params *p = returned->params;
+    struct gputrace_kernel_launch launch = begin(returned, p->f, p->hStream);
+    SET_SHAPE(&launch, p);
+    launch.cooperative = 1;
+    registry_kernel_launch_publish(&launch);
+}
+
+static uint32_t is_cooperative(const CUlaunchConfig *config)
+{
+    for (unsigned i = 0; config->attrs && i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+            return config->attrs[i].value.cooperative != 0;
+    return 0;
+}
+
+/* The attributes of a launch that was refused may be what it was refused for: they are not looked at. */
+static void tell_launch_ex(const struct driver_return *returned)
+{
+    const cuLaunchKernelEx_params *p = returned->params;
+    struct gputrace_kernel_launch launch = begin(returned, p->f, p->config ? p->config->hStream : NULL);
+    if (p->config)
+        SET_SHAPE(&launch, p->config);
+    if (driver_call_done(returned))
+        launch.cooperative = is_cooperative(p->config);
+    registry_kernel_launch_publish(&launch);
+}
+
+/* One launch on each of several devices. The call's device and context are the thread's, and one symbol stands for no
+ * more than one of the kernels: the name is left out. Of a failed call nothing is known but that. */
+static void tell_multi_device(const struct driver_return *returned)
+{
+    const cuLaunchCooperativeKernelMultiDevice_params *p = returned->params;
+    unsigned count = driver_call_done(returned) ? p->numDevices : 0;
+    for (unsigned i = 0; i < count; i++) {
+        const CUDA_LAUNCH_PARAMS *one = &p->launchParamsList[i];
+        struct gputrace_kernel_launch launch = begin(returned, one->function, one->hStream);
+        SET_SHAPE(&launch, one);
+        launch.name = NULL;
+        launch.cooperative = 1;
+        registry_kernel_launch_publish(&launch);
+    }
+    if (count == 0)
+        registry_kernel_launch_publish(&(struct gputrace_kernel_launch){.call = returned->call, .cooperative = 1});
+}
+
+/* The functions of CUDA 3: the block's shape was set before, by a call of its own, and is not told. */
+static void tell_grid(const struct driver_return *returned, CUfunction kernel, CUstream stream, int width, int height)
+{
+    struct gputrace_kernel_launch launch = begin(returned, kernel, stream);
+    launch.grid[0] = (uint32_t)width;
+    launch.grid[1] = (uint32_t)height;
+    launch.grid[2] = 1;
+    registry_kernel_launch_publish(&launch);
+}
+
+static void tell_old(const struct driver_return *returned)
+{
+    const cuLaunch_params *p = returned->params;
+    tell_grid(returned, p->f, NULL, 1, 1);
+}
+
+static void tell_old_grid(const struct driver_return *returned)
+{
+    const cuLaunchGrid_params *p = returned->params;
+    tell_grid(returned, p->f, NULL, p->grid_width, p->grid_height);
+}
+
+static void tell_old_grid_async(const struct driver_return *returned)
+{
+    const cuLaunchGridAsync_params *p = returned->params;
+    tell_grid(returned, p->f, p->hStream, p->grid_width, p->grid_height);
+}
+
+/* --- the first launch of a kernel --- */
+
+/* What is launched, and what phase that is. */
+#define LAUNCHES(function, handle)                                                                \
+    static CUfunction launched_by_##function(const void *params)                                  \
+    {                                                                                             \
+        return ((const function##_params *)params)->handle;                                       \
+    }                                                                                             \
+    static uint32_t loads_##function(const void *params, CUcontext context, uint32_t correlation) \
+    {                                                                                             \
+        (void)context;                                                                            \
+        bool loads = lazy_loading_begins(launched_by_##function(params), correlation);            \
+        return loads ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;                                        \
+    }
+LAUNCHES(cuLaunchKernel, f)
+LAUNCHES(cuLaunchKernelEx, f)
+LAUNCHES(cuLaunchCooperativeKernel, f)
+
+#define LAUNCH REGISTRY_BIT(kernel_launch)
+#define LAUNCH_ROW(id, text, function, is_per_thread, teller)                                         \
+    {                                                                                                 \
+        .cbid = (id), .name = (text), .kinds = LAUNCH, .tell = (teller), .trigger = loads_##function, \
+        .launched = launched_by_##function, .per_thread = (is_per_thread)                             \
+    }
+#define LAUNCH_PTSZ(function, tell)                                                   \
+    LAUNCH_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, function, false, tell), \
+        LAUNCH_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", function, true, tell)
+
+static const struct driver_call rows[] = {
+    LAUNCH_PTSZ(cuLaunchKernel, tell_launch),
+    LAUNCH_PTSZ(cuLaunchKernelEx, tell_launch_ex),
+    LAUNCH_PTSZ(cuLaunchCooperativeKernel, tell_cooperative),
+    DRIVER_CALL(cuLaunchCooperativeKernelMultiDevice, LAUNCH, tell_multi_device, NULL),
+    DRIVER_CALL(cuLaunch, LAUNCH, tell_old, NULL),
+    DRIVER_CALL(cuLaunchGrid, LAUNCH, tell_old_grid, NULL),
+    DRIVER_CALL(cuLaunchGridAsync, LAUNCH, tell_old_grid_async, NULL),
+};
+
+const struct driver_calls launch_calls = DRIVER_CALLS(rows);

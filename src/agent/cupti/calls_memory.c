@@ -1,0 +1,204 @@
+/*
+ * Memory: allocated, freed, host memory registered, virtual addresses mapped.
+ *
+ * A reader fills in a struct request: where the memory is and how much, from the call's parameters and, when it is
+ * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is told from there.
+ */
+#include "agent/cupti/array_bytes.h"
+#include "agent/cupti/driver_calls.h"
+#include "agent/cupti/memory_pools.h"
+
+struct request {
+    const struct driver_return *returned;
+    uint64_t address, bytes, pool;
+    uint32_t device;
+    CUstream stream;
+    bool has_stream;
+    bool done;
+};
+
+static inline struct request request_of(const struct driver_return *returned, enum gputrace_memory_kind kind)
+{
+    bool host = kind == GPUTRACE_MEMORY_PINNED || kind == GPUTRACE_MEMORY_REGISTERED;
+    return (struct request){.returned = returned,
+                            .device = host ? GPUTRACE_NO_DEVICE : returned->call.device,
+                            .done = driver_call_done(returned)};
+}
+
+static inline void set_stream(struct request *request, const struct driver_return *returned, CUstream stream)
+{
+    request->has_stream = true;
+    request->stream = driver_call_stream(returned, stream);
+}
+
+/* CUPTI is not asked about a handle that may be none. */
+static uint32_t stream_id_of(const struct request *request)
+{
+    const struct gputrace_call *call = &request->returned->call;
+    bool valid = request->done || call->result == CUDA_ERROR_OUT_OF_MEMORY;
+    if (!request->has_stream || !valid || !call->context)
+        return GPUTRACE_NO_STREAM;
+    return cupti_ids_of_stream(request->returned->ids, call, request->stream);
+}
+
+static void tell_failure(const struct request *request, enum gputrace_memory_kind kind)
+{
+    struct gputrace_memory_allocation_failure failure = {
+        .call = request->returned->call,
+        .bytes = request->bytes,
+        .pool = request->pool,
+        .stream = request->stream,
+        .stream_id = stream_id_of(request),
+        .kind = kind,
+    };
+    failure.call.device = request->device;
+    registry_memory_allocation_failure_publish_by(request->returned->reader, &failure);
+}
+
+/* Pools are the program's where a client does not use them. */
+static void note_pool(const struct request *request)
+{
+    const struct reader *reader = request->returned->reader;
+    if (request->device != GPUTRACE_NO_DEVICE && reader && !reader->in_client && registry_pool_level_wanted())
+        memory_pools_note(request->pool, request->device);
+}
+
+static void tell_allocation(const struct request *request, enum gputrace_memory_kind kind)
+{
+    if (!request->done) {
+        tell_failure(request, kind);
+        return;
+    }
+    struct gputrace_memory_allocation allocation = {
+        .call = request->returned->call,
+        .address = request->address,
+        .bytes = request->bytes,
+        .pool = request->pool,
+        .stream = request->stream,
+        .stream_id = stream_id_of(request),
+        .kind = kind,
+    };
+    allocation.call.device = request->device;
+    registry_memory_allocation_publish_by(request->returned->reader, &allocation);
+    if (kind == GPUTRACE_MEMORY_POOL)
+        note_pool(request);
+}
+
+static void tell_deallocation(const struct request *request, enum gputrace_memory_kind kind)
+{
+    if (request->address == 0)
+        return; /* freeing NULL is allowed and does nothing */
+    struct gputrace_memory_deallocation deallocation = {
+        .call = request->returned->call,
+        .address = request->address,
+        .stream = request->stream,
+        .stream_id = stream_id_of(request),
+        .kind = kind,
+    };
+    deallocation.call.device = request->device;
+    registry_memory_deallocation_publish_by(request->returned->reader, &deallocation);
+    memory_pools_returned();
+}
+
+/* Memory of cuMemCreate lies where its properties say, not on the thread's device. */
+static void set_location(struct request *request, const CUmemAllocationProp *properties)
+{
+    if (properties && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+        request->device = (uint32_t)properties->location.id;
+    else if (properties)
+        request->device = GPUTRACE_NO_DEVICE;
+}
+
+/* Readers of calls that are alike but for the type of their parameters. READ is a statement that knows `p`, their
+ * parameters, `request` and `returned`. */
+#define TELL(what, function, memory_kind, read)                               \
+    static void tell_##function(const struct driver_return *returned)         \
+    {                                                                         \
+        const function##_params *p = returned->params;                        \
+        const enum gputrace_memory_kind kind = GPUTRACE_MEMORY_##memory_kind; \
+        struct request request = request_of(returned, kind);                  \
+        read;                                                                 \
+        tell_##what(&request, kind);                                          \
+    }
+#define OUTPUT(pointer) (request.done ? (uint64_t)(uintptr_t) * (pointer) : 0)
+
+#define ALLOCATES(function, kind, output) \
+    TELL(allocation, function, kind, (request.bytes = p->bytesize, request.address = OUTPUT(p->output)))
+#define FREES(function, kind, input) \
+    TELL(deallocation, function, kind, request.address = (uint64_t)(uintptr_t)(p->input))
+
+ALLOCATES(cuMemAlloc_v2, DEVICE, dptr)
+ALLOCATES(cuMemAllocManaged, MANAGED, dptr)
+ALLOCATES(cuMemHostAlloc, PINNED, pp)
+ALLOCATES(cuMemAllocHost_v2, PINNED, pp)
+TELL(allocation, cuMemHostRegister_v2, REGISTERED,
+     (request.bytes = p->bytesize, request.address = driver_call_integer(p->p)))
+TELL(allocation, cuMemAllocAsync, POOL,
+     (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr)))
+TELL(allocation, cuMemAllocFromPoolAsync, POOL,
+     (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr),
+      request.pool = driver_call_integer(p->pool)))
+TELL(allocation, cuMemAllocPitch_v2, DEVICE,
+     (request.bytes = (request.done ? *p->pPitch : p->WidthInBytes) * p->Height, request.address = OUTPUT(p->dptr)))
+TELL(allocation, cuArrayCreate_v2, ARRAY,
+     (request.bytes = array_bytes_2d(p->pAllocateArray), request.address = OUTPUT(p->pHandle)))
+TELL(allocation, cuArray3DCreate_v2, ARRAY,
+     (request.bytes = array_bytes_3d(p->pAllocateArray), request.address = OUTPUT(p->pHandle)))
+TELL(allocation, cuMipmappedArrayCreate, ARRAY,
+     (request.bytes = array_bytes_mipmapped(p->pMipmappedArrayDesc, p->numMipmapLevels),
+      request.address = OUTPUT(p->pHandle)))
+TELL(allocation, cuMemCreate, VIRTUAL,
+     (request.bytes = p->size, request.address = OUTPUT(p->handle), set_location(&request, p->prop)))
+
+FREES(cuMemFree_v2, UNKNOWN, dptr) /* device, managed and stream-ordered memory alike */
+FREES(cuMemFreeHost, PINNED, p)
+FREES(cuMemHostUnregister, REGISTERED, p)
+FREES(cuArrayDestroy, ARRAY, hArray)
+FREES(cuMipmappedArrayDestroy, ARRAY, hMipmappedArray)
+FREES(cuMemRelease, VIRTUAL, handle)
+TELL(deallocation, cuMemFreeAsync, UNKNOWN, (set_stream(&request, returned, p->hStream), request.address = p->dptr))
+
+static void tell_mapping(const struct driver_return *returned)
+{
+    const cuMemMap_params *p = returned->params;
+    registry_memory_mapping_publish(&(struct gputrace_memory_mapping){
+        .call = returned->call, .address = p->ptr, .bytes = p->size, .offset = p->offset, .handle = p->handle});
+}
+
+static void tell_unmapping(const struct driver_return *returned)
+{
+    const cuMemUnmap_params *p = returned->params;
+    registry_memory_unmapping_publish(
+        &(struct gputrace_memory_unmapping){.call = returned->call, .address = p->ptr, .bytes = p->size});
+}
+
+#define ALLOCATION (REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure))
+#define DEALLOCATION REGISTRY_BIT(memory_deallocation)
+#define POOLS REGISTRY_BIT(pool_level)
+
+static const struct driver_call rows[] = {
+    DRIVER_CALL(cuMemAlloc_v2, ALLOCATION, tell_cuMemAlloc_v2, NULL),
+    DRIVER_CALL(cuMemAllocPitch_v2, ALLOCATION, tell_cuMemAllocPitch_v2, NULL),
+    DRIVER_CALL(cuMemAllocManaged, ALLOCATION, tell_cuMemAllocManaged, NULL),
+    DRIVER_CALL(cuMemHostAlloc, ALLOCATION, tell_cuMemHostAlloc, NULL),
+    DRIVER_CALL(cuMemAllocHost_v2, ALLOCATION, tell_cuMemAllocHost_v2, NULL),
+    DRIVER_CALL(cuMemHostRegister, ALLOCATION, tell_cuMemHostRegister_v2, NULL),
+    DRIVER_CALL(cuMemHostRegister_v2, ALLOCATION, tell_cuMemHostRegister_v2, NULL),
+    DRIVER_CALL(cuArrayCreate_v2, ALLOCATION, tell_cuArrayCreate_v2, NULL),
+    DRIVER_CALL(cuArray3DCreate_v2, ALLOCATION, tell_cuArray3DCreate_v2, NULL),
+    DRIVER_CALL(cuMipmappedArrayCreate, ALLOCATION, tell_cuMipmappedArrayCreate, NULL),
+    DRIVER_CALL_PTSZ(cuMemAllocAsync, ALLOCATION | POOLS, tell_cuMemAllocAsync, NULL),
+    DRIVER_CALL_PTSZ(cuMemAllocFromPoolAsync, ALLOCATION | POOLS, tell_cuMemAllocFromPoolAsync, NULL),
+    DRIVER_CALL(cuMemCreate, ALLOCATION, tell_cuMemCreate, NULL),
+    DRIVER_CALL_BRIEF(cuMemFree_v2, DEALLOCATION | POOLS, tell_cuMemFree_v2),
+    DRIVER_CALL_PTSZ_BRIEF(cuMemFreeAsync, DEALLOCATION | POOLS, tell_cuMemFreeAsync),
+    DRIVER_CALL(cuMemFreeHost, DEALLOCATION, tell_cuMemFreeHost, NULL),
+    DRIVER_CALL(cuMemHostUnregister, DEALLOCATION, tell_cuMemHostUnregister, NULL),
+    DRIVER_CALL(cuArrayDestroy, DEALLOCATION, tell_cuArrayDestroy, NULL),
+    DRIVER_CALL(cuMipmappedArrayDestroy, DEALLOCATION, tell_cuMipmappedArrayDestroy, NULL),
+    DRIVER_CALL(cuMemRelease, DEALLOCATION, tell_cuMemRelease, NULL),
+    DRIVER_CALL(cuMemMap, REGISTRY_BIT(memory_mapping), tell_mapping, NULL),
+    DRIVER_CALL(cuMemUnmap, REGISTRY_BIT(memory_unmapping), tell_unmapping, NULL),
+};
+
+const struct driver_calls memory_calls = DRIVER_CALLS(rows);

@@ -1,0 +1,69 @@
+/*
+ * CUPTI's numbers of contexts, devices and streams, as its records have them.
+ *
+ * To ask CUPTI takes longer than the rest of a callback, so threads remember what they were told: of a context until
+ * the thread's calls are in another one, of a stream until any stream of the process goes.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_CUPTI_IDS_H
+#define GPUTRACE_AGENT_CUPTI_CUPTI_IDS_H
+
+#include <stdint.h>
+
+#include <gputrace/callbacks.h>
+
+#include "agent/dispatch/registry.h"
+
+struct cupti;
+
+/* Streams that a thread remembers at once. */
+#define CUPTI_IDS_STREAMS 8u
+
+/* What one thread was told; zero: nothing. */
+struct cupti_ids {
+    struct CUctx_st *context; /* NULL: none */
+    uint32_t uid;             /* its own among all contexts that there ever were */
+    uint32_t id, device;
+    struct {
+        uint64_t stream;
+        uint32_t uid; /* its context's; 0: none */
+        uint32_t round;
+        uint32_t id;
+    } streams[CUPTI_IDS_STREAMS];
+};
+
+void cupti_ids_init(const struct cupti *cupti);
+/* In a forked child: CUPTI is not to be asked. What threads remember is theirs to forget. */
+void cupti_ids_leave(void);
+
+/* Fills in CALL's context, its number and its device. */
+void cupti_ids_of_context(struct CUctx_st *context, struct gputrace_call *call);
+
+/* The same for a call of the thread whose MINE is. UID: CUpti_CallbackData.contextUid; 0: not known. */
+void cupti_ids_learn(struct cupti_ids *mine, struct CUctx_st *context, uint32_t uid);
+static inline void cupti_ids_of_call(struct cupti_ids *mine, struct CUctx_st *context, uint32_t uid,
+                                     struct gputrace_call *call)
+{
+    if (mine->context != context || mine->uid != uid || uid == 0)
+        cupti_ids_learn(mine, context, uid);
+    call->context = context;
+    call->context_id = mine->id;
+    call->device = mine->device;
+}
+
+/* The number of a stream of the program (CUstream or cudaStream_t as an integer) in its context (0: the thread's), or
+ * GPUTRACE_NO_STREAM. Streams 0 and 1 are the legacy default stream, 2 is the thread's own. */
+uint32_t cupti_stream_id(uint64_t context, uint64_t stream);
+
+/* The same of a stream that is there, in the context of CALL, which cupti_ids_of_call() has filled in. */
+uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call *call,
+                             const struct CUstream_st *stream);
+
+/* The kinds whose callers ask for streams: while they are wanted CUPTI has to tell of each stream that goes. */
+#define CUPTI_IDS_KINDS                                                                             \
+    (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(stream_synchronization) | \
+     REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure) | REGISTRY_BIT(memory_deallocation))
+
+/* A stream went, or may have gone unheard of: all threads ask anew. */
+void cupti_ids_forget_streams(void);
+
+#endif

@@ -1,0 +1,106 @@
+#include "agent/cupti/cupti_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/open_to_others.h"
+#include "common/cupti_path.h"
+
+static struct cupti loaded;
+
+static bool resolve(void *handle, struct cupti *cupti, const char **missing)
+{
+#define FUNCTION(name)                                           \
+    cupti->name = (__typeof__(cupti->name))dlsym(handle, #name); \
+    if (!cupti->name)                                            \
+        *missing = #name;
+    CUPTI_NEWER_FUNCTIONS(FUNCTION)
+    *missing = NULL;
+    CUPTI_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    return !*missing;
+}
+
+struct search {
+    const char *preferred;
+    char *why;
+    size_t size;
+};
+
+/* Tries one file, also one that others can write to; non-zero ends the search. */
+static int load_file(void *context, const char *path)
+{
+    struct search *search = context;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle && search->preferred && strcmp(path, search->preferred) == 0)
+        warning("the libcupti that was asked for does not load (%s): looking for another", dlerror());
+    if (!handle)
+        return 0;
+    const char *missing;
+    bool complete = resolve(handle, &loaded, &missing);
+    if (complete)
+        loaded.cuptiGetVersion(&loaded.version);
+    if (!complete || loaded.version < CUPTI_OLDEST) {
+        if (complete)
+            snprintf(search->why, search->size, "'%s' is CUPTI %u: 18 (of CUDA 11.8) is the oldest that works", path,
+                     loaded.version);
+        else
+            snprintf(search->why, search->size, "'%s' is too old: it has no %s (CUPTI 11.8 or newer is needed)", path,
+                     missing);
+        if (search->preferred && strcmp(path, search->preferred) == 0)
+            warning("%s; looking for another", search->why);
+        dlclose(handle);
+        memset(&loaded, 0, sizeof(loaded));
+        return 0;
+    }
+    struct link_map *map = NULL;
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    snprintf(loaded.path, sizeof(loaded.path), "%s", map && *map->l_name ? map->l_name : path);
+    return 1;
+}
+
+/* Bare names are the loader's to find, which has its own rules. */
+static int try_file(void *context, const char *path)
+{
+    struct search *search = context;
+    char where[PATH_MAX];
+    if (!strchr(path, '/') || !open_to_others(path, where))
+        return load_file(context, path);
+    snprintf(search->why, search->size, "'%s' is not loaded, for everybody can write to '%s'", path, where);
+    warning("'%s' is not loaded, for everybody can write to '%s'", path, where);
+    return 0;
+}
+
+static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
+{
+    (void)size;
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (!name || strncmp(name, "/libcupti.so", strlen("/libcupti.so")) != 0)
+        return 0;
+    snprintf(path, sizeof(loaded.path), "%s", info->dlpi_name);
+    return 1;
+}
+
+const struct cupti *cupti_load(const char *preferred, char *why, size_t size)
+{
+    if (loaded.cuptiSubscribe)
+        return &loaded;
+    snprintf(why, size, "no libcupti.so was found; it comes with the CUDA toolkit (--cupti FILE names one)");
+    struct search search = {.preferred = preferred, .why = why, .size = size};
+    char already[sizeof(loaded.path)];
+    if (preferred && *preferred && try_file(&search, preferred))
+        return &loaded;
+    if (dl_iterate_phdr(find_loaded, already) && load_file(&search, already))
+        return &loaded;
+    return cupti_path_each(NULL, try_file, &search) ? &loaded : NULL;
+}
+
+const char *cupti_words(const struct cupti *cupti, CUptiResult result)
+{
+    const char *words = NULL;
+    cupti->cuptiGetResultString(result, &words);
+    return words ? words : "unknown CUPTI result";
+}

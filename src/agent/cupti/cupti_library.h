@@ -1,0 +1,56 @@
+/*
+ * CUPTI, loaded at run time: whichever version the process or the machine has, from 11.8 on.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
+#define GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
+
+#include <cupti.h>
+#include <stdbool.h>
+
+/* Functions that every CUPTI we work with has … */
+#define CUPTI_FUNCTIONS(X)               \
+    X(cuptiGetVersion)                   \
+    X(cuptiSubscribe)                    \
+    X(cuptiEnableCallback)               \
+    X(cuptiGetResultString)              \
+    X(cuptiActivityEnable)               \
+    X(cuptiActivityDisable)              \
+    X(cuptiActivityFlushAll)             \
+    X(cuptiActivityGetNextRecord)        \
+    X(cuptiActivityGetNumDroppedRecords) \
+    X(cuptiActivityRegisterCallbacks)    \
+    X(cuptiActivitySetAttribute)         \
+    X(cuptiSetThreadIdType)              \
+    X(cuptiGetContextId)                 \
+    X(cuptiGetDeviceId)                  \
+    X(cuptiGetStreamIdEx)
+
+/* … and those that only newer ones have: NULL when missing. */
+#define CUPTI_NEWER_FUNCTIONS(X)     \
+    X(cuptiGetCallbackState)         \
+    X(cuptiActivityEnableDriverApi)  \
+    X(cuptiActivityEnableRuntimeApi) \
+    X(cuptiGetGraphNodeId)           \
+    X(cuptiGetGraphExecId)           \
+    X(cuptiActivityEnableCudaEventDeviceTimestamps)
+
+struct cupti {
+#define FUNCTION(name) __typeof__(&(name)) name;
+    CUPTI_FUNCTIONS(FUNCTION)
+    CUPTI_NEWER_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    uint32_t version; /* as cuptiGetVersion tells: 18 is CUDA 11.8, 130001 CUDA 13.0 */
+    char path[512];   /* of the file it was loaded from */
+};
+
+/*
+ * Loads CUPTI: PREFERRED (may be NULL), else the one that the process has loaded already, else the first that is found
+ * (common/cupti_path.h). Gives it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried. Once
+ * loaded it stays, also over a fork.
+ */
+const struct cupti *cupti_load(const char *preferred, char *why, size_t size);
+
+/* CUPTI's own words for a result. */
+const char *cupti_words(const struct cupti *cupti, CUptiResult result);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * The driver's functions that callbacks are told of, one row each, in the groups calls_*.c.
+ *
+ * One driver call stands for each operation, whichever function of the runtime the program used, and has the runtime
+ * call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx, and, compiled for a default
+ * stream of each thread's own, NAME_ptsz (it takes a stream) and NAME_ptds (it takes none). Each is a row; versions
+ * whose parameters are alike share how they are told.
+ *
+ * Left out: the first versions of functions that have a _v2 because they were made for addresses of 32 bits
+ * (cuMemAlloc, cuMemcpyHtoD, cuMemsetD8, cuArrayCreate …). A 64-bit program cannot pass them a device's address.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
+#define GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
+
+#include <cupti.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/cupti/cupti_ids.h"
+#include "agent/dispatch/registry.h"
+
+/* A call that has returned. */
+struct driver_return {
+    const struct driver_call *row;
+    struct gputrace_call call;
+    const void *params; /* the struct FUNCTION_params of CUPTI's headers; what it points to is the program's */
+    const char *symbol; /* of a launch: the kernel's mangled name */
+    bool told;          /* CUPTI's resource callbacks have told what this call did */
+    /* Of this thread, which finds them but once. */
+    struct reader *reader;
+    struct cupti_ids *ids;
+};
+
+struct driver_call {
+    CUpti_CallbackId cbid;
+    const char *name;
+    uint64_t kinds; /* that it serves: REGISTRY_BIT()s; it is enabled when somebody wants one of them */
+    /* Publishes what was done, or failed. Outputs of a failed call are not read. NULL: it serves phases alone. */
+    void (*tell)(const struct driver_return *returned);
+    /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
+    uint32_t (*trigger)(const void *params, CUcontext context, uint32_t correlation);
+    bool per_thread; /* its default stream is the thread's own */
+    bool brief;      /* the recorder writes when it begins, and not when it ends */
+    /* The function that a launch launches. NULL: it is no launch, or of several. */
+    CUfunction (*launched)(const void *params);
+    /* When the call begins, before CUDA does anything. NULL: nothing is to be done then. */
+    void (*begins)(const void *params);
+};
+
+struct driver_calls {
+    const struct driver_call *rows;
+    size_t count;
+};
+
+extern const struct driver_calls event_calls, stream_calls, sync_calls, memory_calls, copy_calls, copy_shape_calls,
+    copy_batch_calls, set_calls, launch_calls, queue_calls, graph_calls, graph_node_calls, module_calls, code_calls,
+    profiler_calls, pool_calls;
+
+/* Builds the index. Once, before the first look; again does no harm. */
+void driver_calls_init(void);
+
+/* The row of CBID, or NULL. */
+extern const struct driver_call *driver_calls_by_cbid[CUPTI_DRIVER_TRACE_CBID_SIZE];
+static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
+{
+    return cbid < CUPTI_DRIVER_TRACE_CBID_SIZE ? driver_calls_by_cbid[cbid] : NULL;
+}
+
+/* --- for the groups --- */
+
+/* cuda.h defines many names as macros that stand for the newest version: a name is pasted or quoted before anything
+ * else is done with it, for else the row of the old version would be one more of the new. */
+#define DRIVER_CALL_ROW(id, text, is_per_thread, kind_set, teller, why)                        \
+    {                                                                                          \
+        .cbid = (id), .name = (text), .kinds = (kind_set), .tell = (teller), .trigger = (why), \
+        .per_thread = (is_per_thread)                                                          \
+    }
+#define DRIVER_CALL(function, kinds, tell, trigger) \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell, trigger)
+/* The function and its _ptsz; the function and its _ptds. */
+#define DRIVER_CALL_PTSZ(function, kinds, tell, trigger)                                         \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell, trigger), \
+        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, tell, trigger)
+#define DRIVER_CALL_PTDS(function, kinds, tell, trigger)                                         \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell, trigger), \
+        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptds, #function "_ptds", true, kinds, tell, trigger)
+
+/* Those of which the recorder writes no end. */
+#define DRIVER_CALL_BRIEF_ROW(id, text, is_per_thread, kind_set, teller)                                    \
+    {                                                                                                       \
+        .cbid = (id), .name = (text), .kinds = (kind_set), .tell = (teller), .per_thread = (is_per_thread), \
+        .brief = true                                                                                       \
+    }
+#define DRIVER_CALL_BRIEF(function, kinds, tell) \
+    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell)
+#define DRIVER_CALL_PTSZ_BRIEF(function, kinds, tell)                                         \
+    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell), \
+        DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, tell)
+
+#define DRIVER_CALLS(table)                         \
+    {                                               \
+        (table), sizeof(table) / sizeof((table)[0]) \
+    }
+
+static inline bool driver_call_done(const struct driver_return *returned)
+{
+    return returned->call.result == CUDA_SUCCESS;
+}
+
+/* The stream that was given, so that it means the same whichever version it was given to: a default stream that is the
+ * thread's own becomes CU_STREAM_PER_THREAD. */
+static inline CUstream driver_call_stream(const struct driver_return *returned, CUstream stream)
+{
+    return stream == NULL && returned->row->per_thread ? CU_STREAM_PER_THREAD : stream;
+}
+
+/* CUPTI's number of STREAM, as driver_call_stream() gives it. Of a call that failed GPUTRACE_NO_STREAM: its handle may
+ * be none, and CUPTI is not asked about such. */
+static inline uint32_t driver_call_stream_id(const struct driver_return *returned, CUstream stream)
+{
+    bool valid = driver_call_done(returned) && returned->call.context;
+    return valid ? cupti_ids_of_stream(returned->ids, &returned->call, stream) : GPUTRACE_NO_STREAM;
+}
+
+static inline uint64_t driver_call_integer(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+#endif

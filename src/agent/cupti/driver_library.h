@@ -1,0 +1,18 @@
+/*
+ * The libcuda that the process has loaded, and functions of it that the library calls itself. It links with no CUDA: a
+ * program without it is traced too.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_DRIVER_LIBRARY_H
+#define GPUTRACE_AGENT_CUPTI_DRIVER_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Fills FUNCTIONS, a struct of COUNT pointers to functions and nothing else, with those of NAMES in the same order.
+ * Names are as libcuda exports them: cuda.h lets some stand for newer versions. False: no libcuda is loaded, or one
+ * that does not have them all. Takes the dynamic loader's lock.
+ */
+bool driver_library_find(void *functions, const char *const names[], size_t count);
+
+#endif

@@ -1,0 +1,266 @@
+#include "agent/cupti/memory_pools.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "agent/cupti/driver_library.h"
+#include "agent/cupti/pool_functions.h"
+#include "agent/dispatch/aside.h"
+#include "agent/dispatch/registry.h"
+
+static const char *const names[] = {
+#define FUNCTION(name, ...) #name,
+    POOL_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* A place for one, used again when the pool is gone. */
+struct pool {
+    struct pool *next;
+    uint64_t handle; /* 0: the default one of its device */
+    uint32_t device;
+    bool known;                      /* the place is taken (release) */
+    bool changed;                    /* since it was told; this and what follows under `asking` */
+    struct gputrace_pool_level told; /* pool 0: nothing yet */
+};
+
+static struct {
+    struct pool *first; /* grows at its head, never shrinks */
+    bool used;          /* memory was allocated or freed since the last question */
+    bool stopped;
+    pthread_mutex_t adding; /* of places taken and left; never held while CUDA is called */
+    pthread_mutex_t asking; /* the driver, and of what was told; a pool is forgotten under it */
+    unsigned settling;      /* questions to come though nothing was used: what is freed goes when the GPU gets there */
+    bool found;             /* `driver` is */
+    struct pool_functions driver;
+} pools = {.adding = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- what is known --- */
+
+static struct pool *first(void)
+{
+    return __atomic_load_n(&pools.first, __ATOMIC_ACQUIRE);
+}
+
+static bool is_known(const struct pool *pool)
+{
+    return __atomic_load_n(&pool->known, __ATOMIC_ACQUIRE);
+}
+
+static bool has(uint64_t handle, uint32_t device)
+{
+    for (const struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool) && pool->handle == handle && (handle != 0 || pool->device == device))
+            return true;
+    return false;
+}
+
+static struct pool *free_place(void)
+{
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        if (!is_known(pool))
+            return pool;
+    struct pool *made = calloc(1, sizeof(*made));
+    if (made) {
+        made->next = first();
+        __atomic_store_n(&pools.first, made, __ATOMIC_RELEASE);
+    }
+    return made;
+}
+
+/* Without memory it is not told of. */
+static void add(uint64_t handle, uint32_t device)
+{
+    pthread_mutex_lock(&pools.adding);
+    struct pool *pool = has(handle, device) ? NULL : free_place();
+    if (pool) {
+        pool->handle = handle;
+        pool->device = device;
+        pool->changed = false;
+        pool->told = (struct gputrace_pool_level){0};
+        __atomic_store_n(&pool->known, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&pools.adding);
+}
+
+static void mark_used(void)
+{
+    if (!__atomic_load_n(&pools.used, __ATOMIC_RELAXED)) /* a line of memory that many threads read */
+        __atomic_store_n(&pools.used, true, __ATOMIC_RELEASE);
+}
+
+void memory_pools_note(uint64_t handle, uint32_t device)
+{
+    if (!has(handle, device))
+        add(handle, device);
+    mark_used();
+}
+
+bool memory_pools_any(void)
+{
+    for (const struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool))
+            return true;
+    return false;
+}
+
+/* Under `asking`. It holds nothing any more; what was the most remains. */
+static void forget(struct pool *pool)
+{
+    struct gputrace_pool_level level = pool->told;
+    pthread_mutex_lock(&pools.adding);
+    __atomic_store_n(&pool->known, false, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&pools.adding);
+    if (level.pool == 0)
+        return;
+    level.time = clock_now();
+    level.reserved = level.used = 0;
+    registry_pool_level_publish(&level);
+}
+
+void memory_pools_forget(uint64_t handle)
+{
+    pthread_mutex_lock(&pools.asking);
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool) && handle != 0 && pool->handle == handle)
+            forget(pool);
+    pthread_mutex_unlock(&pools.asking);
+}
+
+void memory_pools_forget_device(uint32_t device)
+{
+    pthread_mutex_lock(&pools.asking);
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool) && pool->device == device)
+            forget(pool);
+    pthread_mutex_unlock(&pools.asking);
+}
+
+void memory_pools_returned(void)
+{
+    if (first())
+        mark_used();
+}
+
+/* --- asking --- */
+
+static bool is_stopped(void)
+{
+    return __atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE);
+}
+
+static bool ask_handle(const struct pool *pool, CUmemoryPool *handle)
+{
+    *handle = (CUmemoryPool)(uintptr_t)pool->handle;
+    return *handle || pools.driver.cuDeviceGetDefaultMemPool(handle, (CUdevice)pool->device) == CUDA_SUCCESS;
+}
+
+/* What is used comes before what is reserved, and the most after both, so that none is more than the next. */
+static bool ask_level(CUmemoryPool pool, struct gputrace_pool_level *level)
+{
+    const struct {
+        CUmemPool_attribute attribute;
+        uint64_t *value;
+    } questions[] = {
+        {CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &level->used},
+        {CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &level->reserved},
+        {CU_MEMPOOL_ATTR_USED_MEM_HIGH, &level->used_high},
+        {CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &level->reserved_high},
+    };
+    level->time = clock_now();
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+        if (is_stopped() ||
+            pools.driver.cuMemPoolGetAttribute(pool, questions[i].attribute, questions[i].value) != CUDA_SUCCESS)
+            return false;
+    return true;
+}
+
+static bool same(const struct gputrace_pool_level *a, const struct gputrace_pool_level *b)
+{
+    return a->pool == b->pool && a->reserved == b->reserved && a->used == b->used &&
+           a->reserved_high == b->reserved_high && a->used_high == b->used_high;
+}
+
+static void ask_pool(struct pool *pool)
+{
+    CUmemoryPool handle;
+    struct gputrace_pool_level level = {.device = pool->device};
+    if (!ask_handle(pool, &handle) || !ask_level(handle, &level))
+        return;
+    level.pool = (uint64_t)(uintptr_t)handle;
+    pool->changed = !same(&level, &pool->told);
+    if (pool->changed)
+        pool->told = level;
+}
+
+/* A question of ours is nothing that a stream's capture has to fear. */
+static void ask_all(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    pools.driver.cuThreadExchangeStreamCaptureMode(&mode);
+    for (struct pool *pool = first(); pool && !is_stopped(); pool = pool->next)
+        if (is_known(pool))
+            ask_pool(pool);
+    pools.driver.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+static void tell_changed(void)
+{
+    for (struct pool *pool = first(); pool; pool = pool->next) {
+        if (!is_known(pool) || !pool->changed)
+            continue;
+        pool->changed = false;
+        pools.settling = MEMORY_POOLS_SETTLING;
+        registry_pool_level_publish(&pool->told);
+    }
+}
+
+/* Found once. The dynamic loader's lock is taken outside of ours. */
+static bool find_driver(void)
+{
+    if (!pools.found)
+        pools.found = driver_library_find(&pools.driver, names, sizeof(names) / sizeof(names[0]));
+    return pools.found;
+}
+
+void memory_pools_ask(bool all_the_same)
+{
+    struct aside aside;
+    if (!memory_pools_any() || is_stopped())
+        return;
+    if (__atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL))
+        pools.settling = 1 + MEMORY_POOLS_SETTLING;
+    if ((pools.settling == 0 && !all_the_same) || !find_driver())
+        return;
+    pools.settling -= pools.settling > 0;
+    pthread_mutex_lock(&pools.asking);
+    if (aside_begin(&aside)) {
+        ask_all();
+        aside_end(&aside);
+        tell_changed();
+    }
+    pthread_mutex_unlock(&pools.asking);
+}
+
+void memory_pools_replace_driver(const struct pool_functions *functions)
+{
+    pools.driver = *functions;
+    pools.found = true;
+}
+
+void memory_pools_stop(void)
+{
+    __atomic_store_n(&pools.stopped, true, __ATOMIC_RELEASE);
+}
+
+void memory_pools_leave(void)
+{
+    pthread_mutex_init(&pools.adding, NULL);
+    pthread_mutex_init(&pools.asking, NULL);
+    pools.used = pools.stopped = false;
+    pools.settling = 0;
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        pool->known = false;
+}

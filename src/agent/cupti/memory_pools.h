@@ -1,0 +1,42 @@
+/*
+ * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and
+ * then, for asking CUPTI costs the program more than a microsecond at every allocation.
+ *
+ * Pools are known by their allocations. One that may be gone is never asked: who destroys a pool has it forgotten
+ * first, and waits for a question that is on its way.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
+#define GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MEMORY_POOLS_SETTLING 10 /* questions in which nothing has changed, after the last use or change */
+
+/* POOL (0: the default one of DEVICE) is in use. From any thread; takes no lock for a pool that is known. */
+void memory_pools_note(uint64_t pool, uint32_t device);
+
+/* Memory may have gone back: some was freed, and a release does not tell whether it was a pool's; or the program has
+ * waited for the GPU, before which nothing goes back. */
+void memory_pools_returned(void);
+
+/* The pool, or the device with all of its pools, is about to go. */
+void memory_pools_forget(uint64_t pool);
+void memory_pools_forget_device(uint32_t device);
+
+/* Whether any pool is known. */
+bool memory_pools_any(void);
+
+/*
+ * Asks the driver of all pools, when one of them was used since or is still settling, or ALL_THE_SAME; publishes what
+ * has changed. For the service thread: the driver may let it wait. Its calls are not the program's.
+ */
+void memory_pools_ask(bool all_the_same);
+
+/* The process ends: the driver is not asked again. */
+void memory_pools_stop(void);
+
+/* In a forked child: they are the parent's. */
+void memory_pools_leave(void);
+
+#endif

@@ -1,0 +1,229 @@
+#include "agent/dispatch/phases.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/thread_key.h"
+#include "agent/dispatch/fork_watch.h"
+
+struct phase {
+    struct phase *next;               /* the one that began before it */
+    const void *owner;                /* thread that it ends with; NULL: it does not */
+    const struct CUstream_st *stream; /* that is captured; NULL: it lasts as long as a call */
+    struct gputrace_call call;        /* that began it */
+    uint64_t number;
+    enum gputrace_trigger trigger;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all here; held while it is told, so that starts and ends come in order */
+    struct phase *going_on;
+    unsigned pending;
+    uint64_t last;
+    bool forgotten; /* nobody listened for a while: what goes on is not known */
+} phases = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread char this_thread; /* its address stands for the thread */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct thread_key at_thread_end;
+
+/* --- telling --- */
+
+static bool somebody_listens(void)
+{
+    return registry_compilation_start_wanted() || registry_compilation_end_wanted() ||
+           registry_compilation_phase_start_wanted() || registry_compilation_phase_end_wanted();
+}
+
+static void tell_start(const struct phase *phase)
+{
+    struct gputrace_call call = phase->call;
+    call.end = call.start;
+    if (phases.pending == 1)
+        registry_compilation_start_publish(
+            &(struct gputrace_compilation_start){call, phase->number, phase->trigger, phases.pending});
+    registry_compilation_phase_start_publish(
+        &(struct gputrace_compilation_phase_start){call, phase->number, phase->trigger, phases.pending});
+}
+
+static void tell_end(const struct phase *phase, const struct gputrace_call *last, enum gputrace_ending ending)
+{
+    struct gputrace_call call = phase->call;
+    call.end = last->end;
+    call.result = last->result;
+    registry_compilation_phase_end_publish(
+        &(struct gputrace_compilation_phase_end){call, phase->number, phase->trigger, phases.pending, ending});
+    if (phases.pending == 0)
+        registry_compilation_end_publish(
+            &(struct gputrace_compilation_end){call, phase->number, phase->trigger, phases.pending});
+}
+
+/* --- what goes on; under the lock --- */
+
+static void forget(void)
+{
+    while (phases.going_on) {
+        struct phase *phase = phases.going_on;
+        phases.going_on = phase->next;
+        free(phase);
+    }
+    phases.pending = 0;
+}
+
+static void lock(void)
+{
+    pthread_mutex_lock(&phases.lock);
+    if (__atomic_exchange_n(&phases.forgotten, false, __ATOMIC_RELAXED))
+        forget();
+}
+
+static void end_phase(struct phase **at, const struct gputrace_call *last, enum gputrace_ending ending)
+{
+    struct phase *phase = *at;
+    *at = phase->next;
+    phases.pending--;
+    tell_end(phase, last, ending);
+    free(phase);
+}
+
+static void end_all(bool (*concerns)(const struct phase *phase, const void *object), const void *object,
+                    const struct gputrace_call *last, enum gputrace_ending ending)
+{
+    lock();
+    for (struct phase **at = &phases.going_on; *at;) {
+        if (concerns(*at, object))
+            end_phase(at, last, ending);
+        else
+            at = &(*at)->next;
+    }
+    pthread_mutex_unlock(&phases.lock);
+}
+
+static bool is_of_thread(const struct phase *phase, const void *thread)
+{
+    return phase->owner == thread;
+}
+
+static bool is_of_stream(const struct phase *phase, const void *stream)
+{
+    return phase->stream && phase->stream == stream;
+}
+
+static bool is_of_context(const struct phase *phase, const void *context)
+{
+    return phase->call.context == context;
+}
+
+static void thread_ended(void *thread)
+{
+    uint64_t now = clock_now();
+    struct gputrace_call none = {.start = now, .end = now};
+    if (!fork_unannounced())
+        end_all(is_of_thread, thread, &none, GPUTRACE_ENDING_THREAD_ENDED);
+}
+
+static void make_key(void)
+{
+    thread_key_make(&at_thread_end, thread_ended);
+}
+
+static void begin(enum gputrace_trigger trigger, const struct CUstream_st *stream, bool bound,
+                  const struct gputrace_call *call)
+{
+    struct phase *phase = malloc(sizeof(*phase));
+    if (!phase)
+        return;
+    pthread_once(&once, make_key);
+    if (bound)
+        thread_key_set(&at_thread_end, &this_thread);
+    lock();
+    *phase = (struct phase){
+        .next = phases.going_on,
+        .owner = bound ? &this_thread : NULL,
+        .stream = stream,
+        .call = *call,
+        .number = ++phases.last,
+        .trigger = trigger,
+    };
+    phases.going_on = phase;
+    phases.pending++;
+    tell_start(phase);
+    pthread_mutex_unlock(&phases.lock);
+}
+
+/* A client's own CUDA calls are not told, and the client may be in a callback of ours, under the lock. */
+static bool is_clients(void)
+{
+    const struct reader *reader = reader_of_thread();
+    return !reader || reader->in_client;
+}
+
+/* --- for the collector --- */
+
+void phase_call_begins(enum gputrace_trigger trigger, const struct gputrace_call *call)
+{
+    if (!is_clients() && somebody_listens())
+        begin(trigger, NULL, true, call);
+}
+
+void phase_call_returns(const struct gputrace_call *call)
+{
+    if (is_clients())
+        return;
+    lock();
+    for (struct phase **at = &phases.going_on; *at; at = &(*at)->next) {
+        const struct phase *phase = *at;
+        bool same = phase->owner == &this_thread && !phase->stream && phase->call.function == call->function &&
+                    phase->call.correlation == call->correlation;
+        if (same) {
+            end_phase(at, call, GPUTRACE_ENDING_RETURNED);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&phases.lock);
+}
+
+void phase_capture_begins(const struct CUstream_st *stream, bool bound, const struct gputrace_call *call)
+{
+    if (!is_clients() && somebody_listens())
+        begin(GPUTRACE_TRIGGER_GRAPH_CAPTURE, stream, bound, call);
+}
+
+void phase_capture_ends(const struct CUstream_st *stream, const struct gputrace_call *call)
+{
+    if (!is_clients())
+        end_all(is_of_stream, stream, call, GPUTRACE_ENDING_RETURNED);
+}
+
+void phases_of_stream_end(const struct CUstream_st *stream, const struct gputrace_call *call)
+{
+    if (!is_clients())
+        end_all(is_of_stream, stream, call, GPUTRACE_ENDING_STREAM_DESTROYED);
+}
+
+void phases_of_context_end(const struct CUctx_st *context, const struct gputrace_call *call)
+{
+    if (!is_clients())
+        end_all(is_of_context, context, call, GPUTRACE_ENDING_CONTEXT_DESTROYED);
+}
+
+unsigned phases_pending(void)
+{
+    lock();
+    unsigned pending = phases.pending;
+    pthread_mutex_unlock(&phases.lock);
+    return pending;
+}
+
+void phases_forget(void)
+{
+    __atomic_store_n(&phases.forgotten, true, __ATOMIC_RELAXED);
+}
+
+void phases_leave(void)
+{
+    pthread_mutex_init(&phases.lock, NULL);
+    phases.going_on = NULL; /* another thread may have been changing the list: leave it */
+    phases.pending = 0;
+}

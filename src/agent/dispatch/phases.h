@@ -1,0 +1,45 @@
+/*
+ * Phases of compilation: times in which CUDA prepares code, counted, so that somebody can hear when the first begins
+ * and when the last has ended.
+ *
+ * Every function publishes what it says: compilation_phase_start and _end for each phase, compilation_start when the
+ * number going on leaves zero, compilation_end when it is back at zero. One at a time: under a lock. None does anything
+ * on a thread that is in a client's callback.
+ */
+#ifndef GPUTRACE_AGENT_DISPATCH_PHASES_H
+#define GPUTRACE_AGENT_DISPATCH_PHASES_H
+
+#include <gputrace/callbacks.h>
+
+#include "agent/dispatch/registry.h"
+
+/* The kinds that phases publish. */
+#define PHASE_KINDS                                                                                            \
+    (REGISTRY_BIT(compilation_start) | REGISTRY_BIT(compilation_end) | REGISTRY_BIT(compilation_phase_start) | \
+     REGISTRY_BIT(compilation_phase_end))
+
+/* A phase that lasts as long as a call of this thread: CALL has its start, function, context and correlation. */
+void phase_call_begins(enum gputrace_trigger trigger, const struct gputrace_call *call);
+/* That call (the same correlation) returned, with CALL's end and result. Does nothing when it began no phase. */
+void phase_call_returns(const struct gputrace_call *call);
+
+/* A phase that lasts from one call to another: the capture of STREAM, which was begun with success (BOUND: only this
+ * thread may end it) … */
+void phase_capture_begins(const struct CUstream_st *stream, bool bound, const struct gputrace_call *call);
+/* … and has ended, whole or broken. */
+void phase_capture_ends(const struct CUstream_st *stream, const struct gputrace_call *call);
+
+/* What their objects take with them. Also done when a thread ends: its calls' phases, its captures that are bound. */
+void phases_of_stream_end(const struct CUstream_st *stream, const struct gputrace_call *call);
+void phases_of_context_end(const struct CUctx_st *context, const struct gputrace_call *call);
+
+/* Phases that are going on. */
+unsigned phases_pending(void);
+
+/* Nobody listens any more, so ends will not be heard of: what goes on is forgotten. May be called under any lock. */
+void phases_forget(void);
+
+/* In a forked child: the phases of the parent are not its own. */
+void phases_leave(void);
+
+#endif

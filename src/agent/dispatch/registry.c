@@ -1,0 +1,251 @@
+#include "agent/dispatch/registry.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "agent/dispatch/fork_watch.h"
+
+/* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
+#define WINDOW_LEAST_NS 64u
+
+/* So many lists that were replaced may wait until something is removed: to find out whether they are in use can take
+ * ten milliseconds. */
+#define RETIRED_MOST 64u
+
+struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
+gputrace_any_fn *registry_only[REGISTRY_KIND_COUNT];
+registry_shortcut_fn *registry_shortcut_open;
+bool registry_clients_came;
+
+static struct {
+    pthread_mutex_t lock; /* of all but the lists' use */
+    uint64_t last;        /* registration */
+    void (*changed)(uint64_t wanted);
+    /* Replaced, and not yet freed: somebody may be walking them. */
+    struct subscribers *retired_lists;
+    struct subscriber *retired_subscribers;
+    unsigned retired_count; /* of lists */
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- registering; all under the lock --- */
+
+static void free_retired(void)
+{
+    if ((!registry.retired_lists && !registry.retired_subscribers) || !readers_are_out())
+        return;
+    registry.retired_count = 0;
+    while (registry.retired_lists) {
+        struct subscribers *list = registry.retired_lists;
+        registry.retired_lists = list->retired;
+        free(list);
+    }
+    while (registry.retired_subscribers) {
+        struct subscriber *subscriber = registry.retired_subscribers;
+        registry.retired_subscribers = subscriber->retired;
+        free(subscriber);
+    }
+}
+
+static gputrace_any_fn *only_of(const struct subscribers *list)
+{
+    const struct subscriber *first = list && list->count == 1 ? list->each[0] : NULL;
+    return first && !first->data && !first->removed && !registry_had_clients() ? first->call : NULL;
+}
+
+static void replace(unsigned kind, struct subscribers *list)
+{
+    struct subscribers *old = registry_lists[kind];
+    __atomic_store_n(&registry_only[kind], only_of(list), __ATOMIC_RELEASE);
+    __atomic_store_n(&registry_lists[kind], list, __ATOMIC_RELEASE);
+    if (old) {
+        old->retired = registry.retired_lists;
+        registry.retired_lists = old;
+        registry.retired_count++;
+    }
+}
+
+static void tell_wanted(void)
+{
+    uint64_t wanted = 0;
+    for (unsigned kind = 0; kind < REGISTRY_KIND_COUNT; kind++)
+        wanted |= (uint64_t)(registry_lists[kind] != NULL) << kind;
+    if (registry.changed)
+        registry.changed(wanted);
+}
+
+/* A list of COUNT, the first KEPT of them from the kind's list as it is. */
+static struct subscribers *list_of(unsigned kind, unsigned count, unsigned kept)
+{
+    struct subscribers *list = malloc(sizeof(*list) + count * sizeof(struct subscriber *));
+    if (list && kept)
+        memcpy(list->each, registry_lists[kind]->each, kept * sizeof(list->each[0]));
+    if (list)
+        list->count = count;
+    return list;
+}
+
+static bool append(unsigned kind, struct subscriber *subscriber)
+{
+    unsigned count = registry_lists[kind] ? registry_lists[kind]->count : 0;
+    struct subscribers *list = list_of(kind, count + 1, count);
+    if (!list)
+        return false;
+    list->each[count] = subscriber;
+    replace(kind, list);
+    return true;
+}
+
+/* Before the client can be called. */
+static void client_comes(void)
+{
+    __atomic_store_n(&registry_clients_came, true, __ATOMIC_RELAXED);
+    for (unsigned kind = 0; kind < REGISTRY_KIND_COUNT; kind++)
+        __atomic_store_n(&registry_only[kind], NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&registry_shortcut_open, NULL, __ATOMIC_RELEASE);
+}
+
+void registry_open_shortcut(registry_shortcut_fn *shortcut)
+{
+    pthread_mutex_lock(&registry.lock);
+    if (!registry_had_clients())
+        __atomic_store_n(&registry_shortcut_open, shortcut, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, void *data)
+{
+    struct subscriber *subscriber = NULL;
+    if (kind < REGISTRY_KIND_COUNT && call && !fork_unannounced())
+        subscriber = malloc(sizeof(*subscriber));
+    if (!subscriber)
+        return 0;
+    pthread_mutex_lock(&registry.lock);
+    if (client != REGISTRY_LIBRARY)
+        client_comes();
+    uint64_t registration = registry.last + 1;
+    *subscriber = (struct subscriber){.call = call, .data = data, .registration = registration, .client = client};
+    bool added = append(kind, subscriber);
+    registry.last += added;
+    if (added)
+        tell_wanted();
+    if (registry.retired_count > RETIRED_MOST)
+        free_retired();
+    pthread_mutex_unlock(&registry.lock);
+    if (!added)
+        free(subscriber);
+    return added ? registration : 0;
+}
+
+/* Without the one at INDEX. When there is no memory for a shorter list it stays in the list, removed. */
+static void cut_out(unsigned kind, unsigned index)
+{
+    struct subscribers *old = registry_lists[kind];
+    struct subscriber *subscriber = old->each[index];
+    __atomic_store_n(&subscriber->removed, true, __ATOMIC_RELEASE);
+    struct subscribers *list = old->count > 1 ? list_of(kind, old->count - 1, index) : NULL;
+    if (old->count > 1 && !list)
+        return;
+    if (list)
+        memcpy(list->each + index, old->each + index + 1, (old->count - 1 - index) * sizeof(list->each[0]));
+    replace(kind, list);
+    subscriber->retired = registry.retired_subscribers;
+    registry.retired_subscribers = subscriber;
+}
+
+/* Removes what MATCHES; gives how many. */
+static unsigned remove_from(unsigned kind, unsigned client, uint64_t registration)
+{
+    unsigned removed = 0;
+    for (unsigned i = registry_lists[kind] ? registry_lists[kind]->count : 0; i-- > 0;) {
+        const struct subscriber *subscriber = registry_lists[kind]->each[i];
+        bool matches = registration == 0 || subscriber->registration == registration;
+        if (matches && subscriber->client == client && !subscriber->removed) {
+            cut_out(kind, i);
+            removed++;
+        }
+    }
+    return removed;
+}
+
+static unsigned remove_all(unsigned first, unsigned end, unsigned client, uint64_t registration)
+{
+    unsigned removed = 0;
+    if (fork_unannounced())
+        return 0;
+    pthread_mutex_lock(&registry.lock);
+    for (unsigned kind = first; kind < end; kind++)
+        removed += remove_from(kind, client, registration);
+    if (removed)
+        tell_wanted();
+    free_retired();
+    pthread_mutex_unlock(&registry.lock);
+    return removed;
+}
+
+int registry_remove(unsigned client, uint64_t registration)
+{
+    return registration && remove_all(0, REGISTRY_KIND_COUNT, client, registration) ? 0 : -1;
+}
+
+void registry_clear(unsigned client, unsigned kind)
+{
+    if (kind < REGISTRY_KIND_COUNT)
+        remove_all(kind, kind + 1, client, 0);
+    else if (kind == REGISTRY_KIND_COUNT)
+        remove_all(0, REGISTRY_KIND_COUNT, client, 0);
+}
+
+void registry_synchronize(void)
+{
+    readers_wait();
+}
+
+void registry_watch(void (*changed)(uint64_t wanted))
+{
+    pthread_mutex_lock(&registry.lock);
+    registry.changed = changed;
+    tell_wanted();
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void registry_leave(void)
+{
+    pthread_mutex_init(&registry.lock, NULL);
+    registry.changed = NULL;
+    registry_shortcut_open = NULL;
+    readers_leave();
+}
+
+/* --- dispatching --- */
+
+void dispatch_client_returned(struct dispatch *dispatch)
+{
+    uint64_t now = clock_now();
+    struct reader *reader = dispatch->reader;
+    uint64_t *calls = &reader->spent[dispatch->client].calls, *ns = &reader->spent[dispatch->client].ns;
+    reader->in_client = false;
+    __atomic_store_n(calls, *calls + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(ns, *ns + (now > dispatch->since ? now - dispatch->since : 0), __ATOMIC_RELAXED);
+    dispatch->since = now;
+    dispatch->client = REGISTRY_LIBRARY;
+}
+
+bool dispatch_client_follows(struct dispatch *dispatch, unsigned client)
+{
+    if (fork_unannounced())
+        return false;
+    dispatch->since = clock_now();
+    if (!dispatch->began)
+        dispatch->began = dispatch->since;
+    dispatch->client = client;
+    dispatch->reader->in_client = true;
+    return true;
+}
+
+void dispatch_tell_window(const struct dispatch *dispatch)
+{
+    if (dispatch->since - dispatch->began >= WINDOW_LEAST_NS)
+        registry_plugin_window_publish(&(struct gputrace_plugin_window){dispatch->began, dispatch->since});
+}

@@ -1,0 +1,367 @@
+#include "agent/main/capture.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/map.h"
+#include "agent/cupti/activity_kinds.h"
+#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/first_launches.h"
+#include "agent/cupti/graph_launches.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/spool_file.h"
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
+#include "common/settings.h"
+
+enum range_kind { RANGE_NONE, RANGE_API, RANGE_PROFILER, RANGE_NVTX };
+
+#define SETTLE_NS (5 * NS_PER_S) /* a kernel that runs longer than this after the end of capture is left out */
+
+static struct capture {
+    const struct settings *settings;
+    enum range_kind range;
+    struct gputrace_text name, domain; /* of RANGE_NVTX; domain.bytes NULL: any */
+    pthread_mutex_t lock;
+    unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
+    bool in_window; /* of time */
+    bool over;      /* for good */
+    bool on;        /* what is recorded now */
+    bool told;      /* the spool knows it */
+    bool begun;     /* it was on at some time */
+    bool refused;   /* the program started it outside of the time window, which the spool knows */
+    bool cupti_ready;
+    bool cupti_on; /* kinds are enabled */
+    uint64_t off_since;
+} capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock. Switching CUPTI's kinds takes some time: what it records meanwhile is kept. */
+static void switch_cupti(bool on)
+{
+    if (on) {
+        cupti_activity_keep(true);
+        graph_launches_suspend(false);
+    }
+    activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, on);
+    first_launches_suspend(!on);
+    if (!on) {
+        cupti_activity_keep(false);
+        graph_launches_suspend(true);
+    }
+    capture.cupti_on = on;
+}
+
+/* Brings recording to what it should be, as of TIME. Under the lock. */
+static void apply(uint64_t time, const char *reason)
+{
+    bool wanted = capture.in_window && capture.open > 0 && !capture.over;
+    if (wanted && capture.cupti_ready && !capture.cupti_on)
+        switch_cupti(true);
+    if (wanted == capture.on && capture.told)
+        return;
+    capture.told = true;
+    capture.on = wanted;
+    if (wanted)
+        __atomic_store_n(&capture.begun, true, __ATOMIC_RELAXED);
+    capture.off_since = clock_monotonic();
+    recorder_switch(wanted, time, reason);
+}
+
+/* Notes that the program started what the user named, too early or too late. Under the lock. */
+static void note_refused(void)
+{
+    if (capture.open == 0 || capture.in_window || capture.begun || capture.refused)
+        return;
+    capture.refused = true;
+    recorder_seen(SPOOL_SEEN_START, (struct gputrace_text){0});
+}
+
+static void open_by(int change, uint64_t time, const char *reason)
+{
+    if (fork_unannounced())
+        return;
+    pthread_mutex_lock(&capture.lock);
+    if (change > 0 || capture.open > 0)
+        capture.open = (unsigned)((int)capture.open + change);
+    apply(time, reason);
+    note_refused();
+    pthread_mutex_unlock(&capture.lock);
+}
+
+static void open_set(bool on, uint64_t time, const char *reason)
+{
+    if (fork_unannounced())
+        return;
+    pthread_mutex_lock(&capture.lock);
+    capture.open = on;
+    apply(time, reason);
+    note_refused();
+    pthread_mutex_unlock(&capture.lock);
+}
+
+/* --- cudaProfilerStart and Stop --- */
+
+static void profiler_asked(void *data, const struct gputrace_profiler *event)
+{
+    (void)data;
+    open_set(event->start != 0, event->start ? event->call.end : event->call.start,
+             event->start ? "cudaProfilerStart" : "cudaProfilerStop");
+}
+
+/* --- an NVTX range --- */
+
+/* Pushes of this thread since the range that was asked for, in its domain; and that domain. */
+static __thread struct {
+    unsigned depth;
+    uint32_t domain;
+} pushed;
+
+#define STARTED_MAX 64 /* start/end ranges of the name that can be open at once */
+static uint64_t started[STARTED_MAX];
+
+/* Numbers of the domains named as asked for: NVTX may only say the name once, before the first range. */
+#define DOMAINS_MAX 16
+static uint32_t matching_domains[DOMAINS_MAX];
+static unsigned matching_domain_count;
+
+static bool same(struct gputrace_text a, struct gputrace_text b)
+{
+    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+static void domain_named(void *data, const struct gputrace_nvtx_name *event)
+{
+    (void)data;
+    if (event->named != NVTX_NAMED_DOMAIN || !capture.domain.bytes || !same(event->text, capture.domain))
+        return;
+    if (matching_domain_count < DOMAINS_MAX)
+        matching_domains[matching_domain_count++] = event->domain;
+}
+
+static bool domain_matches(uint32_t domain)
+{
+    if (!capture.domain.bytes)
+        return true;
+    for (unsigned i = 0; i < matching_domain_count; i++)
+        if (matching_domains[i] == domain)
+            return true;
+    return false;
+}
+
+static bool range_matches(const struct gputrace_nvtx *event)
+{
+    return event->message.length == capture.name.length && domain_matches(event->domain) &&
+           same(event->message, capture.name);
+}
+
+static bool note_started(uint64_t range, uint64_t instead_of)
+{
+    for (unsigned i = 0; i < STARTED_MAX; i++) {
+        uint64_t expected = instead_of;
+        if (__atomic_compare_exchange_n(&started[i], &expected, range, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+/* The first ranges that are not the one that recording waits for, by hashes of their names: what is read by somebody
+ * who has mistyped a name. Once recording has begun nobody looks. */
+#define SEEN_MAX 8
+#define SEEN_TEXT_MAX 64
+static uint64_t seen[SEEN_MAX];
+
+/* Bytes of TEXT that are kept, which end with a whole character. */
+static int cut(struct gputrace_text text)
+{
+    uint32_t length = text.length < SEEN_TEXT_MAX ? text.length : SEEN_TEXT_MAX;
+    while (length > 0 && length < text.length && (text.bytes[length] & 0xc0) == 0x80)
+        length--;
+    return (int)length;
+}
+
+/* Whether this HASH is new, and there is room for it. */
+static bool is_first_seen(uint64_t hash)
+{
+    for (unsigned i = 0; i < SEEN_MAX; i++) {
+        uint64_t known = __atomic_load_n(&seen[i], __ATOMIC_RELAXED);
+        if (known == 0 &&
+            __atomic_compare_exchange_n(&seen[i], &known, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+        if (known == hash)
+            return false;
+    }
+    return false;
+}
+
+/* The domain belongs to it where the user named one. */
+static void note_other_range(const struct gputrace_nvtx *event)
+{
+    char text[2 * SEEN_TEXT_MAX + 2];
+    if (__atomic_load_n(&capture.begun, __ATOMIC_RELAXED) || __atomic_load_n(&seen[SEEN_MAX - 1], __ATOMIC_RELAXED) ||
+        event->message.length == 0)
+        return;
+    bool with_domain = capture.domain.bytes && event->domain_name.length > 0;
+    int length =
+        snprintf(text, sizeof(text), "%.*s%s%.*s", cut(event->message), event->message.bytes, with_domain ? "@" : "",
+                 with_domain ? cut(event->domain_name) : 0, with_domain ? event->domain_name.bytes : "");
+    if (length > 0 && is_first_seen(hash_bytes(text, (size_t)length) | 1))
+        recorder_seen(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
+}
+
+/* Before the recorder hears it. */
+static void range_pushed(void *data, const struct gputrace_nvtx *event)
+{
+    (void)data;
+    if (pushed.depth > 0) {
+        pushed.depth += event->domain == pushed.domain;
+    } else if (range_matches(event)) {
+        pushed.depth = 1;
+        pushed.domain = event->domain;
+        open_by(1, event->call.end, "NVTX range");
+    } else {
+        note_other_range(event);
+    }
+}
+
+static void range_started(void *data, const struct gputrace_nvtx *event)
+{
+    (void)data;
+    if (!range_matches(event))
+        note_other_range(event);
+    else if (note_started(event->range, 0))
+        open_by(1, event->call.end, "NVTX range");
+}
+
+/* After the recorder heard it. */
+static void range_popped(void *data, const struct gputrace_nvtx *event)
+{
+    (void)data;
+    if (pushed.depth > 0 && event->domain == pushed.domain && --pushed.depth == 0)
+        open_by(-1, event->call.end, "end of NVTX range");
+}
+
+static void range_ended(void *data, const struct gputrace_nvtx *event)
+{
+    (void)data;
+    if (event->range && note_started(0, event->range))
+        open_by(-1, event->call.end, "end of NVTX range");
+}
+
+/* --- settings, clock, CUPTI --- */
+
+static enum range_kind parse_range(const char *text)
+{
+    if (!text || strcmp(text, "none") == 0)
+        return RANGE_NONE;
+    if (strcmp(text, "api") == 0)
+        return RANGE_API;
+    if (strcmp(text, "cudaProfilerApi") == 0)
+        return RANGE_PROFILER;
+    if (strncmp(text, "nvtx:", 5) != 0)
+        return RANGE_NONE;
+    const char *name = text + 5, *at = strrchr(name, '@');
+    capture.name = (struct gputrace_text){name, (uint32_t)(at ? (size_t)(at - name) : strlen(name))};
+    if (at)
+        capture.domain = (struct gputrace_text){at + 1, (uint32_t)strlen(at + 1)};
+    return RANGE_NVTX;
+}
+
+int capture_init(const struct settings *settings)
+{
+    capture.settings = settings;
+    capture.range = parse_range(settings->capture_range);
+    capture.open = capture.range == RANGE_NONE;
+    int failed = 0;
+    if (capture.range == RANGE_PROFILER)
+        failed |= registry_profiler_register(profiler_asked, NULL);
+    if (capture.range == RANGE_NVTX)
+        failed |= registry_nvtx_name_register(domain_named, NULL) | registry_nvtx_push_register(range_pushed, NULL) |
+                  registry_nvtx_start_register(range_started, NULL);
+    return failed;
+}
+
+int capture_init_last(void)
+{
+    int failed = 0;
+    if (capture.range == RANGE_NVTX)
+        failed |= registry_nvtx_pop_register(range_popped, NULL) | registry_nvtx_end_register(range_ended, NULL);
+    capture_follow_clock();
+    return failed;
+}
+
+bool capture_hears_nvtx(void)
+{
+    return capture.range == RANGE_NVTX;
+}
+
+void capture_end(void)
+{
+    pthread_mutex_lock(&capture.lock);
+    capture.over = true;
+    apply(clock_now(), "the spool was removed");
+    pthread_mutex_unlock(&capture.lock);
+}
+
+void capture_leave(void)
+{
+    pthread_mutex_init(&capture.lock, NULL);
+    capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready =
+        capture.cupti_on = false;
+    memset(seen, 0, sizeof(seen));
+}
+
+void capture_restart(void)
+{
+    capture_follow_clock();
+}
+
+void capture_ask(bool on)
+{
+    open_set(on, clock_now(), on ? "gputrace_start" : "gputrace_stop");
+}
+
+bool capture_is_on(void)
+{
+    return __atomic_load_n(&capture.on, __ATOMIC_RELAXED);
+}
+
+/* CLOCK_REALTIME as it would be had nobody set it since the launcher chose the window. */
+static uint64_t launchers_now(void)
+{
+    int64_t offset = capture.settings->clock_offset;
+    return offset ? clock_monotonic() - (uint64_t)spool_file_header()->monotonic_ahead + (uint64_t)offset : clock_now();
+}
+
+uint64_t capture_follow_clock(void)
+{
+    uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
+    uint64_t now = launchers_now();
+    pthread_mutex_lock(&capture.lock);
+    capture.in_window = now >= start && (stop == 0 || now < stop);
+    apply(clock_now(), now < start ? "--delay" : capture.in_window ? "start" : "--duration");
+    pthread_mutex_unlock(&capture.lock);
+    if (now < start)
+        return start - now;
+    return stop > now ? stop - now : UINT64_MAX;
+}
+
+void capture_cupti_ready(void)
+{
+    pthread_mutex_lock(&capture.lock);
+    capture.cupti_ready = true;
+    first_launches_suspend(true);
+    graph_launches_suspend(true);
+    apply(clock_now(), "start");
+    pthread_mutex_unlock(&capture.lock);
+}
+
+void capture_settle(unsigned untimed)
+{
+    pthread_mutex_lock(&capture.lock);
+    bool settled = untimed == 0 || clock_monotonic() - capture.off_since > SETTLE_NS;
+    if (!capture.on && capture.cupti_on && settled)
+        switch_cupti(false);
+    pthread_mutex_unlock(&capture.lock);
+}

@@ -1,0 +1,333 @@
+#include "agent/main/library.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "agent/cupti/cuda_versions.h"
+#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/cupti_library.h"
+#include "agent/cupti/memory_pools.h"
+#include "agent/nvtx/clocks.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
+#include "agent/main/capture.h"
+#include "agent/main/refusal.h"
+#include "agent/main/death.h"
+#include "agent/main/service.h"
+#include "agent/main/plugin.h"
+#include "agent/ranges/device_ranges.h"
+#include "agent/ranges/event_cache.h"
+#include "agent/spool/chunks.h"
+#include "agent/spool/last_words.h"
+#include "agent/spool/record_cuda.h"
+#include "agent/spool/record_nvtx.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/spool_file.h"
+#include "agent/spool/spool_place.h"
+#include "agent/spool/stacks.h"
+#include "agent/spool/undisturbed.h"
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/phases.h"
+#include "agent/dispatch/readers.h"
+#include "agent/dispatch/registry.h"
+#include "common/settings.h"
+
+static struct library {
+    struct settings settings;
+    pthread_mutex_t lock;
+    bool decided;    /* whether to record was decided for this process */
+    bool started;    /* and what follows from it is done */
+    bool recording;  /* the spool is open */
+    bool prepared;   /* what is done once in a process and its forks: subscribers, handlers, plugins */
+    uint32_t parent; /* of a forked child that is recorded, 0: it is none */
+    bool cuda;       /* CUPTI was started, or was tried */
+    bool awaits_end; /* of the driver */
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Not a child whose exit handlers were set by its parent. */
+static bool is_recorded(void)
+{
+    return !fork_unannounced() && library.recording && spool_file_header()->pid == (uint32_t)getpid();
+}
+
+static void finish(void)
+{
+    struct spool_header *header = spool_file_header();
+    if (!is_recorded())
+        return;
+    plugins_process_end();
+    nvtx_clocks_finish();
+    service_finish();
+    spool_file_save();
+    header->finished = clock_now();
+    __atomic_store_n(&header->state, SPOOL_FINISHED, __ATOMIC_RELEASE);
+    spool_file_save_header();
+}
+
+/* A forked child is a process of its own: it leaves the parent's spool, and gets one when it has something to record.
+ * CUPTI is neither called nor, with the parent's CUDA, of any use in it. */
+static void after_fork_in_child(void)
+{
+    library.parent = library.recording ? spool_file_header()->pid : library.parent;
+    death_leave();
+    plugins_leave();
+    stacks_leave();
+    chunks_leave();
+    registry_leave();
+    phases_leave();
+    device_ranges_leave();
+    event_cache_leave();
+    cupti_callbacks_leave();
+    cupti_activity_leave();
+    nvtx_domains_leave();
+    record_nvtx_leave();
+    capture_leave();
+    pthread_mutex_init(&library.lock, NULL);
+    library.decided = library.started = library.recording = library.cuda = false;
+}
+
+/* Hears NVTX before everybody else, so that a forked child that uses it gets a spool in time. */
+static void wake(void)
+{
+    if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start()) {
+        nvtx_domains_retell();
+        nvtx_definitions_retell();
+    }
+}
+
+static void wake_by_event(void *data, const struct gputrace_nvtx *event)
+{
+    (void)data, (void)event;
+    wake();
+}
+
+static void wake_by_name(void *data, const struct gputrace_nvtx_name *event)
+{
+    (void)data, (void)event;
+    wake();
+}
+
+static void wake_by_extension(void *data, const struct gputrace_nvtx_extension *what)
+{
+    (void)data, (void)what;
+    wake();
+}
+
+static int wake_by_nvtx(void)
+{
+    return registry_nvtx_push_register(wake_by_event, NULL) | registry_nvtx_pop_register(wake_by_event, NULL) |
+           registry_nvtx_start_register(wake_by_event, NULL) | registry_nvtx_end_register(wake_by_event, NULL) |
+           registry_nvtx_mark_register(wake_by_event, NULL) | registry_nvtx_name_register(wake_by_name, NULL) |
+           registry_nvtx_extension_register(wake_by_extension, NULL);
+}
+
+/* What a plugin does while it is started is not told either. The program closes it when it registers. */
+static void open_shortcut(void)
+{
+    bool plugins = library.settings.plugins && *library.settings.plugins;
+    if ((library.settings.trace & TRACE_NVTX) && !plugins && !capture_hears_nvtx())
+        registry_open_shortcut(record_nvtx_briefly);
+}
+
+static bool prepare(void)
+{
+    if (library.prepared) {
+        capture_restart();
+        return true;
+    }
+    int failed = wake_by_nvtx();
+    failed |= capture_init(&library.settings);
+    record_cuda_keep_stacks(library.settings.backtrace == BACKTRACE_ALLOCATIONS);
+    failed |= recorder_subscribe((uint64_t)library.settings.trace);
+    if ((library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes)
+        failed |= recorder_subscribe_graph_nodes();
+    failed |= last_words_subscribe((uint64_t)library.settings.trace);
+    failed |= capture_init_last();
+    failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
+    failed |= atexit(finish) | at_quick_exit(finish);
+    library.prepared = !failed;
+    return library.prepared;
+}
+
+static bool refused(void)
+{
+    const char *reason = refusal_reason();
+    if (reason)
+        warning("process %d is not recorded: %s", (int)getpid(), reason);
+    return reason != NULL;
+}
+
+static bool open_spool(void)
+{
+    const char *directory = library.settings.spool_directory;
+    int64_t only = library.settings.only_process;
+    if (!directory || !*directory || (only != 0 && only != getpid()) || refused())
+        return false;
+    readers_prepare();
+    spool_place_set_server(library.settings.spool_server);
+    if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
+        if (errno == ECONNREFUSED) { /* nobody is there to miss it */
+            verbose("process %d is not recorded: the run has ended", (int)getpid());
+            return false;
+        }
+        warning("cannot record this process: no spool in '%s': %m", directory);
+        return false;
+    }
+    library.recording = true;
+    fork_watch_count(&spool_file_header()->unannounced);
+    if (!prepare()) {
+        warning("cannot record this process: %m");
+        return false;
+    }
+    open_shortcut();
+    death_watch_spool();
+    if (service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0)
+        recorder_note(SPOOL_NOTE_WARNING, "times of GPU work are collected at the end alone: no thread for it (%m)");
+    return true;
+}
+
+/* Once for a process and its forks. The environment is the program's to change, so its texts are copied. */
+static void read_settings(void)
+{
+    if (library.prepared)
+        return;
+    settings_read(&library.settings);
+#define COPY(field, variable) library.settings.field = library.settings.field ? strdup(library.settings.field) : NULL;
+    SETTINGS_TEXTS(COPY)
+#undef COPY
+    log_set_level((enum log_level)library.settings.verbose);
+    log_only_to(library.settings.standard_error);
+    nvtx_domains_select(library.settings.nvtx_domains, library.settings.nvtx_exclude);
+}
+
+/* What loads libraries. Without the lock: the dynamic loader has one of its own, and a thread that loads a library may
+ * be on its way here. */
+static void start_loading(bool forked)
+{
+    if (library.settings.backtrace != BACKTRACE_NONE)
+        stacks_prepare();
+    if (forked)
+        plugins_after_fork(library.parent);
+    else
+        plugins_load(library.settings.plugins);
+}
+
+bool library_start(void)
+{
+    if (fork_turned_away())
+        return false;
+    if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
+        return library.recording;
+    fork_watch_begin();
+    struct undisturbed before;
+    undisturbed_begin(&before);
+    pthread_mutex_lock(&library.lock);
+    bool first = !library.decided, forked = library.prepared;
+    if (first) {
+        library.decided = true;
+        read_settings();
+        library.recording = open_spool();
+        __atomic_store_n(&library.started, true, __ATOMIC_RELEASE);
+    }
+    bool recording = library.recording;
+    pthread_mutex_unlock(&library.lock);
+    undisturbed_end(&before);
+    if (first && recording)
+        start_loading(forked);
+    errno = before.error;
+    return recording;
+}
+
+/* --- CUDA --- */
+
+static void driver_ends(void)
+{
+    if (is_recorded())
+        service_driver_ends();
+}
+
+/* CUPTI has a buffer for each thread, and most threads record little: the first is small, and one that follows soon is
+ * four times as large, up to a whole segment. */
+#define BUFFER_BYTES_FIRST ((uint64_t)32 << 10)
+#define BUFFER_SOON_NS (100 * NS_PER_MS)
+
+static __thread struct {
+    uint64_t bytes, asked; /* of the last one; CLOCK_MONOTONIC */
+} thread_buffer;
+
+static uint64_t buffer_bytes(void)
+{
+    uint64_t now = clock_monotonic(), larger = 4 * thread_buffer.bytes;
+    bool soon = thread_buffer.bytes > 0 && now - thread_buffer.asked < BUFFER_SOON_NS;
+    thread_buffer.asked = now;
+    thread_buffer.bytes = !soon ? BUFFER_BYTES_FIRST : larger < SPOOL_SEGMENT_BYTES ? larger : SPOOL_SEGMENT_BYTES;
+    return thread_buffer.bytes;
+}
+
+/* CUDA takes itself down in an exit handler, which it has set by the time that CUPTI wants a first buffer: what is set
+ * after it comes before it. */
+static void *take_buffer(size_t *bytes)
+{
+    if (!__atomic_exchange_n(&library.awaits_end, true, __ATOMIC_RELAXED))
+        atexit(driver_ends);
+    uint64_t most = buffer_bytes();
+    struct spool_chunk *chunk = chunk_take_sized(SPOOL_CUPTI, most / 4, most);
+    if (!chunk)
+        return NULL;
+    *bytes = chunk_room(chunk);
+    return chunk_data(chunk);
+}
+
+static void give_back_buffer(void *room, size_t used)
+{
+    chunk_done(chunk_of_data(room), used);
+}
+
+static const struct activity_store store = {
+    .header = spool_file_header,
+    .take = take_buffer,
+    .done = give_back_buffer,
+};
+
+static int start_cupti(char *why, size_t size)
+{
+    const struct cupti *cupti = cupti_load(library.settings.cupti, why, size);
+    if (!cupti)
+        return -1;
+    verbose("pid %d: CUPTI %u from '%s'", (int)getpid(), cupti->version, cupti->path);
+    recorder_note(SPOOL_NOTE_VERBOSE, "CUPTI %u from '%s'", cupti->version, cupti->path);
+    cuda_versions_read(&spool_file_header()->driver_version, &spool_file_header()->runtime_version);
+    if (cupti_callbacks_init(cupti, why, size) != 0)
+        return -1;
+    return cupti_activity_init(cupti, &store, (uint64_t)library.settings.trace, why, size);
+}
+
+void library_start_cuda(void)
+{
+    int saved = errno;
+    if (!library_start())
+        return;
+    pthread_mutex_lock(&library.lock);
+    bool first = !library.cuda;
+    library.cuda = true;
+    pthread_mutex_unlock(&library.lock);
+    if (first) {
+        stock_serve();
+        death_watch();
+    }
+    char why[1024];
+    if (first && start_cupti(why, sizeof(why)) == 0) {
+        capture_cupti_ready();
+        service_driver_started();
+    } else if (first) {
+        recorder_warn("CUDA is not recorded: %s", why);
+        spool_file_header()->cuda_unrecorded = (library.settings.trace & ~(int64_t)TRACE_NVTX) != 0;
+    }
+    errno = saved;
+}

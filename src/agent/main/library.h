@@ -1,0 +1,16 @@
+/*
+ * The library's life in the user's process: started once by whoever comes first, CUDA's driver, NVTX or gputrace.h;
+ * left behind in forked children; finished at exit.
+ */
+#ifndef GPUTRACE_AGENT_MAIN_LIBRARY_H
+#define GPUTRACE_AGENT_MAIN_LIBRARY_H
+
+#include <stdbool.h>
+
+/* Reads the settings and opens this process's spool, once. False when this process is not to be recorded. */
+bool library_start(void);
+
+/* Loads CUPTI and starts recording, once; called by the driver. */
+void library_start_cuda(void);
+
+#endif

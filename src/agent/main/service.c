@@ -1,0 +1,239 @@
+#include "agent/main/service.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/first_launches.h"
+#include "agent/cupti/memory_pools.h"
+#include "agent/cupti/names_due.h"
+#include "agent/main/capture.h"
+#include "agent/main/plugin.h"
+#include "agent/spool/chunks.h"
+#include "agent/spool/descriptor.h"
+#include "agent/spool/process_facts.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/spool_file.h"
+#include "agent/spool/stock.h"
+#include "agent/spool/thread.h"
+
+/* How long a process that ends may be held up for GPU work whose times are still on their way. */
+#define FINISH_WAIT_NS (500 * NS_PER_MS)
+#define FINISH_STEP_NS (1 * NS_PER_MS)
+/* How often names are read out of CUPTI's records: a process can be killed at any time, and they die with it. Soon
+ * after code was prepared, for then it is launched; else so often that it is not noticed. */
+#define NAMES_SOON_NS (100 * NS_PER_US)
+#define NAMES_LATEST_NS (10 * NS_PER_MS)
+#define DRIVER_DEVICES "/dev/nvidia"
+
+static struct {
+    uint64_t interval;
+    pthread_mutex_t working; /* held while a round is going on */
+    bool stopped;
+    uint64_t names_every; /* ns */
+    bool driver_seen;     /* it had descriptors of the GPU's devices */
+    bool driver_ends;     /* CUPTI's switches stay as they are */
+    bool runs;
+    bool ending;       /* the process does: pools are asked for the last time … */
+    sem_t asked_pools; /* … and were */
+} service = {.working = PTHREAD_MUTEX_INITIALIZER};
+
+static void sleep_ns(uint64_t ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    nanosleep(&time, NULL);
+}
+
+/* cuptiFinalize(), which any part of the process can call, says nothing to those it takes CUPTI from. */
+static void look_for_cupti(void)
+{
+    if (!callback_switches_lost())
+        return;
+    cupti_activity_detached();
+    spool_file_header()->cuda_unrecorded = 1;
+    recorder_warn("CUPTI was detached from the process: what it does with CUDA from then on is not recorded");
+}
+
+/* A program that closes all descriptors, the driver's too, ends what it does with CUDA. The driver and CUPTI do not
+ * know that, and when they are asked for something they write to numbers which may be the program's files by then. */
+static void look_for_driver(void)
+{
+    if (!__atomic_load_n(&service.driver_seen, __ATOMIC_RELAXED) || !spool_file_was_closed() ||
+        descriptor_any_device(DRIVER_DEVICES))
+        return;
+    __atomic_store_n(&service.driver_seen, false, __ATOMIC_RELAXED);
+    verbose("the program closed the driver's descriptors: CUPTI is asked no more");
+    cupti_activity_gather();
+    cupti_activity_detached();
+    memory_pools_stop();
+}
+
+void service_driver_started(void)
+{
+    __atomic_store_n(&service.driver_seen, descriptor_any_device(DRIVER_DEVICES), __ATOMIC_RELAXED);
+}
+
+/* The launcher made the trace and went, or somebody removed the spool. What the program does from now on would fill the
+ * disk with what nobody can read. */
+static void look_for_spool(void)
+{
+    if (!chunks_end_if_removed())
+        return;
+    capture_end();
+    verbose("the spool of process %d was removed: it is recorded no longer", (int)getpid());
+}
+
+static unsigned collect(void)
+{
+    look_for_cupti();
+    look_for_driver();
+    cupti_activity_flush();
+    return cupti_activity_gather();
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_ending(void)
+{
+    return __atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
+}
+
+/* CUPTI's switches may be used. */
+static bool may_switch(void)
+{
+    return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
+}
+
+/* … and hears again of launches that will tell theirs. */
+static void gather_names(void)
+{
+    cupti_activity_gather_names();
+    if (may_switch())
+        first_launches_renew(clock_monotonic());
+}
+
+/* Sleeps NS, but for looking for names meanwhile. */
+static void look_for_names(uint64_t ns)
+{
+    uint64_t begun = clock_monotonic();
+    for (uint64_t passed = 0; passed < ns && !is_ending(); passed = clock_monotonic() - begun) {
+        bool due = names_due_wait(least(service.names_every, ns - passed));
+        pthread_mutex_lock(&service.working);
+        if (!service.stopped)
+            gather_names();
+        pthread_mutex_unlock(&service.working);
+        service.names_every = due ? NAMES_SOON_NS : least(2 * service.names_every, NAMES_LATEST_NS);
+    }
+}
+
+/* Outside of `working`: a driver that lets us wait keeps nobody from collecting. */
+static bool ask_pools(void)
+{
+    bool last = is_ending();
+    memory_pools_ask(last);
+    if (last)
+        sem_post(&service.asked_pools);
+    return !last;
+}
+
+static void *serve(void *unused)
+{
+    (void)unused;
+    thread_become_ours("gputrace");
+    for (;;) {
+        uint64_t until_due = capture_follow_clock();
+        look_for_names(least(until_due, service.interval));
+        pthread_mutex_lock(&service.working);
+        bool stopped = service.stopped;
+        if (!stopped) {
+            look_for_spool();
+            process_facts_watch_clock(spool_file_header());
+            unsigned untimed = collect();
+            if (may_switch())
+                capture_settle(untimed);
+            plugins_tell_time();
+        }
+        pthread_mutex_unlock(&service.working);
+        if (stopped || !ask_pools())
+            return NULL;
+        if (thread_alone()) {
+            stock_end();
+            thread_end();
+            return NULL;
+        }
+    }
+}
+
+int service_start(uint64_t flush_interval_ns)
+{
+    service.interval = flush_interval_ns;
+    service.stopped = service.ending = service.driver_seen = service.driver_ends = false;
+    sem_init(&service.asked_pools, 0, 0);
+    service.names_every = NAMES_LATEST_NS;
+    pthread_mutex_init(&service.working, NULL);
+    int failed = thread_start(serve, NULL);
+    service.runs = failed == 0;
+    return failed;
+}
+
+static struct timespec from_now(uint64_t ns)
+{
+    uint64_t at = clock_monotonic() + ns;
+    return (struct timespec){.tv_sec = (time_t)(at / NS_PER_S), .tv_nsec = (long)(at % NS_PER_S)};
+}
+
+static void ask_pools_last(void)
+{
+    if (!service.runs || !memory_pools_any())
+        return;
+    struct timespec limit = from_now(FINISH_WAIT_NS);
+    __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
+    names_due(); /* wakes the thread */
+    while (sem_clockwait(&service.asked_pools, CLOCK_MONOTONIC, &limit) != 0 && errno == EINTR)
+        continue;
+}
+
+/* Waits for the round that is going on, a second at most: one that hangs in the driver must not hang the program's end.
+ */
+static bool wait_for_round(void)
+{
+    uint64_t began = clock_monotonic();
+    while (pthread_mutex_trylock(&service.working) != 0) {
+        if (clock_monotonic() - began > NS_PER_S)
+            return false;
+        sleep_ns(FINISH_STEP_NS);
+    }
+    return true;
+}
+
+/* Also where a round hangs, those after it switch nothing. */
+void service_driver_ends(void)
+{
+    __atomic_store_n(&service.driver_ends, true, __ATOMIC_RELEASE);
+    if (wait_for_round())
+        pthread_mutex_unlock(&service.working);
+}
+
+void service_finish(void)
+{
+    ask_pools_last();
+    memory_pools_stop();
+    if (!wait_for_round())
+        return;
+    service.stopped = true;
+    pthread_mutex_unlock(&service.working);
+    process_facts_watch_clock(spool_file_header());
+    uint64_t began = clock_monotonic();
+    while (collect() > 0 && clock_monotonic() - began < FINISH_WAIT_NS)
+        sleep_ns(FINISH_STEP_NS);
+}

@@ -1,0 +1,161 @@
+/*
+ * NVTX's counters: defined once, sampled one by one or in batches.
+ */
+#include <string.h>
+
+#include "common/clock.h"
+#include "agent/nvtx/clocks.h"
+#include "agent/nvtx/counter_schemas.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/extensions.h"
+#include "agent/nvtx/pieces.h"
+#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/semantics.h"
+
+/* nvToolsExtCounters.h shifts an int by 32 for these, which no compiler does. A batch of more than two samples with
+ * two times is such a pair all the same. */
+#define BEGIN_AND_INTERVAL (UINT64_C(1) << 32)
+#define END_AND_INTERVAL (UINT64_C(2) << 32)
+
+static uint64_t NVTX_API counter_register(nvtxDomainHandle_t handle, const nvtxCounterAttr_t *attributes)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (!attributes || domain->off || attributes->structSize < sizeof(*attributes))
+        return NVTX_COUNTER_ID_NONE;
+    struct gputrace_text name = nvtx_ascii(attributes->name);
+    struct spool_nvtx_counter record = {
+        .id = nvtx_definition_id(attributes->counterId),
+        .schema = attributes->schemaId,
+        .scope = attributes->scopeId,
+        .number = nvtx_definition_number(),
+        .domain = domain->number,
+        .name_length = name.length < SPOOL_NVTX_TEXT_MAX ? name.length : SPOOL_NVTX_TEXT_MAX,
+    };
+    nvtx_define(NVTX_RECORD(COUNTER, &record, .text = name, .more = nvtx_ascii(attributes->description)));
+    nvtx_semantics_define(attributes->semantics, NVTX_SEMANTICS_OF_COUNTER, record.number, 0);
+    nvtx_counter_schema_put(domain->number, record.id, attributes->schemaId);
+    return record.id;
+}
+
+static void tell_number(nvtxDomainHandle_t handle, uint64_t counter, enum spool_nvtx_sample_kind kind, uint64_t bits)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    struct spool_nvtx_sample record = {.counter = counter, .bits = bits, .domain = domain->number};
+    if (!domain->off)
+        nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = (uint16_t)kind));
+}
+
+static void NVTX_API sample_int64(nvtxDomainHandle_t domain, uint64_t counter, int64_t value)
+{
+    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_INTEGER, (uint64_t)value);
+}
+
+static void NVTX_API sample_float64(nvtxDomainHandle_t domain, uint64_t counter, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_REAL, bits);
+}
+
+static void NVTX_API sample_no_value(nvtxDomainHandle_t domain, uint64_t counter, uint8_t reason)
+{
+    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_NONE, reason);
+}
+
+static struct gputrace_text bytes_of(const void *bytes, size_t size)
+{
+    return (struct gputrace_text){bytes, (uint32_t)size};
+}
+
+static void NVTX_API sample(nvtxDomainHandle_t handle, uint64_t counter, const void *values, size_t size)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    struct spool_nvtx_sample record = {.counter = counter, .domain = domain->number};
+    if (domain->off || !values)
+        return;
+    uint64_t vouched = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, counter));
+    size_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
+    kept = kept <= vouched ? kept : program_readable((uintptr_t)values, kept);
+    nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = bytes_of(values, kept)));
+}
+
+/* --- batches --- */
+
+struct batch {
+    const nvtxCounterBatch_t *told;
+    const char *samples;
+    size_t stride, count; /* of samples that are there */
+    size_t times;         /* that are there; 0: they stand in the samples */
+    bool pair;            /* two times, of which the second is an interval */
+};
+
+static bool is_pair(const nvtxCounterBatch_t *told, size_t times, size_t samples)
+{
+    bool says_so = (told->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
+    return times == 2 && (says_so || samples > 2);
+}
+
+static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *told)
+{
+    uint64_t stride = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, told->counterId));
+    if (stride == 0 || stride > SPOOL_NVTX_TEXT_MAX || !told->counters)
+        return false;
+    *batch = (struct batch){.told = told, .samples = told->counters, .stride = (size_t)stride};
+    batch->count = program_readable((uintptr_t)told->counters, told->countersSize) / batch->stride;
+    if (told->timestamps)
+        batch->times = program_readable((uintptr_t)told->timestamps, told->timestampsSize) / sizeof(int64_t);
+    batch->pair = is_pair(told, batch->times, batch->count);
+    if (batch->times > 0 && !batch->pair && batch->times < batch->count)
+        batch->count = batch->times;
+    return batch->count > 0;
+}
+
+/* Of a pair whose time is the end's the first sample is an interval before it for each that follows. */
+static int64_t first_time(const struct batch *batch)
+{
+    const int64_t *pair = batch->told->timestamps;
+    bool from_end = (batch->told->flags & END_AND_INTERVAL) != 0;
+    uint64_t before =
+        from_end ? (uint64_t)pair[1] * (batch->count - 1) : 0; /* whatever the program says, it is no trap */
+    return (int64_t)((uint64_t)pair[0] - before);
+}
+
+static void tell_part(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
+{
+    struct spool_nvtx_sample record = {
+        .counter = batch->told->counterId, .stride = batch->stride, .domain = domain->number};
+    struct gputrace_text samples = bytes_of(batch->samples + from * batch->stride, count * batch->stride);
+    struct gputrace_text times = {0};
+    uint16_t kind = batch->pair ? SPOOL_NVTX_SAMPLE_EVERY : SPOOL_NVTX_SAMPLE_BATCH;
+    if (batch->pair) {
+        record.interval = batch->told->timestamps[1];
+        record.first = (int64_t)((uint64_t)first_time(batch) + (uint64_t)record.interval * from);
+    } else if (batch->times > 0) {
+        record.count = (uint32_t)count;
+        times = bytes_of(batch->told->timestamps + from, count * sizeof(int64_t));
+    }
+    nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
+}
+
+static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBatch_t *told)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    struct batch batch;
+    if (!told || domain->off || !read_batch(&batch, domain, told))
+        return;
+    nvtx_clocks_read();
+    size_t most = SPOOL_NVTX_TEXT_MAX / (batch.stride > sizeof(int64_t) ? batch.stride : sizeof(int64_t));
+    for (size_t from = 0; from < batch.count; from += most)
+        tell_part(&batch, domain, from, batch.count - from < most ? batch.count - from : most);
+}
+
+static const struct nvtx_extension_function functions[] = {
+    NVTX_EXTENSION_FUNCTION(nvtxCounterRegister, counter_register),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSampleInt64, sample_int64),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSampleFloat64, sample_float64),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSample, sample),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSampleNoValue, sample_no_value),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterBatchSubmit, batch_submit),
+};
+
+const struct nvtx_extension_functions nvtx_counter_functions = NVTX_EXTENSION_FUNCTIONS(functions);

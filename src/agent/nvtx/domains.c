@@ -1,0 +1,240 @@
+#include "agent/nvtx/domains.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/map.h"
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
+#include "agent/dispatch/thread_id.h"
+
+/* A registered string, or the name of a category. */
+struct nvtx_named_text {
+    struct nvtx_string string; /* its number is the category's */
+    enum nvtx_named named;
+    struct nvtx_named_text *next;      /* of all, in the order of their coming */
+    struct nvtx_named_text *same_hash; /* of the strings */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    const char *only, *without;
+    struct nvtx_domain *first;
+    struct nvtx_named_text *texts, *last_text;
+    struct map strings;    /* hash -> the first string that has it */
+    struct map categories; /* domain, category -> its name */
+    uint32_t domain_count, string_count;
+    bool default_left_out; /* the program used the default domain, which is off */
+} domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct nvtx_domain nvtx_default_domain;
+#define DEFAULT_NAME "default" /* as the user calls it */
+
+/* --- which are on --- */
+
+/* Whether the first item of *LIST is NAME; *LIST then begins with the next one. */
+static bool take_item(const char **list, struct gputrace_text name)
+{
+    const char *at = *list;
+    uint32_t length = 0;
+    bool same = true;
+    for (; *at && *at != ','; at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        same = same && length < name.length && name.bytes[length] == *at;
+        length++;
+    }
+    *list = *at ? at + 1 : at;
+    return same && length == name.length;
+}
+
+static bool is_listed(const char *list, struct gputrace_text name)
+{
+    bool listed = false;
+    while (list && *list && !listed)
+        listed = take_item(&list, name);
+    return listed;
+}
+
+static bool is_on(struct gputrace_text name)
+{
+    return (!domains.only || is_listed(domains.only, name)) && !is_listed(domains.without, name);
+}
+
+void nvtx_domains_select(const char *only, const char *without)
+{
+    domains.only = only && *only ? only : NULL;
+    domains.without = without;
+    nvtx_default_domain.off = !is_on(nvtx_ascii(DEFAULT_NAME));
+}
+
+bool nvtx_domains_are_listed(void)
+{
+    return domains.only != NULL;
+}
+
+/* --- domains and strings; under the lock --- */
+
+static bool copy_text(struct gputrace_text *to, struct gputrace_text from)
+{
+    char *bytes = malloc((size_t)from.length + 1);
+    if (!bytes)
+        return false;
+    if (from.length)
+        memcpy(bytes, from.bytes, from.length);
+    bytes[from.length] = '\0';
+    *to = (struct gputrace_text){bytes, from.length};
+    return true;
+}
+
+static bool same(struct gputrace_text a, struct gputrace_text b)
+{
+    return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
+static struct nvtx_domain *find_or_add_domain(struct gputrace_text name, bool *is_new)
+{
+    for (struct nvtx_domain *domain = domains.first; domain; domain = domain->next)
+        if (same(domain->name, name))
+            return domain;
+    struct nvtx_domain *domain = calloc(1, sizeof(*domain));
+    if (!domain || !copy_text(&domain->name, name)) {
+        free(domain);
+        return NULL;
+    }
+    domain->off = !is_on(name);
+    domain->number = ++domains.domain_count;
+    domain->next = domains.first;
+    domains.first = domain;
+    *is_new = true;
+    return domain;
+}
+
+static struct nvtx_named_text *add_text(enum nvtx_named named, uint32_t domain, uint32_t number,
+                                        struct gputrace_text text)
+{
+    struct nvtx_named_text *added = calloc(1, sizeof(*added));
+    if (!added || !copy_text(&added->string.text, text)) {
+        free(added);
+        return NULL;
+    }
+    added->named = named;
+    added->string.domain = domain;
+    added->string.number = number;
+    *(domains.last_text ? &domains.last_text->next : &domains.texts) = added;
+    domains.last_text = added;
+    return added;
+}
+
+static struct nvtx_string *find_or_add_string(uint32_t domain, struct gputrace_text text, bool *is_new)
+{
+    uint64_t *first = map_put(&domains.strings, hash_bytes(text.bytes, text.length) + domain, NULL);
+    if (!first)
+        return NULL;
+    struct nvtx_named_text *known = (struct nvtx_named_text *)(uintptr_t)*first;
+    for (; known; known = known->same_hash)
+        if (known->string.domain == domain && same(known->string.text, text))
+            return &known->string;
+    struct nvtx_named_text *added = add_text(NVTX_NAMED_STRING, domain, domains.string_count + 1, text);
+    if (!added)
+        return NULL;
+    added->string.mark = nvtx_string_mark(&added->string);
+    domains.string_count++;
+    added->same_hash = (struct nvtx_named_text *)(uintptr_t)*first;
+    *first = (uintptr_t)added;
+    *is_new = true;
+    return &added->string;
+}
+
+/* Whether the name is new to the category. */
+static bool keep_category(uint32_t domain, uint32_t category, struct gputrace_text name)
+{
+    uint64_t *known = map_put(&domains.categories, (uint64_t)domain << 32 | category, NULL);
+    struct nvtx_named_text *text = known ? (struct nvtx_named_text *)(uintptr_t)*known : NULL;
+    struct gputrace_text before = {0};
+    if (text && same(text->string.text, name))
+        return false;
+    if (text) {
+        before = text->string.text;
+        if (copy_text(&text->string.text, name))
+            free((char *)(uintptr_t)before.bytes);
+    } else if (known) {
+        *known = (uintptr_t)add_text(NVTX_NAMED_CATEGORY, domain, category, name);
+    }
+    return true;
+}
+
+/* --- telling --- */
+
+static void tell(enum nvtx_named named, uint32_t domain, uint32_t number, struct gputrace_text text)
+{
+    registry_nvtx_name_publish(&(struct gputrace_nvtx_name){
+        .named = named, .domain = domain, .number = number, .stream = SPOOL_NO_STREAM, .text = text});
+}
+
+static void tell_domain(const struct nvtx_domain *domain)
+{
+    tell(domain->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
+}
+
+void nvtx_default_domain_left_out(void)
+{
+    if (!__atomic_load_n(&domains.default_left_out, __ATOMIC_RELAXED) &&
+        !__atomic_exchange_n(&domains.default_left_out, true, __ATOMIC_RELAXED))
+        tell(NVTX_NAMED_LEFT_OUT, 0, 0, nvtx_ascii(DEFAULT_NAME));
+}
+
+struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
+{
+    bool is_new = false;
+    if (fork_turned_away())
+        return NULL;
+    pthread_mutex_lock(&domains.lock);
+    struct nvtx_domain *domain = find_or_add_domain(name, &is_new);
+    pthread_mutex_unlock(&domains.lock);
+    if (is_new)
+        tell_domain(domain);
+    return domain;
+}
+
+struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gputrace_text text)
+{
+    bool is_new = false;
+    if (domain->off || fork_turned_away())
+        return NULL;
+    pthread_mutex_lock(&domains.lock);
+    struct nvtx_string *string = find_or_add_string(domain->number, text, &is_new);
+    pthread_mutex_unlock(&domains.lock);
+    if (is_new)
+        tell(NVTX_NAMED_STRING, string->domain, string->number, string->text);
+    return string;
+}
+
+void nvtx_category_named(const struct nvtx_domain *domain, uint32_t category, struct gputrace_text name)
+{
+    if (domain->off || fork_turned_away())
+        return;
+    pthread_mutex_lock(&domains.lock);
+    bool is_new = keep_category(domain->number, category, name);
+    pthread_mutex_unlock(&domains.lock);
+    if (is_new)
+        tell(NVTX_NAMED_CATEGORY, domain->number, category, name);
+}
+
+/* --- fork --- */
+
+void nvtx_domains_leave(void)
+{
+    pthread_mutex_init(&domains.lock, NULL);
+    thread_id_leave();
+}
+
+void nvtx_domains_retell(void)
+{
+    for (const struct nvtx_domain *domain = domains.first; domain; domain = domain->next)
+        tell_domain(domain);
+    for (const struct nvtx_named_text *text = domains.texts; text; text = text->next)
+        tell(text->named, text->string.domain, text->string.number, text->string.text);
+    domains.default_left_out = false; /* its next use is published anew */
+}

@@ -1,0 +1,173 @@
+#include "agent/nvtx/schemas.h"
+
+#include <stdlib.h>
+
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
+#include "agent/nvtx/extensions.h"
+#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/semantics.h"
+#include "agent/dispatch/fork_watch.h"
+
+#define BUCKETS 4096u /* a program may register one schema after the other */
+
+struct known {
+    struct payload_schema schema;
+    uint32_t domain, number;
+    struct known *next;
+    struct payload_entry entries[];
+};
+
+/* Only ever added to: read without a lock. */
+static struct known *buckets[BUCKETS];
+
+static struct known **bucket_of(uint32_t domain, uint64_t id)
+{
+    return &buckets[(id ^ id >> 24 ^ domain * 31u) % BUCKETS];
+}
+
+const struct payload_schema *nvtx_schema_find(uint32_t domain, uint64_t id)
+{
+    struct known *known = __atomic_load_n(bucket_of(domain, id), __ATOMIC_ACQUIRE);
+    while (known && (known->schema.id != id || known->domain != domain))
+        known = known->next;
+    return known ? &known->schema : NULL;
+}
+
+static const struct payload_schema *find_in_domain(const void *domain, uint64_t id)
+{
+    return nvtx_schema_find(*(const uint32_t *)domain, id);
+}
+
+static void add(struct known *known)
+{
+    struct payload_reader reader = {.find = find_in_domain, .context = &known->domain, .budget = PAYLOAD_BUDGET};
+    struct known **bucket = bucket_of(known->domain, known->schema.id);
+    payload_measure(&known->schema, &reader);
+    known->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(bucket, &known->next, known, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+/* Room for a schema of COUNT entries, of which those that can be read are kept; NULL: there is nothing to keep. */
+static struct known *make(const struct nvtx_domain *domain, const void *entries, size_t *count, size_t bytes_of_one)
+{
+    size_t wanted = *count < PAYLOAD_ENTRIES_MAX ? *count : PAYLOAD_ENTRIES_MAX;
+    *count = entries ? program_readable((uintptr_t)entries, wanted * bytes_of_one) / bytes_of_one : 0;
+    bool left_out = domain->off || *count == 0 || fork_turned_away();
+    struct known *known = left_out ? NULL : calloc(1, sizeof(*known) + *count * sizeof(struct payload_entry));
+    if (!known)
+        return NULL;
+    known->domain = domain->number;
+    known->number = nvtx_definition_number();
+    known->schema.count = (uint32_t)*count;
+    known->schema.entries = known->entries;
+    return known;
+}
+
+static void define_schema(const struct known *known, const char *name, size_t entries)
+{
+    struct spool_nvtx_schema record = {
+        .id = known->schema.id,
+        .flags = known->schema.flags,
+        .size = known->schema.size,
+        .pack = known->schema.pack,
+        .number = known->number,
+        .domain = known->domain,
+        .kind = known->schema.kind,
+        .entries = entries < UINT32_MAX ? (uint32_t)entries : UINT32_MAX,
+    };
+    nvtx_define(NVTX_RECORD(SCHEMA, &record, .text = nvtx_ascii(name)));
+}
+
+static void define_entry(const struct known *known, uint32_t index, const char *name, const char *description)
+{
+    const struct payload_entry *entry = &known->entries[index];
+    struct gputrace_text text = nvtx_ascii(name);
+    struct spool_nvtx_entry record = {
+        .flags = entry->flags,
+        .type = entry->type,
+        .detail = entry->detail,
+        .offset = entry->offset,
+        .schema = known->number,
+        .index = index,
+        .name_length = text.length < SPOOL_NVTX_TEXT_MAX ? text.length : SPOOL_NVTX_TEXT_MAX,
+    };
+    nvtx_define(NVTX_RECORD(ENTRY, &record, .text = text, .more = nvtx_ascii(description)));
+}
+
+/* --- schemas --- */
+
+#define SCHEMA_HAS(attributes, field) (((attributes)->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_##field) != 0)
+
+static void read_schema(struct payload_schema *schema, const nvtxPayloadSchemaAttr_t *attributes)
+{
+    schema->kind = (enum payload_schema_kind)attributes->type;
+    schema->flags = SCHEMA_HAS(attributes, FLAGS) ? attributes->flags : 0;
+    if (SCHEMA_HAS(attributes, STATIC_SIZE) && schema->kind != PAYLOAD_DYNAMIC)
+        schema->size = attributes->payloadStaticSize;
+    schema->pack = SCHEMA_HAS(attributes, ALIGNMENT) ? attributes->packAlign : 0;
+    schema->id = nvtx_definition_id(SCHEMA_HAS(attributes, SCHEMA_ID) ? attributes->schemaId : 0);
+}
+
+static bool schema_is_sound(const nvtxPayloadSchemaAttr_t *attributes)
+{
+    return attributes && SCHEMA_HAS(attributes, TYPE) && SCHEMA_HAS(attributes, ENTRIES) &&
+           SCHEMA_HAS(attributes, NUM_ENTRIES) && attributes->type >= NVTX_PAYLOAD_SCHEMA_TYPE_STATIC &&
+           attributes->type <= NVTX_PAYLOAD_SCHEMA_TYPE_UNION_WITH_INTERNAL_SELECTOR;
+}
+
+static uint64_t NVTX_API schema_register(nvtxDomainHandle_t handle, const nvtxPayloadSchemaAttr_t *attributes)
+{
+    if (!schema_is_sound(attributes))
+        return 0;
+    const nvtxPayloadSchemaEntry_t *entries = attributes->entries;
+    size_t count = attributes->numEntries;
+    struct known *known = make(nvtx_domain_ours(handle), entries, &count, sizeof(*entries));
+    if (!known)
+        return 0;
+    read_schema(&known->schema, attributes);
+    define_schema(known, SCHEMA_HAS(attributes, NAME) ? attributes->name : NULL, attributes->numEntries);
+    for (uint32_t i = 0; i < count; i++) {
+        known->entries[i] = (struct payload_entry){.flags = entries[i].flags,
+                                                   .type = entries[i].type,
+                                                   .detail = entries[i].arrayOrUnionDetail,
+                                                   .offset = entries[i].offset};
+        define_entry(known, i, entries[i].name, entries[i].description);
+        nvtx_semantics_define(entries[i].semantics, NVTX_SEMANTICS_OF_ENTRY, known->number, i);
+    }
+    add(known);
+    return known->schema.id;
+}
+
+/* --- enumerations --- */
+
+#define ENUM_HAS(attributes, field) (((attributes)->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_##field) != 0)
+
+static uint64_t NVTX_API enum_register(nvtxDomainHandle_t handle, const nvtxPayloadEnumAttr_t *attributes)
+{
+    if (!attributes || !ENUM_HAS(attributes, ENTRIES) || !ENUM_HAS(attributes, NUM_ENTRIES))
+        return 0;
+    const nvtxPayloadEnum_t *entries = attributes->entries;
+    size_t count = attributes->numEntries;
+    struct known *known = make(nvtx_domain_ours(handle), entries, &count, sizeof(*entries));
+    if (!known)
+        return 0;
+    known->schema.kind = PAYLOAD_ENUM;
+    known->schema.size = ENUM_HAS(attributes, SIZE) ? attributes->sizeOfEnum : sizeof(int);
+    known->schema.id = nvtx_definition_id(ENUM_HAS(attributes, SCHEMA_ID) ? attributes->schemaId : 0);
+    define_schema(known, ENUM_HAS(attributes, NAME) ? attributes->name : NULL, attributes->numEntries);
+    for (uint32_t i = 0; i < count; i++) {
+        known->entries[i] = (struct payload_entry){.flags = entries[i].isFlag != 0, .detail = entries[i].value};
+        define_entry(known, i, entries[i].name, NULL);
+    }
+    add(known);
+    return known->schema.id;
+}
+
+static const struct nvtx_extension_function functions[] = {
+    NVTX_EXTENSION_FUNCTION(nvtxPayloadSchemaRegister, schema_register),
+    NVTX_EXTENSION_FUNCTION(nvtxPayloadEnumRegister, enum_register),
+};
+
+const struct nvtx_extension_functions nvtx_schema_functions = NVTX_EXTENSION_FUNCTIONS(functions);

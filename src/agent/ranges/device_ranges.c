@@ -1,0 +1,140 @@
+#include "agent/ranges/device_ranges.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "agent/cupti/activity_kinds.h"
+#include "agent/cupti/event_watch.h"
+#include "agent/dispatch/aside.h"
+#include "agent/ranges/driver.h"
+#include "agent/ranges/event_cache.h"
+#include "agent/spool/record_text.h"
+#include "agent/spool/recorder.h"
+
+/*      refusal     words for the user */
+#define REFUSALS(X)                                                                                    \
+    X(CAPTURED, "its stream, or one that it would wait for, is being captured into a graph")           \
+    X(NO_CONTEXT, "no CUDA context is current on its thread, or CUDA has had an error")                \
+    X(NO_EVENT, "CUDA gives no event to mark it with")                                                 \
+    X(NOT_RECORDED, "CUDA does not take an event into its stream")                                     \
+    X(TOO_OLD, "this CUPTI does not tell when the GPU came to it; that of CUDA 12.8 is the first one") \
+    X(UNSEEN, "CUPTI did not tell of the event that marks it")
+
+enum refusal {
+    ACCEPTED = 0,
+#define REFUSAL(name, words) REFUSED_##name,
+    REFUSALS(REFUSAL)
+#undef REFUSAL
+        REFUSAL_COUNT
+};
+
+static struct {
+    uint64_t last; /* range */
+    bool times_on; /* CUPTI records events with the GPU's times */
+    bool told[REFUSAL_COUNT];
+} ranges;
+
+/* Once for each cause, at the end of the run. */
+static void tell(enum refusal refusal, const char *what)
+{
+    static const char *const words[REFUSAL_COUNT] = {
+#define REFUSAL(name, text) [REFUSED_##name] = (text),
+        REFUSALS(REFUSAL)
+#undef REFUSAL
+    };
+    if (__atomic_exchange_n(&ranges.told[refusal], true, __ATOMIC_RELAXED))
+        return;
+    recorder_note(SPOOL_NOTE_WARNING, "%s of a device range is not recorded: %s", what, words[refusal]);
+}
+
+static enum activity_times switch_on(void)
+{
+    if (__atomic_load_n(&ranges.times_on, __ATOMIC_RELAXED))
+        return ACTIVITY_TIMES_ON;
+    enum activity_times times = activity_kinds_want_event_times();
+    if (times != ACTIVITY_TIMES_ON)
+        return times;
+    event_watch_switch_on();
+    __atomic_store_n(&ranges.times_on, true, __ATOMIC_RELAXED);
+    return times;
+}
+
+/* Records EVENT in STREAM; sets the correlation id that CUPTI's record of it has. */
+static enum refusal record_event(const struct driver *driver, CUevent event, CUstream stream, uint32_t *correlation)
+{
+    event_watch_begin();
+    CUresult result = driver->cuEventRecord(event, stream);
+    *correlation = event_watch_end();
+    if (result != CUDA_SUCCESS)
+        return REFUSED_NOT_RECORDED;
+    return *correlation ? ACCEPTED : REFUSED_UNSEEN;
+}
+
+/* Puts a moment into STREAM. */
+static enum refusal mark_moment(const struct driver *driver, CUstream stream, uint32_t *correlation)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUcontext context = NULL;
+    CUresult result = driver->cuStreamIsCapturing(stream, &status);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE)
+        return REFUSED_CAPTURED;
+    if (result != CUDA_SUCCESS || driver->cuStreamGetCtx(stream, &context) != CUDA_SUCCESS || !context)
+        return REFUSED_NO_CONTEXT;
+    const struct gputrace_cached_event *event = event_cache_take(context, false);
+    if (!event)
+        return REFUSED_NO_EVENT;
+    enum refusal refusal = record_event(driver, event->event, stream, correlation);
+    event_cache_give_back(event); /* what was recorded stays in the stream */
+    return refusal;
+}
+
+static void write_record(uint64_t range, uint16_t what, uint64_t time, uint32_t correlation, const char *message)
+{
+    struct spool_device_range *record;
+    if (!record_begin_text(record, SPOOL_RECORD_DEVICE_RANGE, time, text_of(message)))
+        return;
+    record->head.flags = what;
+    record->range = range;
+    record->correlation = correlation;
+    writer_commit(&record->head);
+}
+
+/* One end of RANGE (0: of a new one). Gives its number, or 0. What is recorded without the GPU's time is counted by the
+ * reader. */
+static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream stream)
+{
+    const char *words = what == SPOOL_DEVICE_RANGE_START ? "the start" : "the end";
+    enum activity_times times = recorder_is_on() && !aside_is_within() ? switch_on() : ACTIVITY_TIMES_NO_CUPTI;
+    const struct driver *driver = times != ACTIVITY_TIMES_NO_CUPTI ? driver_functions() : NULL;
+    struct aside aside;
+    uint32_t correlation = 0;
+    if (!driver || !aside_begin(&aside))
+        return 0;
+    enum refusal refusal =
+        times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : mark_moment(driver, stream, &correlation);
+    aside_end(&aside);
+    if (refusal != ACCEPTED)
+        tell(refusal, words);
+    if (refusal != ACCEPTED && refusal != REFUSED_TOO_OLD && refusal != REFUSED_UNSEEN)
+        return 0;
+    if (range == 0)
+        range = __atomic_add_fetch(&ranges.last, 1, __ATOMIC_RELAXED);
+    write_record(range, what, aside.began, correlation, message);
+    return range;
+}
+
+uint64_t device_range_start(const char *message, struct CUstream_st *stream)
+{
+    return put(0, SPOOL_DEVICE_RANGE_START, message, stream);
+}
+
+void device_range_end(uint64_t range, struct CUstream_st *stream)
+{
+    if (range != 0)
+        put(range, SPOOL_DEVICE_RANGE_END, NULL, stream);
+}
+
+void device_ranges_leave(void)
+{
+    __atomic_store_n(&ranges.times_on, false, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,279 @@
+#include "agent/spool/segments.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* A slot for each segment that is mapped; a chunk knows the number of its slot. */
+#define SEGMENTS_MAX 4096u
+
+#define UNMAPPED UINT32_MAX
+
+static struct segments {
+    struct segment {
+        char *base;       /* NULL: the slot is free */
+        uint64_t offset;  /* in the file */
+        uint32_t holders; /* chunks of it that somebody uses or keeps ready; UNMAPPED: it goes, or is gone */
+        uint16_t purpose; /* enum spool_chunk_type */
+        bool apart;       /* from the file */
+        unsigned kept;    /* chunks of it in the stock */
+    } slots[SEGMENTS_MAX];
+    void (*save)(const char *base, uint64_t offset); /* once one is apart */
+    unsigned used;                                   /* slots, that were ever */
+    unsigned mapped;                                 /* segments */
+    bool removed;                                    /* the file is, and what goes is given back to the disk */
+} segments;
+
+static struct segment *segment_of(const struct spool_chunk *chunk)
+{
+    return &segments.slots[chunk->segment % SEGMENTS_MAX];
+}
+
+static struct segment *free_slot(void)
+{
+    for (unsigned i = 0; i < SEGMENTS_MAX; i++)
+        if (!__atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE))
+            return &segments.slots[i];
+    return NULL;
+}
+
+static enum spool_chunk_type purpose_of(const struct segment *segment)
+{
+    return (enum spool_chunk_type)__atomic_load_n(&segment->purpose, __ATOMIC_RELAXED);
+}
+
+static void set_purpose(struct segment *segment, enum spool_chunk_type type)
+{
+    __atomic_store_n(&segment->purpose, (uint16_t)type, __ATOMIC_RELAXED);
+}
+
+bool segments_have_room(void)
+{
+    return free_slot() != NULL;
+}
+
+struct spool_chunk *segments_add(char *base, uint64_t offset)
+{
+    struct segment *segment = free_slot();
+    unsigned number = (unsigned)(segment - segments.slots);
+    struct spool_chunk *chunk = (struct spool_chunk *)(void *)base;
+    chunk->magic = SPOOL_CHUNK_MAGIC;
+    chunk->bytes = SPOOL_SEGMENT_BYTES;
+    chunk->segment = number;
+    segment->offset = offset;
+    segment->kept = 0;
+    set_purpose(segment, SPOOL_FREE);
+    __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&segment->holders, 1, __ATOMIC_RELEASE);
+    if (number >= __atomic_load_n(&segments.used, __ATOMIC_RELAXED))
+        __atomic_store_n(&segments.used, number + 1, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+enum spool_chunk_type segment_purpose(const struct spool_chunk *chunk)
+{
+    return purpose_of(segment_of(chunk));
+}
+
+void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type type)
+{
+    set_purpose(segment_of(chunk), type);
+}
+
+/* The user of a chunk of it, or the keeper of a ready one, holds it. */
+static void segment_hold(const struct spool_chunk *chunk)
+{
+    __atomic_add_fetch(&segment_of(chunk)->holders, 1, __ATOMIC_RELAXED);
+}
+
+/* The new header stands before the old one is shortened. */
+struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes)
+{
+    struct spool_chunk *rest = (struct spool_chunk *)(void *)((char *)chunk + bytes);
+    *rest = (struct spool_chunk){.magic = SPOOL_CHUNK_MAGIC, .bytes = chunk->bytes - bytes, .segment = chunk->segment};
+    segment_hold(rest);
+    __atomic_store_n(&chunk->bytes, bytes, __ATOMIC_RELEASE);
+    return rest;
+}
+
+unsigned *segment_kept(const struct spool_chunk *chunk)
+{
+    return &segment_of(chunk)->kept;
+}
+
+/* Once: it is apart no more. */
+static void save_apart(struct segment *segment)
+{
+    if (__atomic_exchange_n(&segment->apart, false, __ATOMIC_ACQ_REL))
+        __atomic_load_n(&segments.save, __ATOMIC_RELAXED)(segment->base, segment->offset);
+}
+
+/* Nobody else has anything to do with it any more. */
+static void unmap(struct segment *segment)
+{
+    char *base = segment->base;
+    save_apart(segment);
+    for (uint64_t at = 0, bytes = SPOOL_ALIGN; at < SPOOL_SEGMENT_BYTES && bytes >= SPOOL_ALIGN; at += bytes) {
+        struct spool_chunk *chunk = (struct spool_chunk *)(void *)(base + at);
+        bytes = chunk->bytes;
+        __atomic_store_n(&chunk->segment, SPOOL_NO_SEGMENT, __ATOMIC_RELEASE);
+    }
+    if (__atomic_load_n(&segments.removed, __ATOMIC_RELAXED))
+        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* one that is apart is not the file's, and refuses */
+    munmap(base, SPOOL_SEGMENT_BYTES);
+    __atomic_sub_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&segment->base, NULL, __ATOMIC_RELEASE);
+}
+
+static void drop(struct segment *segment)
+{
+    bool keep = __atomic_load_n(&segments.mapped, __ATOMIC_RELAXED) <= SEGMENTS_MAPPED_KEPT &&
+                !__atomic_load_n(&segments.removed, __ATOMIC_RELAXED);
+    uint32_t none = 0;
+    if (__atomic_sub_fetch(&segment->holders, 1, __ATOMIC_ACQ_REL) > 0 || keep)
+        return;
+    /* Not when it is reclaimed at this moment. */
+    if (__atomic_compare_exchange_n(&segment->holders, &none, UNMAPPED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        unmap(segment);
+}
+
+void segment_drop(const struct spool_chunk *chunk)
+{
+    drop(segment_of(chunk));
+}
+
+/* --- what was drained --- */
+
+/* Holds a segment that may go meanwhile. */
+static bool try_hold(struct segment *segment)
+{
+    if (!__atomic_load_n(&segment->base, __ATOMIC_ACQUIRE))
+        return false;
+    uint32_t holders = __atomic_load_n(&segment->holders, __ATOMIC_RELAXED);
+    while (holders != UNMAPPED)
+        if (__atomic_compare_exchange_n(&segment->holders, &holders, holders + 1, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+/* Whether the launcher has all that was ever written there; by whoever holds it. Chunks may be cut, and become one,
+ * meanwhile: then it is not sure, and said to be false or asked again. */
+static bool is_drained(const char *base)
+{
+    bool any = false;
+    for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES;) {
+        const struct spool_chunk *chunk = (const struct spool_chunk *)(const void *)(base + at);
+        uint64_t bytes = __atomic_load_n(&chunk->bytes, __ATOMIC_ACQUIRE);
+        uint16_t state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);
+        if (bytes < sizeof(*chunk) || bytes > SPOOL_SEGMENT_BYTES - at ||
+            (state != SPOOL_READY && state != SPOOL_DRAINED))
+            return false;
+        any = any || state == SPOOL_DRAINED;
+        at += bytes;
+    }
+    return any;
+}
+
+static bool claim(struct segment *segment, const struct segment_keeper *keeper)
+{
+    keeper->lock();
+    uint32_t kept = segment->kept, mine = kept + 1;
+    bool claimed = __atomic_load_n(&segment->holders, __ATOMIC_ACQUIRE) == mine && is_drained(segment->base) &&
+                   __atomic_compare_exchange_n(&segment->holders, &mine, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (claimed && kept > 0)
+        keeper->forget(segment->base);
+    keeper->unlock();
+    return claimed;
+}
+
+/* One chunk, blank, as when it was new. The chain is whole at any moment: first the chunk is long, then what it now
+ * holds goes. */
+static struct spool_chunk *make_one(struct segment *segment)
+{
+    struct spool_chunk *chunk = (struct spool_chunk *)(void *)segment->base;
+    __atomic_store_n(&chunk->state, SPOOL_READY, __ATOMIC_RELEASE);
+    __atomic_exchange_n(&chunk->bytes, SPOOL_SEGMENT_BYTES, __ATOMIC_SEQ_CST); /* nothing below comes before it */
+    memset(chunk + 1, 0, SPOOL_SEGMENT_BYTES - sizeof(*chunk));
+    chunk->type = SPOOL_FREE;
+    chunk->used = 0;
+    set_purpose(segment, SPOOL_FREE);
+    return chunk;
+}
+
+struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper)
+{
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < used; i++) {
+        struct segment *segment = &segments.slots[i];
+        if (purpose_of(segment) == SPOOL_FREE || !try_hold(segment))
+            continue;
+        if (is_drained(segment->base) && claim(segment, keeper))
+            return make_one(segment);
+        drop(segment);
+    }
+    return NULL;
+}
+
+void segments_give_back(void)
+{
+    __atomic_store_n(&segments.removed, true, __ATOMIC_RELAXED);
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < used; i++)
+        if (try_hold(&segments.slots[i]))
+            drop(&segments.slots[i]); /* it goes if nobody else holds it */
+}
+
+bool segments_any_at(uint64_t offset)
+{
+    bool any = false;
+    for (unsigned i = 0; i < SEGMENTS_MAX && !any; i++)
+        any = __atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) && segments.slots[i].offset == offset;
+    return any;
+}
+
+char *segments_find(const void *address)
+{
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < used; i++) {
+        char *base = __atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE);
+        if (base && (uintptr_t)address - (uintptr_t)base < SPOOL_SEGMENT_BYTES)
+            return base;
+    }
+    return NULL;
+}
+
+void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset))
+{
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&segments.save, save, __ATOMIC_RELAXED); /* several threads may come here at once */
+    for (unsigned i = 0; i < used; i++)
+        if (__atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) == base)
+            __atomic_store_n(&segments.slots[i].apart, true, __ATOMIC_RELEASE);
+}
+
+void segments_save(void)
+{
+    unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < used; i++) {
+        struct segment *segment = &segments.slots[i];
+        if (!__atomic_load_n(&segment->apart, __ATOMIC_RELAXED) || !try_hold(segment))
+            continue;
+        save_apart(segment);
+        drop(segment);
+    }
+}
+
+void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset))
+{
+    for (unsigned i = 0; i < SEGMENTS_MAX; i++) {
+        struct segment *segment = &segments.slots[i];
+        if (segment->base && segment->holders == 0)
+            munmap(segment->base, SPOOL_SEGMENT_BYTES);
+        else if (segment->base && segment->holders != UNMAPPED)
+            make_private(segment->base, SPOOL_SEGMENT_BYTES, segment->offset);
+        *segment = (struct segment){0};
+    }
+    segments.used = segments.mapped = 0;
+    segments.removed = false;
+}

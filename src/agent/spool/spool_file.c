@@ -1,0 +1,419 @@
+#include "agent/spool/spool_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/disk_room.h"
+#include "common/log.h"
+#include "common/page.h"
+#include "agent/spool/apart.h"
+#include "agent/spool/descriptor.h"
+#include "agent/spool/process_facts.h"
+#include "agent/spool/segments.h"
+#include "agent/spool/spool_place.h"
+#include "common/spool_lock.h"
+
+static struct spool_file {
+    struct descriptor descriptor;
+    struct descriptor own; /* of the thread that has its own */
+    bool open;
+    bool removed; /* as a thread that was to make it grow has seen */
+    uint64_t size;
+    struct spool_header *header;
+    struct spool_chunk *first_rest; /* of the first segment, without room on the disk yet; NULL: it has */
+    bool header_apart;              /* it is memory of ours, and no part of the file */
+    struct spool_header fallback;   /* stands in for the header while there is no file */
+    pthread_mutex_t growing;
+} file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
+
+/* Whether the program would have let a file of this process grow so far, and the disk has more than that. A file that
+ * grows beyond the limit brings its process SIGXFSZ. Gives 0, or what hinders it. */
+static int may_grow(int fd, uint64_t end, uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)
+        return EFBIG;
+    return disk_room(fd, bytes) ? 0 : ENOSPC;
+}
+
+/* Room on the disk, and pages in memory. Gives 0, or errno. */
+static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
+{
+    static const char zeros[16384];
+    for (uint64_t at = offset, end = offset + bytes; at < end;) {
+        uint64_t left = end - at;
+        ssize_t written = pwrite(fd, zeros, left < sizeof(zeros) ? left : sizeof(zeros), (off_t)at);
+        if (written <= 0)
+            return written < 0 ? errno : ENOSPC;
+        at += (uint64_t)written;
+    }
+    return 0;
+}
+
+/* Room on the disk; where a sandbox knows nothing of that, by writing it. Gives 0, or errno. */
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+    int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    return failure != EPERM && failure != ENOSYS && failure != EACCES ? failure : write_zeros(fd, offset, bytes);
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
+
+static __thread bool has_own_descriptors;
+
+int spool_file_own_descriptors(void)
+{
+    if (descriptor_own_table() != 0)
+        return -1;
+    file.own = file.descriptor;
+    has_own_descriptors = true;
+    return descriptor_use(&file.own) < 0 ? -1 : 0;
+}
+
+/* The descriptor as it is for this thread; -1 with errno set. */
+static int use_file(void)
+{
+    if (has_own_descriptors)
+        return descriptor_use(&file.own);
+    errno = EBADF;
+    return descriptor_is_ours(&file.descriptor) ? file.descriptor.fd : -1;
+}
+
+static struct descriptor *known_descriptor(void)
+{
+    return has_own_descriptors ? &file.own : &file.descriptor;
+}
+
+static bool is_file(void)
+{
+    return descriptor_is_ours(known_descriptor());
+}
+
+/* Gives 0, or errno of the first page that has no room. */
+static int write_pages(int fd, uint64_t offset, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += page_bytes())
+        if (pwrite(fd, "", 1, (off_t)(offset + at)) < 0)
+            return errno;
+    return 0;
+}
+
+/* Pages that a write finds ready; it may need room for what the file system writes of it besides. Gives 0, or errno. */
+static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
+{
+    if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; why, system calls tell */
+        int failure = write_pages(fd, offset, bytes);
+        return failure || madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? failure : ENOSPC;
+    }
+    for (uint64_t at = 0; at < bytes; at += page_bytes()) /* Linux before 5.14, and sandboxes, do not know it */
+        *(volatile char *)(base + at) = 0;
+    return 0;
+}
+
+/* BYTES at OFFSET, mapped, and the first READY of them touched; NULL with errno set. */
+static void *map_touched(int fd, uint64_t offset, uint64_t bytes, uint64_t ready)
+{
+    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (base == MAP_FAILED)
+        return NULL;
+    /* Closed meanwhile: it may be another file's pages. */
+    int failure = is_file() ? touch(fd, base, offset, ready) : EBADF;
+    if (!failure)
+        return base;
+    munmap(base, bytes);
+    errno = failure;
+    return NULL;
+}
+
+/* The file of this thread, which may become END long, BYTES of it new; -1 with errno set. */
+static int file_to_grow(uint64_t end, uint64_t bytes)
+{
+    int fd = use_file();
+    int failure = fd < 0 ? errno : may_grow(fd, end, bytes);
+    if (!failure && !is_file()) /* while the disk was looked at: it may be another file that would grow */
+        failure = EBADF;
+    errno = failure ? failure : errno;
+    return failure ? -1 : fd;
+}
+
+/* BYTES of the file at OFFSET, its end, mapped, and the first READY of them allocated and touched. NULL with errno set:
+ * the file is as it was. */
+static void *map_more(uint64_t offset, uint64_t bytes, uint64_t ready)
+{
+    int fd = file_to_grow(offset + bytes, bytes);
+    bool small = ready < bytes; /* then pages that were written are quicker than those that the kernel reads ahead */
+    int failure = fd < 0 ? errno : small ? write_zeros(fd, offset, ready) : allocate(fd, offset, ready);
+    if (!failure && small && ftruncate(fd, (off_t)(offset + bytes)) != 0) /* some sandboxes know nothing of it */
+        failure = write_zeros(fd, offset + bytes - 1, 1);
+    char *base = failure ? NULL : map_touched(fd, offset, bytes, ready);
+    if (base)
+        return base;
+    failure = failure ? failure : errno;
+    if (fd >= 0 && is_file() && ftruncate(fd, (off_t)offset) != 0)
+        failure = errno; /* what was allocated of it stays: no harm but to the disk */
+    errno = failure;
+    return NULL;
+}
+
+/* Locks the new file, by an open file that only the header's mapping will keep: a forked child has copies of the other
+ * one. Gives its descriptor; -1: the path leads nowhere from here, and the other one must do. */
+static int lock_file(void)
+{
+    int fd = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (spool_lock_take(fd >= 0 ? fd : file.descriptor.fd) != 0)
+        verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());
+    return fd;
+}
+
+/* The header, mapped by the open file FD too, so that the lock stays as long as it does. */
+static struct spool_header *map_by(int fd, struct spool_header *header)
+{
+    void *again = mmap(NULL, SPOOL_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (again == MAP_FAILED)
+        return header;
+    munmap(header, SPOOL_HEADER_BYTES);
+    return again;
+}
+
+static struct spool_header *map_header(const char *directory)
+{
+    if (spool_place_make(directory, &file.descriptor) != 0)
+        return NULL;
+    int lock = lock_file();
+    struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header)));
+    int failure = errno;
+    if (header && lock >= 0)
+        header = map_by(lock, header);
+    if (lock >= 0)
+        close(lock);
+    errno = failure;
+    if (!header)
+        spool_place_remove(&file.descriptor);
+    return header;
+}
+
+struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
+{
+    struct spool_header *header = map_header(directory);
+    if (!header) {
+        spool_place_note_unrecorded(directory, errno);
+        return NULL;
+    }
+    process_facts_fill(header, trace_bits);
+    __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
+    file.open = true;
+    file.size = SPOOL_HEADER_BYTES;
+    file.header = header;
+    return header;
+}
+
+void spool_file_give_up(const char *directory)
+{
+    int failure = errno;
+    spool_place_remove(&file.descriptor);
+    munmap(file.header, SPOOL_HEADER_BYTES);
+    file.header = &file.fallback;
+    file.open = false;
+    spool_place_note_unrecorded(directory, failure);
+}
+
+struct spool_header *spool_file_header(void)
+{
+    return file.header;
+}
+
+bool spool_file_is_removed(void)
+{
+    if (file.open && descriptor_is_removed(known_descriptor()))
+        __atomic_store_n(&file.removed, true, __ATOMIC_RELAXED);
+    return __atomic_load_n(&file.removed, __ATOMIC_RELAXED);
+}
+
+/* A segment of which the first READY bytes are. */
+static struct spool_chunk *add_segment(uint64_t ready)
+{
+    errno = ENOMEM;
+    char *base = file.open && segments_have_room() ? map_more(file.size, SPOOL_SEGMENT_BYTES, ready) : NULL;
+    if (!base)
+        return NULL;
+    struct spool_chunk *chunk = segments_add(base, file.size);
+    file.size += SPOOL_SEGMENT_BYTES;
+    __atomic_store_n(&file.header->formatted, file.size, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+/* The page of its header was made ready with what is before it. */
+static struct spool_chunk *ready_first_rest(void)
+{
+    struct spool_chunk *rest = file.first_rest;
+    uint64_t before = whole_pages(sizeof(*rest)), bytes = SPOOL_SEGMENT_BYTES - SPOOL_FILE_FIRST_BYTES - before;
+    uint64_t offset = SPOOL_HEADER_BYTES + SPOOL_FILE_FIRST_BYTES + before;
+    int fd = file_to_grow(offset + bytes, bytes);
+    int failure = fd < 0 ? errno : allocate(fd, offset, bytes);
+    if (!failure)
+        failure = is_file() ? touch(fd, (char *)rest + before, offset, bytes) : EBADF;
+    errno = failure;
+    file.first_rest = failure ? rest : NULL;
+    return failure ? NULL : rest;
+}
+
+struct spool_chunk *spool_file_begin(void)
+{
+    struct spool_chunk *chunk = add_segment(SPOOL_FILE_FIRST_BYTES + whole_pages(sizeof(*chunk)));
+    if (!chunk)
+        return NULL;
+    segment_set_purpose(chunk, SPOOL_RECORDS);
+    file.first_rest = segment_cut(chunk, SPOOL_FILE_FIRST_BYTES);
+    return chunk;
+}
+
+struct spool_chunk *spool_file_grow(void)
+{
+    struct spool_chunk *chunk = NULL;
+    pthread_mutex_lock(&file.growing);
+    if (spool_file_is_removed())
+        errno = ESTALE;
+    else
+        chunk = file.open && file.first_rest ? ready_first_rest() : add_segment(SPOOL_SEGMENT_BYTES);
+    pthread_mutex_unlock(&file.growing);
+    return chunk;
+}
+
+void spool_file_give_back(void)
+{
+    pthread_mutex_lock(&file.growing); /* so that no segment is added */
+    int fd = file.open ? use_file() : -1;
+    for (uint64_t at = SPOOL_HEADER_BYTES; fd >= 0 && at < file.size; at += SPOOL_SEGMENT_BYTES)
+        if (!segments_any_at(at))
+            fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)SPOOL_SEGMENT_BYTES);
+    pthread_mutex_unlock(&file.growing);
+}
+
+bool spool_file_was_closed(void)
+{
+    return file.open && !descriptor_is_ours(&file.descriptor);
+}
+
+/* What can be read of it: a page whose part of the file is gone brings SIGBUS to whoever reads it, but not to this. */
+static void copy_pages(char *copy, char *base, uint64_t bytes)
+{
+    pid_t process = getpid();
+    size_t page = page_bytes();
+    for (uint64_t at = 0; at < bytes; at += page) {
+        struct iovec from = {base + at, page}, to = {copy + at, page};
+        syscall(SYS_process_vm_readv, process, &to, 1, &from, 1, 0);
+    }
+}
+
+/* A copy in ordinary memory takes the place of BASE. */
+static int copy_private(char *base, uint64_t bytes, void (*take)(char *copy, char *base, uint64_t bytes))
+{
+    char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return -1;
+    take(copy, base, bytes);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) != MAP_FAILED)
+        return 0;
+    munmap(copy, bytes);
+    return -1;
+}
+
+static void copy_at_once(char *copy, char *base, uint64_t bytes)
+{
+    memcpy(copy, base, bytes);
+}
+
+/* What came into a segment since it was rescued, for which one record was counted. */
+static void save_apart(const char *base, uint64_t offset)
+{
+    uint64_t *no_room = &file.header->losses.no_room;
+    if (((const struct spool_chunk *)(const void *)base)->magic != SPOOL_CHUNK_MAGIC)
+        return; /* the file was made shorter: what was there is gone */
+    int fd = use_file();
+    bool may = fd >= 0 && may_grow(fd, offset + SPOOL_SEGMENT_BYTES, 0) == 0;
+    bool is_there = may && apart_write(fd, base, offset) == 0;
+    int64_t missing = is_there ? 0 : apart_missing(fd, base, offset, file.header->record_bytes);
+    if (missing < 0)
+        return; /* that one stands for them */
+    if (__atomic_add_fetch(no_room, (uint64_t)missing, __ATOMIC_RELAXED) > 0)
+        __atomic_sub_fetch(no_room, 1, __ATOMIC_RELAXED);
+}
+
+int spool_file_rescue(const void *address)
+{
+    char *header = (char *)file.header;
+    if (!file.open)
+        return -1;
+    if ((uintptr_t)address - (uintptr_t)header < SPOOL_HEADER_BYTES) {
+        file.header_apart = true;
+        return copy_private(header, SPOOL_HEADER_BYTES, copy_pages);
+    }
+    char *base = segments_find(address);
+    if (!base || copy_private(base, SPOOL_SEGMENT_BYTES, copy_pages) != 0)
+        return -1;
+    segment_set_apart(base, save_apart);
+    return 0;
+}
+
+void spool_file_save(void)
+{
+    if (file.open)
+        segments_save();
+}
+
+/* What the launcher writes there stays. */
+static void write_header(int fd)
+{
+    ssize_t written = pwrite(fd, file.header, offsetof(struct spool_header, drained), 0);
+    (void)written; /* without room there it is as it was */
+}
+
+void spool_file_save_header(void)
+{
+    if (!file.open || !file.header_apart || memcmp(file.header->magic, SPOOL_MAGIC, sizeof(file.header->magic)) != 0)
+        return;
+    int fd = use_file();
+    struct timespec limit = {.tv_sec = (time_t)(clock_now() / NS_PER_S) + 1};
+    /* A signal's handler that ends the program may have come while this thread made the file grow. */
+    if (fd < 0 || may_grow(fd, SPOOL_HEADER_BYTES, 0) != 0 || pthread_mutex_timedlock(&file.growing, &limit) != 0)
+        return;
+    /* It may have grown while the header was copied. */
+    __atomic_store_n(&file.header->formatted, file.size, __ATOMIC_RELEASE);
+    write_header(fd);
+    pthread_mutex_unlock(&file.growing);
+}
+
+static void make_private(void *base, uint64_t bytes, uint64_t offset)
+{
+    if (!descriptor_is_ours(&file.descriptor) || mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                                                      file.descriptor.fd, (off_t)offset) != (void *)base)
+        copy_private(base, bytes, copy_at_once);
+}
+
+void spool_file_leave(void)
+{
+    if (!file.open)
+        return;
+    segments_leave(make_private);
+    make_private(file.header, SPOOL_HEADER_BYTES, 0);
+    descriptor_close(&file.descriptor);
+    file.open = file.header_apart = file.removed = false;
+    file.header = &file.fallback;
+    file.first_rest = NULL;
+    pthread_mutex_init(&file.growing, NULL);
+}

@@ -1,0 +1,164 @@
+#include "agent/spool/spool_place.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/spool.h"
+#include "common/spool_request.h"
+
+/* How long the program may be held up by a launcher that does not answer. */
+#define LIMIT_S 1
+
+static struct {
+    const char *server; /* NULL: there is none */
+    uint32_t image;     /* of the file that the launcher made; SPOOL_NO_IMAGE: it made none */
+} place = {.image = SPOOL_NO_IMAGE};
+
+void spool_place_set_server(const char *server)
+{
+    place.server = server && *server ? server : NULL;
+}
+
+/* --- asking the launcher --- */
+
+/* The socket, connected, and the token of REQUEST filled in; -1 with errno set. */
+static int connect_server(struct spool_request *request)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *colon = place.server ? strchr(place.server, ':') : NULL;
+    size_t length = colon ? (size_t)(colon - place.server) : 0;
+    if (length == 0 || length >= SPOOL_SERVER_NAME_MAX || strlen(colon + 1) >= sizeof(request->token)) {
+        errno = ENOTCONN;
+        return -1;
+    }
+    memcpy(address.sun_path + 1, place.server, length);
+    memcpy(request->token, colon + 1, strlen(colon + 1));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    struct timeval limit = {.tv_sec = LIMIT_S};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    if (connect(fd, (struct sockaddr *)&address, size) == 0)
+        return fd;
+    int failure = errno;
+    close(fd);
+    errno = failure;
+    return -1;
+}
+
+/* The descriptor that came with MESSAGE; -1: none did. */
+static int descriptor_of(struct msghdr *message)
+{
+    int fd = -1;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
+        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+            memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+    return fd;
+}
+
+/* Sends REQUEST and takes the reply. Gives 0 and the descriptor in FD, -1 there when none came; or -1 with errno set.
+ */
+static int ask(struct spool_request *request, struct spool_reply *reply, int *fd)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec data = {reply, sizeof(*reply)};
+    struct msghdr message = {
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    int server = connect_server(request);
+    if (server < 0)
+        return -1;
+    ssize_t got =
+        send(server, request, sizeof(*request), MSG_NOSIGNAL) < 0 ? -1 : recvmsg(server, &message, MSG_CMSG_CLOEXEC);
+    int failure = got < 0 ? errno : EPROTO;
+    close(server);
+    *fd = got < 0 ? -1 : descriptor_of(&message);
+    if (got == (ssize_t)sizeof(*reply))
+        return 0;
+    if (*fd >= 0)
+        close(*fd);
+    errno = failure;
+    return -1;
+}
+
+/* Of a directory that cannot be reached, or not be written to. */
+static bool may_launcher_help(int failure)
+{
+    return failure == EACCES || failure == EPERM || failure == EROFS || failure == ENOENT || failure == ENOTDIR ||
+           failure == ELOOP;
+}
+
+static int make_by_launcher(const char *directory, struct descriptor *descriptor)
+{
+    struct spool_request request = {.pid = (uint32_t)getpid(), .image = SPOOL_NO_IMAGE};
+    struct spool_reply reply = {0};
+    char path[PATH_MAX];
+    int fd = -1, own = errno;
+    if (ask(&request, &reply, &fd) != 0 || reply.failure || fd < 0) {
+        errno = errno == ECONNREFUSED ? ECONNREFUSED : own;
+        return -1;
+    }
+    place.image = reply.image;
+    snprintf(path, sizeof(path), "%s/%u-%u" SPOOL_SUFFIX, directory, request.pid, reply.image);
+    return descriptor_adopt(descriptor, fd, path);
+}
+
+/* --- the file --- */
+
+/* A pid runs several images, and is used again: the first free name. */
+static int make_in(const char *directory, struct descriptor *descriptor)
+{
+    for (unsigned image = 0; image < 10000; image++) {
+        char path[PATH_MAX];
+        int length = snprintf(path, sizeof(path), "%s/%d-%u" SPOOL_SUFFIX, directory, (int)getpid(), image);
+        if (length < 0 || (size_t)length >= sizeof(path)) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        if (descriptor_create(descriptor, path) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
+int spool_place_make(const char *directory, struct descriptor *descriptor)
+{
+    place.image = SPOOL_NO_IMAGE;
+    if (make_in(directory, descriptor) == 0)
+        return 0;
+    return may_launcher_help(errno) ? make_by_launcher(directory, descriptor) : -1;
+}
+
+void spool_place_remove(struct descriptor *descriptor)
+{
+    int saved = errno;
+    unlink(descriptor->path); /* what the launcher made, it removes when it hears that the process is not recorded */
+    descriptor_close(descriptor);
+    errno = saved;
+}
+
+void spool_place_note_unrecorded(const char *directory, int failure)
+{
+    struct spool_request request = {.pid = (uint32_t)getpid(), .image = place.image, .failure = failure};
+    struct spool_reply reply;
+    char path[PATH_MAX];
+    int fd, length = snprintf(path, sizeof(path), "%s/%d-0" SPOOL_UNRECORDED_SUFFIX, directory, (int)getpid());
+    bool made = length > 0 && (size_t)length < sizeof(path) && symlink(strerror(failure), path) == 0;
+    if (!made && failure != ECONNREFUSED && ask(&request, &reply, &fd) == 0 && fd >= 0)
+        close(fd);
+    errno = failure;
+}

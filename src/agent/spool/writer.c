@@ -1,0 +1,168 @@
+#include "agent/spool/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/thread_key.h"
+#include "agent/spool/chunks.h"
+#include "agent/spool/spool_file.h"
+#include "agent/spool/undisturbed.h"
+
+/* What a thread writes to first; each chunk is four times as large as the one before, up to RECORDS_CHUNK_BYTES. */
+#define FIRST_CHUNK_BYTES ((uint64_t)4 << 10)
+#define COMM_BYTES 16 /* a thread's name, with its end */
+
+__thread struct writer this_writer;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct thread_key at_thread_end;
+
+static void forget_chunk(struct writer *mine)
+{
+    mine->chunk = NULL;
+    mine->next = mine->end = NULL;
+}
+
+static void thread_ended(void *writer)
+{
+    struct writer *mine = writer;
+    if (mine->chunk && mine->generation == fork_generation())
+        chunk_done(mine->chunk, writer_used(mine));
+    forget_chunk(mine);
+}
+
+static void make_key(void)
+{
+    thread_key_make(&at_thread_end, thread_ended);
+}
+
+static void count_loss(uint64_t *counter)
+{
+    __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* The first record of a thread tells its name. */
+static void name_thread(struct writer *mine)
+{
+    char comm[COMM_BYTES] = "";
+    prctl(PR_GET_NAME, comm, 0, 0, 0);
+    uint32_t length = (uint32_t)strlen(comm);
+    struct spool_thread_name record = {.thread = mine->thread, .length = length};
+    uint32_t bytes = spool_record_bytes(sizeof(record), sizeof(record.text), length);
+    record.head = (struct spool_record){.type = SPOOL_RECORD_THREAD_NAME, .bytes = bytes, .time = clock_now()};
+    char *at = mine->next;
+    memcpy(at, &record, sizeof(record));
+    memcpy(at + offsetof(struct spool_thread_name, text), comm, length);
+    mine->next += bytes;
+    mine->named = true;
+}
+
+/* A thread with few records takes little room: its chunks are small at first. */
+static struct spool_chunk *take_larger(struct writer *mine, uint32_t bytes)
+{
+    uint64_t least = sizeof(struct spool_chunk) + sizeof(struct spool_thread_name) + COMM_BYTES + bytes;
+    uint64_t most = mine->next_bytes ? mine->next_bytes : FIRST_CHUNK_BYTES;
+    while (most < least)
+        most *= 4;
+    mine->next_bytes = (uint32_t)(4 * most < RECORDS_CHUNK_BYTES ? 4 * most : RECORDS_CHUNK_BYTES);
+    return chunk_take_sized(SPOOL_RECORDS, least, most);
+}
+
+/* Also leaves the parent's chunk, in a forked child. */
+static bool take_chunk(struct writer *mine, uint32_t bytes)
+{
+    uint32_t generation = fork_generation();
+    if (mine->generation != generation) {
+        forget_chunk(mine);
+        mine->thread = (uint32_t)syscall(SYS_gettid);
+        mine->named = false;
+        mine->generation = generation;
+        mine->next_bytes = 0;
+    }
+    if (mine->chunk)
+        chunk_done(mine->chunk, writer_used(mine));
+    forget_chunk(mine);
+    struct spool_chunk *chunk = take_larger(mine, bytes);
+    if (!chunk)
+        return false;
+    mine->chunk = chunk;
+    mine->next = chunk_data(chunk);
+    mine->end = mine->next + chunk_room(chunk);
+    return true;
+}
+
+static bool renew(struct writer *mine, uint32_t bytes)
+{
+    if (!take_chunk(mine, bytes)) {
+        count_loss(&spool_file_header()->losses.no_room);
+        return false;
+    }
+    pthread_once(&once, make_key);
+    thread_key_set(&at_thread_end, mine);
+    if (!mine->named)
+        name_thread(mine);
+    return true;
+}
+
+bool writer_renew(struct writer *mine, uint32_t bytes)
+{
+    struct undisturbed before; /* a handler that leaves by siglongjmp() would leave it half done */
+    if (fork_turned_away())
+        return false;
+    undisturbed_begin(&before);
+    bool renewed = renew(mine, bytes);
+    undisturbed_end(&before);
+    return renewed;
+}
+
+/* The kernel puts at least so much on the stack before a handler runs: a function that is less deep than that was not
+ * called by one that interrupted the other. */
+#define SIGNAL_FRAME_LEAST 1024u
+
+static bool is_on_alternate_stack(void)
+{
+    stack_t stack;
+    int saved = errno;
+    bool is = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+    errno = saved;
+    return is;
+}
+
+#define ASLEEP UINTPTR_MAX
+
+void writer_sleep(void)
+{
+    this_writer.begun = ASLEEP;
+}
+
+bool writer_abandon(struct writer *mine)
+{
+    if (mine->begun == ASLEEP) {
+        count_loss(&spool_file_header()->losses.no_room);
+        return false;
+    }
+    bool gone = (uintptr_t)__builtin_frame_address(0) + SIGNAL_FRAME_LEAST > mine->begun && !is_on_alternate_stack();
+    count_loss(&spool_file_header()->losses.nested);
+    if (!gone && ++mine->turned_away < WRITER_PATIENCE)
+        return false;
+    if (!gone)
+        forget_chunk(mine); /* it stays in use: the other may go on writing there */
+    mine->turned_away = 0;
+    return true;
+}
+
+uint32_t writer_thread(void)
+{
+    struct writer *mine = &this_writer;
+    if (mine->generation != fork_generation() || mine->thread == 0)
+        return (uint32_t)syscall(SYS_gettid);
+    return mine->thread;
+}

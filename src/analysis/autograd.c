@@ -1,0 +1,208 @@
+#include "analysis/autograd.h"
+
+#include "analysis/range_walk.h"
+
+/* An operator of the forward pass, or one that it caused. Both have one key. */
+struct end {
+    uint64_t key;
+    int64_t time; /* when the operator began */
+    uint32_t process, thread;
+    bool backward;
+};
+
+struct link {
+    int64_t time, forward_time; /* when the operators began */
+    uint32_t thread, forward_thread;
+};
+
+/* A GPU operation whose thread is that of the forward pass already. */
+struct moved_work {
+    struct called_work work;
+    int64_t forward_time;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct end *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->backward != b->backward)
+        return a->backward ? 1 : -1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+    const struct link *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return (a->forward_time > b->forward_time) - (a->forward_time < b->forward_time);
+}
+
+void autograd_init(struct autograd *autograd, struct sorter_room *room)
+{
+    sorter_init(&autograd->flows, room, sizeof(struct end), by_key);
+    sorter_init(&autograd->operators, room, sizeof(struct end), by_key);
+    sorter_init(&autograd->links, room, sizeof(struct link), by_thread_and_time);
+}
+
+void autograd_release(struct autograd *autograd)
+{
+    sorter_release(&autograd->flows);
+    sorter_release(&autograd->operators);
+    sorter_release(&autograd->links);
+}
+
+int autograd_flow(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread)
+{
+    struct end end = {
+        .key = event->id, .time = event->start, .process = process, .thread = thread, .backward = event->phase == 'f'};
+    return sorter_add(&autograd->flows, &end);
+}
+
+int autograd_operator(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread)
+{
+    struct end end = {.key = (uint64_t)event->sequence,
+                      .time = event->start,
+                      .process = process,
+                      .thread = thread,
+                      .backward = event->forward_thread > 0};
+    return sorter_add(&autograd->operators, &end);
+}
+
+/* --- links --- */
+
+/* The last operator of the forward pass with a key. */
+struct forward {
+    struct end end;
+    bool any, ambiguous; /* ambiguous: several threads count from 0 each, and have had this number */
+};
+
+static int take_end(struct autograd *autograd, struct forward *forward, const struct end *end, bool numbers)
+{
+    if (forward->end.process != end->process || forward->end.key != end->key)
+        *forward = (struct forward){.end = {.process = end->process, .key = end->key}};
+    if (!end->backward) {
+        bool another = forward->any && forward->end.thread != end->thread;
+        *forward = (struct forward){.end = *end, .any = true, .ambiguous = forward->ambiguous || (numbers && another)};
+        return 0;
+    }
+    if (!forward->any || forward->ambiguous || forward->end.thread == end->thread)
+        return 0;
+    struct link link = {.time = end->time,
+                        .forward_time = forward->end.time,
+                        .thread = end->thread,
+                        .forward_thread = forward->end.thread};
+    return sorter_add(&autograd->links, &link);
+}
+
+static int make_links(struct autograd *autograd)
+{
+    bool numbers = autograd->flows.count == 0;
+    struct sorter *ends = numbers ? &autograd->operators : &autograd->flows;
+    struct forward forward = {0};
+    struct sorter_walk walk;
+    const struct end *end;
+    int status = sorter_ready(ends);
+    if (status < 0)
+        return status;
+    sorter_walk_begin(&walk, ends);
+    while (status == 0 && (end = sorter_next(&walk)))
+        status = take_end(autograd, &forward, end, numbers);
+    int walked = sorter_walk_end(&walk);
+    sorter_release(&autograd->flows);
+    sorter_release(&autograd->operators);
+    if (status == 0)
+        status = walked;
+    return status ? status : sorter_ready(&autograd->links);
+}
+
+/* --- GPU operations --- */
+
+struct attribution {
+    struct sorter_walk links;
+    const struct link *next; /* NULL: there is none */
+    struct link last;
+    bool any;
+    struct called_works moved; /* struct moved_work */
+    struct sorter placed;
+};
+
+/* The last link of the thread that began by then; NULL: none. */
+static const struct link *find_link(struct attribution *to, const struct called_work *work)
+{
+    while (to->next &&
+           (to->next->thread < work->thread || (to->next->thread == work->thread && to->next->time <= work->called))) {
+        to->last = *to->next;
+        to->any = true;
+        to->next = sorter_next(&to->links);
+    }
+    return to->any && to->last.thread == work->thread ? &to->last : NULL;
+}
+
+static bool is_in_range(struct range_walk *ranges, const struct called_work *work)
+{
+    while (range_walk_open(ranges, work->thread, work->called))
+        ;
+    return range_walk_innermost(ranges, work->thread, work->called);
+}
+
+/* Moves what a thread of autograd launched in no range of its own. */
+static int move(void *context, struct range_walk *ranges, const struct called_work *work)
+{
+    struct attribution *to = context;
+    const struct link *link = find_link(to, work);
+    if (is_in_range(ranges, work) || !link)
+        return sorter_add(&to->placed, work);
+    struct moved_work moved = {.work = *work, .forward_time = link->forward_time};
+    moved.work.thread = link->forward_thread;
+    return sorter_add(&to->moved.sorter, &moved);
+}
+
+/* There it stays in the range that was open then, or goes to that of the operator. */
+static int place(void *context, struct range_walk *ranges, const struct called_work *work)
+{
+    struct attribution *to = context;
+    const struct moved_work *moved = (const struct moved_work *)work;
+    struct called_work placed = moved->work;
+    if (!is_in_range(ranges, work))
+        placed.called = moved->forward_time;
+    return sorter_add(&to->placed, &placed);
+}
+
+static int move_all(struct autograd *autograd, struct attribution *to, const struct ranges *ranges,
+                    const struct called_works *works)
+{
+    sorter_walk_begin(&to->links, &autograd->links);
+    to->next = sorter_next(&to->links);
+    int status = range_walk_works(ranges, false, works, move, NULL, to);
+    int walked = sorter_walk_end(&to->links);
+    return status ? status : walked;
+}
+
+int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct called_works *works)
+{
+    struct attribution to = {0};
+    int status = make_links(autograd);
+    if (status < 0 || autograd->links.count == 0)
+        return status;
+    sorter_init(&to.moved.sorter, works->sorter.room, sizeof(struct moved_work), called_works_order);
+    sorter_init(&to.placed, works->sorter.room, sizeof(struct called_work), called_works_order);
+    status = move_all(autograd, &to, ranges, works);
+    if (status == 0)
+        status = sorter_ready(&to.moved.sorter);
+    if (status == 0)
+        status = range_walk_works(ranges, false, &to.moved, place, NULL, &to);
+    if (status == 0)
+        status = sorter_ready(&to.placed);
+    sorter_release(&to.moved.sorter);
+    sorter_release(&works->sorter);
+    works->sorter = to.placed;
+    return status;
+}

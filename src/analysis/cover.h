@@ -1,0 +1,37 @@
+/*
+ * How long GPUs were busy with the operations that were called from one time to another, for any number of such
+ * questions, however they overlap: O((operations + questions) log operations).
+ *
+ * Operations are gone through by their calls. Each moment knows the last operation that covers it so far, and for each
+ * operation the time is known of which it is the last. The answer to a question is the sum of these times, when all are
+ * gone through that are called by its end, over those that are called from its beginning on.
+ */
+#ifndef GPUTRACE_ANALYSIS_COVER_H
+#define GPUTRACE_ANALYSIS_COVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cover_operation {
+    int64_t called, start, end;
+    uint32_t thread, gpu; /* the caller's */
+};
+
+struct cover_question {
+    int64_t first, last; /* of calls; both count */
+    int64_t length;      /* the answer, ns */
+    uint32_t row;        /* the caller's, as are: */
+    uint32_t thread, other;
+};
+
+/* The moments at which OPERATIONS start and end, each once, by time. Gives them, for the caller to free(), and their
+ * number in COUNT; NULL: no memory. */
+int64_t *cover_moments(const struct cover_operation *operations, size_t operation_count, size_t *count);
+/* The place of TIME, which is among them. */
+size_t cover_moment(const int64_t *moments, size_t count, int64_t time);
+
+/* OPERATIONS come by their calls, QUESTIONS by `last`. Gives 0, or -1: no memory. */
+int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
+                 size_t question_count);
+
+#endif

@@ -1,0 +1,117 @@
+#include "analysis/errors.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/sink.h"
+#include "trace/spool/error_names.h"
+
+#define NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
+
+/* Calls that return an error without having failed. */
+static const struct answer {
+    const char *function;
+    int64_t code; /* 0: whatever it is */
+} answers[] = {
+    {"cudaGetLastError", 0},        {"cudaPeekAtLastError", 0},  {"cudaEventQuery", NOT_READY},
+    {"cudaStreamQuery", NOT_READY}, {"cuEventQuery", NOT_READY}, {"cuStreamQuery", NOT_READY},
+};
+
+/* Some tracers write the function's version or variant behind it: cudaStreamQuery_ptsz_v7000. */
+static bool is_function(const char *name, const char *function)
+{
+    size_t length = strlen(function);
+    return strncmp(name, function, length) == 0 && (name[length] == '\0' || name[length] == '_');
+}
+
+bool errors_is_failure(const struct trace *trace, const struct trace_event *event)
+{
+    if (event->return_value == EVENT_NONE || event->return_value == 0)
+        return false;
+    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+        if (is_function(name, answers[i].function))
+            return answers[i].code != 0 && answers[i].code != event->return_value;
+    return true;
+}
+
+void errors_add(struct errors *errors, const struct trace_event *event)
+{
+    bool of_runtime = event->category == EVENT_RUNTIME;
+    errors->count++;
+    for (unsigned i = 0; i < errors->kinds; i++) {
+        struct error_kind *kind = &errors->kind[i];
+        if (kind->code == event->return_value && kind->of_runtime == of_runtime) {
+            kind->count++;
+            return;
+        }
+    }
+    if (errors->kinds < ERROR_KINDS)
+        errors->kind[errors->kinds++] = (struct error_kind){event->return_value, 1, of_runtime};
+}
+
+static void put_error(struct sink *text, bool of_runtime, int64_t code)
+{
+    const char *name = of_runtime ? runtime_error_name(code) : driver_error_name(code);
+    if (name)
+        sink_format(text, "%s (%" PRId64 ")", name, code);
+    else
+        sink_format(text, "error %" PRId64, code);
+}
+
+/* The text is released. */
+static struct cell text_cell(struct table *table, struct sink *text)
+{
+    struct cell cell = {0};
+    sink_char(text, '\0');
+    if (sink_finish(text) == 0)
+        cell = table_text(table, text->data);
+    else
+        table->no_memory = true;
+    sink_release(text);
+    return cell;
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct error_kind *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    if (a->code != b->code)
+        return a->code < b->code ? -1 : 1;
+    return b->of_runtime - a->of_runtime;
+}
+
+struct cell errors_cell(const struct errors *errors, struct table *table)
+{
+    struct errors sorted = *errors;
+    struct sink text;
+    uint64_t rest = errors->count;
+    if (errors->count == 0)
+        return (struct cell){0};
+    qsort(sorted.kind, sorted.kinds, sizeof(*sorted.kind), by_count);
+    sink_init_memory(&text);
+    for (unsigned i = 0; i < sorted.kinds; i++) {
+        if (sorted.kind[i].count < errors->count)
+            sink_format(&text, "%s%" PRIu64 " × ", i > 0 ? ", " : "", sorted.kind[i].count);
+        put_error(&text, sorted.kind[i].of_runtime, sorted.kind[i].code);
+        rest -= sorted.kind[i].count;
+    }
+    if (rest > 0)
+        sink_format(&text, ", %" PRIu64 " others", rest);
+    return text_cell(table, &text);
+}
+
+struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
+{
+    struct sink text;
+    sink_init_memory(&text);
+    put_error(&text, of_runtime, code);
+    return text_cell(table, &text);
+}
+
+struct cell driver_error_cell(struct table *table, int64_t code)
+{
+    return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(table, false, code);
+}

@@ -1,0 +1,138 @@
+/*
+ * What is allocated while a trace goes by, by its instants of category "memory", or by PyTorch's "[memory]".
+ *
+ * Allocations that are alike (of one process, device, kind, size and call stack) are a group. Kept are what is live and
+ * the groups, however many come and go. gputrace writes the instants of a process in their order; PyTorch's come thread
+ * by thread, so these are collected, sorted by time and applied at the end.
+ */
+#ifndef GPUTRACE_ANALYSIS_HEAP_H
+#define GPUTRACE_ANALYSIS_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "analysis/event.h"
+#include "analysis/groups.h"
+
+/* No memory is larger than an address space: greater sizes are not believed. */
+#define HEAP_SIZE_MAX (INT64_C(1) << 48)
+
+/* Allocations that live for less are short-lived. */
+#define HEAP_BRIEF_NS INT64_C(1000000)
+
+enum heap_source { HEAP_OF_GPUTRACE, HEAP_OF_PYTORCH };
+
+struct heap_group_id {
+    int64_t source; /* enum heap_source */
+    event_id process;
+    int64_t device; /* EVENT_NONE: memory of the host */
+    uint64_t kind;  /* a text; of PyTorch its device type */
+    int64_t size;   /* bytes of each */
+    int64_t stack;  /* EVENT_NONE: not kept */
+};
+
+struct heap_group {
+    uint32_t place;
+    int64_t allocations; /* all there were */
+    int64_t live;        /* of them */
+    int64_t live_then;   /* at the peak of its place, once it changed since */
+    uint64_t epoch;      /* of its place, when that was */
+    struct {
+        int64_t count, time, shortest, longest; /* times that they lived, ns */
+    } brief;                                    /* the short-lived ones */
+};
+
+/* Where memory is: what has a peak of its own. */
+struct heap_place_id {
+    int64_t source;
+    event_id process;
+    int64_t device;
+};
+
+struct heap_place {
+    int64_t bytes, peak, peak_at;
+    uint64_t epoch; /* counts the peaks so far */
+};
+
+struct heap_live {
+    uint32_t group;
+    uint32_t next; /* index + 1 of the next younger one of its address, or of the next free entry */
+    uint64_t address;
+    int64_t time;
+    bool used;
+};
+
+/* The addresses of one process. */
+struct heap_space {
+    struct map oldest; /* address -> index + 1 of the oldest live allocation there */
+    bool passed;       /* the time that was asked about */
+};
+
+struct heap_failure {
+    int64_t time, device, bytes, held, result, stack; /* EVENT_NONE: not told */
+    event_id process;
+    int64_t source;
+    uint64_t kind;
+    uint32_t held_by_kind; /* text */
+};
+
+struct heap_step {
+    int64_t time, bytes, device, type; /* BYTES below 0: released */
+    uint64_t address;
+    event_id process;
+    uint64_t order;
+};
+
+struct heap {
+    const struct interner *strings;
+    int64_t asked_at; /* what is live then is to be told too; EVENT_NONE: nothing */
+    struct groups group_ids;
+    ARRAY(struct heap_group) groups;
+    struct groups place_ids;
+    ARRAY(struct heap_place) places;
+    struct groups space_ids; /* struct heap_space_id */
+    ARRAY(struct heap_space) spaces;
+    ARRAY(struct heap_live) lives;
+    uint32_t free;                /* index + 1 of the first free entry */
+    ARRAY(struct heap_live) then; /* what was live at `asked_at` */
+    ARRAY(struct heap_step) steps;
+    ARRAY(struct heap_failure) failures; /* once finished: by time */
+};
+
+/* Texts of events are of STRINGS. */
+void heap_init(struct heap *heap, const struct interner *strings);
+void heap_release(struct heap *heap);
+
+/* Takes an instant. Gives 0, or -1: no memory. */
+int heap_event(struct heap *heap, const struct trace_event *event);
+/* After the last. Gives 0, or -1: no memory. */
+int heap_finish(struct heap *heap);
+
+static inline const struct heap_group_id *heap_group_id(const struct heap *heap, size_t group)
+{
+    return groups_key(&heap->group_ids, group);
+}
+
+/* How many of a group were live at the peak of its place. */
+int64_t heap_group_at_peak(const struct heap *heap, size_t group);
+
+/* Whether an event is PyTorch's word about its allocator, which only tells of that one. */
+bool heap_is_pytorch(const struct interner *strings, const struct trace_event *event);
+
+/* PyTorch's "Device Type" of memory of the host. */
+#define HEAP_PYTORCH_CPU 0
+
+/* --- what instants are made of; these give 0, or -1: no memory --- */
+
+/* The addresses of a process, before what happens at TIME. NULL: no memory. */
+struct heap_space *heap_space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time);
+int heap_allocate(struct heap *heap, struct heap_space *space, const struct heap_group_id *id, uint64_t address,
+                  int64_t time);
+/* What was allocated before the trace begins is not known, and not missed. */
+void heap_give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time);
+/* Nothing more comes. */
+int heap_pass_all(struct heap *heap);
+
+#endif

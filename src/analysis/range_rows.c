@@ -1,0 +1,159 @@
+#include "analysis/range_rows.h"
+
+#include "analysis/range_depth.h"
+#include "analysis/table.h"
+
+/* A row of which a range is open on the thread where the walk is, or was lately. */
+struct open_row {
+    uint32_t row;
+    size_t span; /* index in depth.spans */
+};
+
+struct gathering {
+    const struct range_rows *rows;
+    struct range_busy outside, inside;
+    struct range_depth depth;
+    ARRAY(struct open_row) open;
+    ARRAY(uint32_t) places; /* by row: index + 1 in open */
+    uint32_t thread;
+    int64_t latest; /* end of what is open there */
+    uint64_t steps; /* that are left */
+    bool too_deep;
+};
+
+static void begin_thread(struct gathering *gathering, uint32_t thread)
+{
+    for (size_t i = 0; i < gathering->open.count; i++)
+        gathering->places.items[gathering->open.items[i].row] = 0;
+    gathering->open.count = 0;
+    gathering->thread = thread;
+    gathering->latest = INT64_MIN;
+}
+
+/* Ranges of one row that overlap are one. */
+static int open_row(struct gathering *gathering, uint32_t row, const struct range *range)
+{
+    if (range->thread != gathering->thread)
+        begin_thread(gathering, range->thread);
+    gathering->latest = range->end > gathering->latest ? range->end : gathering->latest;
+    while (gathering->places.count <= row)
+        if (!array_push(&gathering->places))
+            return -1;
+    uint32_t *place = &gathering->places.items[row];
+    struct range_depth_span *span =
+        *place ? &gathering->depth.spans.items[gathering->open.items[*place - 1].span] : NULL;
+    if (span && span->last >= range->start) {
+        span->last = range->end > span->last ? range->end : span->last;
+        return 0;
+    }
+    if (*place == 0) {
+        if (!array_push(&gathering->open))
+            return -1;
+        *place = (uint32_t)gathering->open.count;
+    }
+    gathering->open.items[*place - 1] = (struct open_row){row, gathering->depth.spans.count};
+    return range_depth_span(&gathering->depth, row, range);
+}
+
+static int open_ranges(struct gathering *gathering, struct range_walk *walk, uint32_t thread, int64_t time)
+{
+    const struct range_rows *rows = gathering->rows;
+    while (range_walk_open(walk, thread, time)) {
+        uint32_t row = rows->row(rows->context, walk);
+        gathering->steps += rows->limit.each;
+        if (row == RANGE_ROW_NONE || open_row(gathering, row, &walk->open.items[walk->open.count - 1].range) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void close_row(struct gathering *gathering, size_t index)
+{
+    struct open_row *open = gathering->open.items;
+    gathering->places.items[open[index].row] = 0;
+    open[index] = open[--gathering->open.count];
+    if (index < gathering->open.count)
+        gathering->places.items[open[index].row] = (uint32_t)index + 1;
+}
+
+/* Adds WORK to all rows that are open. */
+static int add_inside(struct gathering *gathering, const struct called_work *work, uint32_t gpu)
+{
+    if (gathering->open.count > gathering->steps) {
+        gathering->too_deep = true;
+        range_busy_release(&gathering->inside);
+        return 0;
+    }
+    gathering->steps -= gathering->open.count;
+    for (size_t i = 0; i < gathering->open.count;) {
+        const struct open_row *open = &gathering->open.items[i];
+        if (gathering->depth.spans.items[open->span].last < work->called)
+            close_row(gathering, i);
+        else if (range_busy_add(&gathering->inside, open->row, gpu, work->start, work->duration) < 0)
+            return -1;
+        else
+            i++;
+    }
+    return 0;
+}
+
+static int add_work(void *context, struct range_walk *walk, const struct called_work *work)
+{
+    struct gathering *gathering = context;
+    const struct range_rows *rows = gathering->rows;
+    gathering->steps += rows->limit.each;
+    if (open_ranges(gathering, walk, work->thread, work->called) < 0)
+        return -1;
+    bool outside = gathering->thread != work->thread || gathering->latest < work->called;
+    uint32_t gpu = rows->gpu(rows->context, work);
+    if (rows->operation && rows->operation(rows->context, work, outside) < 0)
+        return -1;
+    if (outside)
+        return range_busy_add(&gathering->outside, RANGE_ROW_OUTSIDE, gpu, work->start, work->duration);
+    return gathering->too_deep ? 0 : add_inside(gathering, work, gpu);
+}
+
+static int add_rest(void *context, struct range_walk *walk)
+{
+    return open_ranges(context, walk, UINT32_MAX, INT64_MAX);
+}
+
+static int put_all(struct range_busy *busy, struct range_busy *from)
+{
+    if (range_busy_finish(from) < 0)
+        return -1;
+    for (size_t i = 0; i < from->parts.count; i++) {
+        const uint64_t *row_and_gpu = groups_key(&from->ids, i);
+        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->parts.items[i].total) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
+{
+    struct gathering gathering = {.rows = rows, .steps = rows->limit.all, .thread = UINT32_MAX, .latest = INT64_MIN};
+    range_busy_init(&gathering.outside, rows->room);
+    range_busy_init(&gathering.inside, rows->room);
+    range_depth_init(&gathering.depth, sorter_directory());
+    int status = range_walk_works(rows->ranges, rows->nesting, rows->works, add_work, add_rest, &gathering);
+    if (status == 0)
+        status = put_all(busy, &gathering.outside);
+    if (status == 0 && !gathering.too_deep)
+        status = put_all(busy, &gathering.inside);
+    else if (status == 0)
+        status = range_depth_measure(&gathering.depth, rows, busy);
+    range_busy_release(&gathering.outside);
+    if (!gathering.too_deep)
+        range_busy_release(&gathering.inside);
+    range_depth_release(&gathering.depth);
+    array_release(&gathering.open);
+    array_release(&gathering.places);
+    return status;
+}
+
+struct cell range_rows_cell(const struct range_busy *busy, uint32_t row)
+{
+    int64_t total = range_busy_total(busy, row);
+    return total == RANGE_BUSY_UNKNOWN ? (struct cell){0} : cell_integer(total);
+}

@@ -1,0 +1,55 @@
+/*
+ * Output formats: each writes any table, and knows no section.
+ *
+ *     begin, then for each trace: trace_begin, table…, trace_end; then end.
+ */
+#ifndef GPUTRACE_ANALYSIS_RENDER_H
+#define GPUTRACE_ANALYSIS_RENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/json_out.h"
+#include "analysis/report.h"
+
+struct sink;
+struct table;
+
+struct render {
+    const struct renderer *format;
+    struct sink *out;
+    const struct report_options *options;
+    bool several_traces, several_tables; /* then each needs a heading of its own */
+    bool any;                            /* something was written already */
+    char left_out[512];                  /* names of sections that had nothing to tell, */
+    char unrecorded[512];                /* and of those that were not recorded */
+    struct json_out json;                /* of the format json */
+};
+
+struct renderer {
+    void (*begin)(struct render *render);
+    /* MISSING: the words of what --trace left out, "kernel, memset". */
+    void (*trace_begin)(struct render *render, const char *path, const char *missing);
+    void (*table)(struct render *render, const struct table *table);
+    void (*trace_end)(struct render *render);
+    void (*end)(struct render *render);
+};
+
+extern const struct renderer renderer_table, renderer_csv, renderer_json, renderer_markdown;
+
+/* For people: a section that nobody asked for and that is empty is left out, and named in a line at the end. */
+bool render_leaves_out(struct render *render, const struct table *table);
+void render_left_out(struct render *render);
+
+/* For people, on a line of its own after INDENT: why TABLE has no rows, or what is missing beside them. Nothing where
+ * nothing is missing. */
+void render_missing(struct render *render, const struct table *table, const char *indent);
+
+/* Appends TEXT with everything visible and on one line: control characters become \n, \t, \x1b, those that turn the
+ * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */
+void render_visible(struct sink *sink, const char *text, const char *special);
+
+/* Characters of TEXT, as a terminal counts columns for all but the wide ones. */
+size_t render_width(const char *text, size_t length);
+
+#endif

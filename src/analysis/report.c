@@ -1,0 +1,245 @@
+#include "analysis/report.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/sink.h"
+#include "common/suggest.h"
+#include "analysis/heap.h"
+#include "analysis/reader.h"
+#include "analysis/render.h"
+#include "analysis/sections.h"
+#include "analysis/snapshot.h"
+
+static const struct renderer *const renderers[] = {
+    [REPORT_TABLE] = &renderer_table,
+    [REPORT_CSV] = &renderer_csv,
+    [REPORT_JSON] = &renderer_json,
+    [REPORT_MARKDOWN] = &renderer_markdown,
+};
+
+/* The report of one trace in the making. */
+struct report {
+    const struct report_options *options;
+    struct trace trace;
+    struct heap heap; /* the trace's, where it is wanted */
+    struct sections sections;
+};
+
+/* Whether a wanted section is about what is allocated. */
+static bool wants_heap(const struct report_options *options)
+{
+    static const unsigned of_heap[] = {REPORT_MEMORY_PEAK, REPORT_MEMORY_LEAKS, REPORT_MEMORY_CHURN,
+                                       REPORT_MEMORY_FAILURES};
+    bool wanted = options->has_snapshot && sections_wanted(options, REPORT_MEMORY);
+    for (size_t i = 0; i < sizeof(of_heap) / sizeof(*of_heap); i++)
+        wanted |= sections_wanted(options, of_heap[i]);
+    return wanted;
+}
+
+static int report_init(struct report *report, const struct report_options *options)
+{
+    *report = (struct report){.options = options};
+    trace_init(&report->trace, options);
+    heap_init(&report->heap, &report->trace.strings);
+    report->trace.heap = wants_heap(options) ? &report->heap : NULL;
+    return sections_init(&report->sections, &report->trace);
+}
+
+static void report_release(struct report *report)
+{
+    sections_release(&report->sections);
+    heap_release(&report->heap);
+    trace_release(&report->trace);
+}
+
+static struct trace_event *place_event(void *context)
+{
+    struct report *report = context;
+    return sections_place(&report->sections);
+}
+
+static int take_event(void *context, struct trace_event *event)
+{
+    struct report *report = context;
+    return sections_event(&report->sections, event);
+}
+
+static int take_run(void *context, const struct event_run *run)
+{
+    struct report *report = context;
+    return sections_run(&report->sections, run);
+}
+
+static int take_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    struct report *report = context;
+    if (sections_wait(&report->sections) < 0)
+        return -1;
+    return trace_metadata(&report->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+}
+
+/* The column of a section that its rows are sorted by; -1: none. */
+static int sort_column(const struct report_options *options, const struct section *section)
+{
+    int column = options->sort ? table_find_column(section->columns, section->column_count, options->sort) : -1;
+    if (column < 0 && section->sort)
+        column = table_find_column(section->columns, section->column_count, section->sort);
+    return column;
+}
+
+/* Whether --trace left out all of something that SECTION is made of. */
+static bool is_unrecorded(const struct section *section, const struct trace *trace)
+{
+    bool unrecorded = false;
+    for (size_t i = 0; i < SECTION_SOURCES; i++)
+        unrecorded |= section->sources[i] && !(section->sources[i] & ~trace->unrecorded);
+    return unrecorded;
+}
+
+static int fill_table(struct report *report, const struct section *section, void *state, struct table *table)
+{
+    const struct trace *trace = &report->trace;
+    table->unrecorded = is_unrecorded(section, trace);
+    int status = table->unrecorded ? 0 : section->finish(state, trace, table);
+    uint64_t looked_at = table->rows > 0 ? section->parts : 0;
+    for (size_t i = 0; i < SECTION_SOURCES; i++)
+        looked_at |= section->sources[i];
+    trace_bit_words(looked_at & trace->unrecorded, table->missing, sizeof(table->missing));
+    if (status == 0 && !table->no_memory)
+        status = table_sort(table, sort_column(report->options, section), report->options->top);
+    return status;
+}
+
+static int write_section(struct report *report, unsigned number, struct render *render)
+{
+    const struct section *section = sections_of(report->options, number);
+    char title[128];
+    snapshot_title(title, sizeof(title), report->options->snapshot, trace_span(&report->trace));
+    struct table table = {
+        .word = sections_word(number),
+        .title = section == &section_memory_snapshot ? title : sections_title(number),
+        .columns = section->columns,
+        .column_count = section->column_count,
+        .listing = section->listing,
+        .headed = section->headed,
+    };
+    int status = fill_table(report, section, report->sections.all[number].state, &table);
+    if (status < 0 || table.no_memory)
+        status = error_no_memory(sections_word(number));
+    else
+        render->format->table(render, &table);
+    table_release(&table);
+    return status;
+}
+
+static int write_report(struct report *report, const char *path, struct render *render)
+{
+    int status = 0;
+    char missing[TABLE_MISSING];
+    trace_bit_words(report->trace.unrecorded, missing, sizeof(missing));
+    if (render->format->trace_begin)
+        render->format->trace_begin(render, path, missing);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (sections_wanted(report->options, i))
+            status = write_section(report, i, render);
+    if (render->format->trace_end)
+        render->format->trace_end(render);
+    return status;
+}
+
+int report_read(const struct report_options *options, const char *path, struct interner *strings,
+                const struct reader_sink *sink)
+{
+    for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
+        if (reader->reads(path))
+            return reader->read(path, strings, sink);
+    return reader_read(path, strings, sink);
+}
+
+static int report_file(const struct report_options *options, const char *path, struct render *render)
+{
+    struct report report;
+    int status = report_init(&report, options);
+    if (status == 0 && report.trace.heap && options->has_snapshot)
+        status = snapshot_find(&report.heap.asked_at, options, path);
+    struct reader_sink sink = {.context = &report,
+                               .workers = options->workers,
+                               .place = place_event,
+                               .event = take_event,
+                               .run = trace_renames(&report.trace) ? NULL : take_run,
+                               .metadata = take_metadata};
+    if (status == 0)
+        status = report_read(options, path, &report.trace.strings, &sink);
+    if (status == 0)
+        status = sections_finish(&report.sections);
+    if (status == 0 && options->has_snapshot && sections_wanted(options, REPORT_MEMORY))
+        snapshot_warn(path, options->snapshot, trace_span(&report.trace));
+    if (status == 0)
+        status = write_report(&report, path, render);
+    report_release(&report);
+    return status;
+}
+
+/* LIST has the names there are, with commas between. */
+static int error_no_column(const char *given, const char *list)
+{
+    char words[1024];
+    struct suggestion nearest = suggestion_for(given, strlen(given));
+    snprintf(words, sizeof(words), "%s", list);
+    for (char *rest = words, *word; (word = strsep(&rest, ","));)
+        suggestion_consider(&nearest, word + strspn(word, " "));
+    if (nearest.word)
+        return error("no column '%s' to sort by: did you mean '%s'? These sections have %s", given, nearest.word, list);
+    return error("no column '%s' to sort by: these sections have %s", given, list);
+}
+
+/* Whether some wanted section can be sorted as asked; else says by what they can. */
+int report_check(const struct report_options *options)
+{
+    struct interner words = {0};
+    char list[1024] = "";
+    bool found = !options->sort;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
+        const struct section *section = sections_of(options, i);
+        if (!sections_wanted(options, i) || section->listing)
+            continue;
+        found = table_find_column(section->columns, section->column_count, options->sort) >= 0;
+        for (size_t k = 0; k < section->column_count; k++) {
+            const char *word = section->columns[k].word;
+            size_t before = words.count, length = strlen(list);
+            intern(&words, word, strlen(word));
+            if (words.count > before && length + strlen(word) + 3 < sizeof(list))
+                strcat(strcat(list, length ? ", " : ""), word);
+        }
+    }
+    interner_release(&words);
+    if (found)
+        return 0;
+    return *list ? error_no_column(options->sort, list)
+                 : error("cannot sort by '%s': the overview is not sorted", options->sort);
+}
+
+int report_files(const struct report_options *options, const char *const *paths, size_t count, struct sink *out)
+{
+    unsigned wanted = options->sections ? options->sections : ~0u >> (32 - REPORT_SECTION_COUNT);
+    struct render render = {
+        .format = renderers[options->format],
+        .out = out,
+        .options = options,
+        .several_traces = count > 1,
+        .several_tables = (wanted & (wanted - 1)) != 0,
+    };
+    int status = report_check(options);
+    if (status < 0)
+        return status;
+    if (render.format->begin)
+        render.format->begin(&render);
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = report_file(options, paths[i], &render);
+    if (status == 0 && render.format->end)
+        render.format->end(&render);
+    return status;
+}

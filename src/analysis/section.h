@@ -1,0 +1,55 @@
+/*
+ * A section of the report: it watches the events of the categories it is about, and fills a table at the end.
+ */
+#ifndef GPUTRACE_ANALYSIS_SECTION_H
+#define GPUTRACE_ANALYSIS_SECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/event.h"
+#include "analysis/table.h"
+#include "analysis/trace.h"
+#include "common/settings.h"
+
+#define SECTION_SOURCES 3
+#define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
+#define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
+
+struct section {
+    const struct column *columns;
+    size_t column_count;
+    const char *sort;    /* its own order: the word of a column; NULL: as rows come */
+    bool listing;        /* see struct table */
+    bool headed;         /* likewise */
+    unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
+    /*
+     * What it is made of, as bits of enum trace_bits. It is not recorded where all bits of one of the SOURCES, those
+     * that are not 0, were left out by --trace. A part that was left out is named below its rows, if it has any.
+     */
+    uint64_t sources[SECTION_SOURCES], parts;
+    size_t state_size; /* bytes of its state, which starts as zeros */
+    bool ranges;       /* it looks at trace.ranges */
+    bool called_works; /* and at trace.called_works; where there are no ranges, at trace.works and trace.calls */
+    bool calls;        /* it looks at trace.calls; who has work() is given them */
+    /* Takes a work of the GPU and the call that started it, NULL: not known; after trace_finish(). Gives 0, or -1: no
+     * memory. NULL: it does not look at them. */
+    int (*work)(void *state, const struct trace *trace, const struct work *work, const struct call *call);
+    /* What takes long after trace_finish(), at the same time as others do the like. Only one of this and work(). Gives
+     * 0, or -1: no memory, or after error(). NULL: nothing does. */
+    int (*gather)(void *state, const struct trace *trace);
+    /* Takes an event, while other threads go on with the trace: only its options and the texts that the event refers to
+     * may be looked at, and its room for sorters used. Gives 0, or -1: no memory. NULL: it looks at the trace alone. */
+    int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
+    /* Fills TABLE's rows after trace_finish(). Gives 0, or -1: no memory. */
+    int (*finish)(void *state, const struct trace *trace, struct table *table);
+    void (*release)(void *state);
+};
+
+extern const struct section section_overview, section_death, section_kernels, section_api, section_memtime,
+    section_memsize, section_sync, section_latency, section_nvtx, section_memory, section_memory_peak,
+    section_memory_leaks, section_memory_churn, section_memory_failures, section_memory_snapshot, section_streams,
+    section_compilation, section_phases, section_plugins, section_nvtx_tree, section_nvtx_gpu, section_nvtx_kernels,
+    section_device_ranges;
+
+#endif

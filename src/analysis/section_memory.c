@@ -1,0 +1,175 @@
+/*
+ * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
+ * counters "Memory in use: KIND", and likewise what pools held and lent, from "Pool reserved" and "Pool used";
+ * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
+ * allocator tells of itself by instants called "[memory]".
+ */
+#include <string.h>
+
+#include "analysis/heap.h"
+#include "analysis/memory_uses.h"
+#include "analysis/section.h"
+
+#define COLUMNS(X)                                                 \
+    X(PEAK, "peak", "Peak", BYTES, 0)                              \
+    X(PEAK_AT, "peak_at", "Peak at", NS, 0)                        \
+    X(END, "end", "At the end", BYTES, 0)                          \
+    X(ALLOCATIONS, "allocations", "Allocations", COUNT, 0)         \
+    X(RELEASES, "releases", "Releases", COUNT, 0)                  \
+    X(FAILURES, "failures", "Failures", COUNT, 0)                  \
+    X(DOUBLE, "double", "Double frees", COUNT, COLUMN_OPTIONAL)    \
+    X(UNKNOWN, "unknown", "Unknown frees", COUNT, COLUMN_OPTIONAL) \
+    X(DEVICE, "device", "GPU", NUMBER, COLUMN_OPTIONAL)            \
+    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)        \
+    X(KIND, "kind", "Kind", TEXT, 0)
+
+enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
+static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+
+static const char *kind_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source == MEMORY_PYTORCH_RESERVED)
+        return "PyTorch's allocator, reserved";
+    if (key->source == MEMORY_PYTORCH)
+        return key->text == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
+    if (key->text == EVENT_NO_TEXT)
+        return "not told";
+    const char *text = interned(&trace->strings, (uint32_t)key->text);
+    return key->source == MEMORY_COUNTER ? memory_counted_kind(text) : text;
+}
+
+/* Whose memory and where: what rows are told apart by, and what the two views have in common. */
+struct place {
+    int64_t device; /* EVENT_NONE: the host's memory, or not told */
+    bool owned;     /* the process is known */
+    event_id process;
+};
+
+/* A counter stands in the row of a GPU, or, of memory of the host, in that of its process. */
+static struct place place_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source != MEMORY_COUNTER)
+        return (struct place){key->device < 0 ? EVENT_NONE : key->device, true, key->process};
+    const struct trace_gpu_row *row = trace_gpu_row(trace, key->process);
+    if (row)
+        return (struct place){row->device, true, row->process};
+    const struct trace_process *process = trace_process(trace, key->process);
+    if (process && process->host)
+        return (struct place){EVENT_NONE, true, key->process};
+    struct trace_event counter = {.device = EVENT_NONE, .process = key->process};
+    return (struct place){trace_event_device(&counter), false, 0};
+}
+
+static bool is_same(const struct place *a, const struct place *b)
+{
+    return a->device == b->device && (!a->owned || !b->owned || a->process == b->process);
+}
+
+/* CUDA knows the most of each of its pools, the counters only what was there when the library looked: there was at
+ * least as much as the largest pool's most. When that was is not known. */
+static void raise_to_pools(struct memory_use *use, const struct trace *trace, const struct memory_key *key)
+{
+    bool reserved = strcmp(kind_of(trace, key), "Pool reserved") == 0;
+    struct place place = place_of(trace, key);
+    if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
+        return;
+    int64_t most = trace_pool_peak(trace, place.device, place.owned ? &place.process : NULL, reserved);
+    if (most <= use->peak)
+        return;
+    use->peak = most;
+    use->peak_at = EVENT_NONE;
+}
+
+/* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
+ * memory. */
+static void unite(struct memory_uses *memory, const struct trace *trace, size_t instants)
+{
+    const struct memory_key *key = groups_key(&memory->groups, instants);
+    struct memory_use *use = &memory->items.items[instants], *partner = NULL;
+    struct place place = place_of(trace, key);
+    for (size_t i = 0; i < memory->items.count; i++) {
+        const struct memory_key *other = groups_key(&memory->groups, i);
+        struct place other_place = place_of(trace, other);
+        if (other->source != MEMORY_COUNTER || !is_same(&place, &other_place) ||
+            strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
+            continue;
+        if (partner)
+            return;
+        partner = &memory->items.items[i];
+    }
+    if (!partner)
+        return;
+    partner->stepped = true;
+    partner->allocations += use->allocations;
+    partner->releases += use->releases;
+    partner->failures += use->failures;
+    partner->doubles += use->doubles;
+    partner->unknown += use->unknown;
+    use->shown = true;
+}
+
+static int put_row(const struct trace *trace, struct table *table, const struct memory_key *key,
+                   const struct memory_use *use)
+{
+    struct cell *row = table_row(table);
+    if (!row)
+        return -1;
+    if (use->counted) {
+        row[COLUMN_PEAK] = cell_integer(use->peak);
+        if (use->peak_at != EVENT_NONE)
+            row[COLUMN_PEAK_AT] = cell_integer(use->peak_at - trace->start);
+        row[COLUMN_END] = cell_integer(use->end);
+    }
+    if (use->stepped) {
+        row[COLUMN_ALLOCATIONS] = cell_integer(use->allocations);
+        row[COLUMN_RELEASES] = cell_integer(use->releases);
+        row[COLUMN_FAILURES] = cell_integer(use->failures);
+    }
+    if (use->doubles)
+        row[COLUMN_DOUBLE] = cell_integer(use->doubles);
+    if (use->unknown)
+        row[COLUMN_UNKNOWN] = cell_integer(use->unknown);
+    struct place place = place_of(trace, key);
+    row[COLUMN_DEVICE] = trace_number_cell(place.device);
+    if (place.owned && trace->host_processes > 1)
+        row[COLUMN_PROCESS] = trace_process_cell(trace, table, place.process);
+    row[COLUMN_KIND] = table_text(table, kind_of(trace, key));
+    return 0;
+}
+
+static int finish(void *state, const struct trace *trace, struct table *table)
+{
+    struct memory_uses *memory = state;
+    for (size_t i = 0; i < memory->items.count; i++)
+        if (((const struct memory_key *)groups_key(&memory->groups, i))->source == MEMORY_INSTANT)
+            unite(memory, trace, i);
+    for (size_t i = 0; i < memory->items.count; i++)
+        raise_to_pools(&memory->items.items[i], trace, groups_key(&memory->groups, i));
+    for (size_t i = 0; i < memory->items.count; i++)
+        if (!memory->items.items[i].shown &&
+            put_row(trace, table, groups_key(&memory->groups, i), &memory->items.items[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int event(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    return memory_uses_event(state, trace, event);
+}
+
+static void release(void *state)
+{
+    memory_uses_release(state);
+}
+
+const struct section section_memory = {
+    .columns = columns,
+    .column_count = COLUMNS_END,
+    .sources = {TRACE_MEMORY},
+    .sort = "peak",
+    .categories = EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_CPU_INSTANT) | EVENT_BIT(EVENT_OTHER),
+    .state_size = sizeof(struct memory_uses),
+    .event = event,
+    .finish = finish,
+    .release = release,
+};

@@ -1,0 +1,173 @@
+#include "analysis/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int add_to_many(struct series_many *many, int64_t value)
+{
+    double distance = (double)value - many->origin;
+    many->distances += distance;
+    many->squares += distance * distance;
+    return histogram_add(&many->histogram, value);
+}
+
+/* From here on the values are counted instead of kept. */
+static int begin_many(struct series *series)
+{
+    struct series_many *many = series->many = calloc(1, sizeof(*many));
+    if (!many)
+        return -1;
+    many->origin = (double)series->total / (double)series->count;
+    for (size_t i = 0; i < series->values.count; i++)
+        if (add_to_many(many, series->values.items[i]) < 0)
+            return -1;
+    array_release(&series->values);
+    return 0;
+}
+
+static int keep(struct series *series, int64_t value)
+{
+    if (!series->many && series->values.count == SERIES_EXACT && begin_many(series) < 0)
+        return -1;
+    if (series->many)
+        return add_to_many(series->many, value);
+    int64_t *place = array_push(&series->values);
+    if (!place)
+        return -1;
+    *place = value;
+    return 0;
+}
+
+int series_add(struct series *series, int64_t value)
+{
+    if (keep(series, value) < 0)
+        return -1;
+    series->min = series->count == 0 || value < series->min ? value : series->min;
+    series->max = series->count == 0 || value > series->max ? value : series->max;
+    series->count++;
+    if (__builtin_add_overflow(series->total, value, &series->total))
+        series->total = value > 0 ? INT64_MAX : INT64_MIN;
+    return 0;
+}
+
+void series_release(struct series *series)
+{
+    array_release(&series->values);
+    if (series->many)
+        histogram_release(&series->many->histogram);
+    free(series->many);
+    *series = (struct series){0};
+}
+
+int64_t series_by_total(const struct series_by *series)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < series->items.count; i++)
+        total = series_plus(total, &series->items.items[i]);
+    return total;
+}
+
+void series_by_release(struct series_by *series)
+{
+    for (size_t i = 0; i < series->items.count; i++)
+        series_release(&series->items.items[i]);
+    array_release(&series->items);
+    groups_release(&series->groups);
+}
+
+static void swap(int64_t *a, int64_t *b)
+{
+    int64_t kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Puts the value of rank RANK at its place, none greater before it and none smaller behind it (Hoare's selection, with
+ * the median of three as pivot, so that sorted values, the usual ones, are quick). */
+static int64_t select_rank(int64_t *values, size_t count, size_t rank)
+{
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (values[middle] < values[low])
+            swap(&values[middle], &values[low]);
+        if (values[high] < values[low])
+            swap(&values[high], &values[low]);
+        if (values[high] < values[middle])
+            swap(&values[high], &values[middle]);
+        int64_t pivot = values[middle];
+        size_t left = low, right = high;
+        for (;;) {
+            while (values[left] < pivot)
+                left++;
+            while (values[right] > pivot)
+                right--;
+            if (left >= right)
+                break;
+            swap(&values[left++], &values[right--]);
+        }
+        if (rank <= right)
+            high = right;
+        else
+            low = right + 1;
+    }
+    return values[rank];
+}
+
+static double median(int64_t *values, size_t count)
+{
+    int64_t upper = select_rank(values, count, count / 2);
+    if (count % 2 == 1)
+        return (double)upper;
+    int64_t lower = values[0];
+    for (size_t i = 1; i < count / 2; i++)
+        if (values[i] > lower)
+            lower = values[i];
+    return ((double)lower + (double)upper) / 2;
+}
+
+static double deviation(const int64_t *values, size_t count, double average)
+{
+    double squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        double difference = (double)values[i] - average;
+        squares += difference * difference;
+    }
+    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+/* Around the average, from what is known around the origin. */
+static double deviation_of_many(const struct series_many *many, double count)
+{
+    double squares = many->squares - many->distances * many->distances / count;
+    return squares > 0 ? sqrt(squares / (count - 1)) : 0;
+}
+
+static int64_t within(int64_t value, int64_t min, int64_t max)
+{
+    return value < min ? min : value > max ? max : value;
+}
+
+static double median_of_many(const struct series *series)
+{
+    uint64_t count = (uint64_t)series->count;
+    int64_t lower = histogram_rank(&series->many->histogram, (count - 1) / 2);
+    int64_t upper = histogram_rank(&series->many->histogram, count / 2);
+    return ((double)within(lower, series->min, series->max) + (double)within(upper, series->min, series->max)) / 2;
+}
+
+struct summary series_summary(struct series *series)
+{
+    struct summary summary = {.count = series->count, .total = series->total, .min = series->min, .max = series->max};
+    if (series->count == 0)
+        return summary;
+    summary.average = (double)series->total / (double)series->count;
+    if (series->many) {
+        summary.deviation = deviation_of_many(series->many, (double)series->count);
+        summary.median = median_of_many(series);
+    } else {
+        summary.deviation = deviation(series->values.items, series->values.count, summary.average);
+        summary.median = median(series->values.items, series->values.count);
+    }
+    return summary;
+}

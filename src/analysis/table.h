@@ -1,0 +1,130 @@
+/*
+ * A section's result: rows of cells under described columns. Sections fill tables; a renderer per format writes them;
+ * neither knows the other.
+ */
+#ifndef GPUTRACE_ANALYSIS_TABLE_H
+#define GPUTRACE_ANALYSIS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+
+/*      type      unit in csv headers and json keys */
+#define COLUMN_TYPES(X)   \
+    X(TEXT, "")           \
+    X(COUNT, "")          \
+    X(NUMBER, "")         \
+    X(NS, "ns")           \
+    X(BYTES, "bytes")     \
+    X(PERCENT, "percent") \
+    X(RATE, "gb_s")       \
+    X(ANY, "")
+
+enum column_type {
+#define TYPE(name, unit) TYPE_##name,
+    COLUMN_TYPES(TYPE)
+#undef TYPE
+};
+
+enum column_flags {
+    COLUMN_PLAIN = 0,
+    COLUMN_SUM = 1,      /* the last line of a table for people tells the sum of all rows */
+    COLUMN_OPTIONAL = 2, /* left out of tables for people when no row has a value in it */
+    COLUMN_MACHINE = 4,  /* in csv and json only */
+    COLUMN_APART = 8,    /* times in a unit of their own; those of all other columns are in one, to be compared */
+};
+
+struct column {
+    const char *word;  /* for --sort, csv and json: lower case, '_' for blanks */
+    const char *title; /* for people */
+    enum column_type type;
+    unsigned flags;
+};
+
+/* For X lists of columns: the enum that numbers them, and the rows that describe them. */
+#define COLUMN_ENUM(name, word, title, type, flags) COLUMN_##name,
+#define COLUMN_ROW(name, word, title, type, flags) {word, title, TYPE_##type, flags},
+
+/* What a struct summary has to say, in its order (see table_put_summary). */
+#define SUMMARY_COLUMNS(X, type)  \
+    X(AVG, "avg", "Avg", type, 0) \
+    X(MED, "med", "Med", type, 0) \
+    X(MIN, "min", "Min", type, 0) \
+    X(MAX, "max", "Max", type, 0) \
+    X(STDDEV, "stddev", "StdDev", type, 0)
+
+enum cell_kind {
+    CELL_NONE,
+    CELL_INTEGER,
+    CELL_REAL,
+    CELL_TEXT,
+    CELL_UNRECORDED, /* --trace left it out; programs get what they get for CELL_NONE */
+};
+
+struct cell {
+    enum cell_kind kind;
+    enum column_type type; /* of a cell in a column of TYPE_ANY */
+    union {
+        int64_t integer;
+        double real;
+        uint32_t text; /* of table.texts */
+    };
+};
+
+#define TABLE_MISSING 128 /* for all words of --trace */
+
+struct table {
+    const char *word, *title; /* of the section */
+    const struct column *columns;
+    size_t column_count;
+    ARRAY(struct cell) cells; /* row after row */
+    size_t rows;
+    size_t *order;               /* the rows as they are shown; made by table_sort() */
+    size_t shown;                /* of them: the first ones */
+    bool listing;                /* rows are facts in a fixed order, not data: never sorted, cut or summed */
+    bool headed;                 /* a listing whose columns need their heads all the same */
+    bool unrecorded;             /* --trace left out what it is about: it has no rows, and MISSING says what */
+    char missing[TABLE_MISSING]; /* what of it was not recorded: "kernel, memset"; "": nothing is missing */
+    bool no_memory;              /* sticky */
+    struct interner texts;
+};
+
+void table_release(struct table *table);
+
+/* A new row of empty cells, valid until the next one. NULL: no memory, which table.no_memory remembers. */
+struct cell *table_row(struct table *table);
+
+/* Cells for a row. */
+struct cell cell_integer(int64_t value);
+struct cell cell_real(double value);
+/* PART of WHOLE in per cent. */
+struct cell cell_share(int64_t part, int64_t whole);
+struct cell cell_typed(struct cell cell, enum column_type type);
+struct cell table_text(struct table *table, const char *text);
+struct cell table_format(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct summary;
+/* The cells of SUMMARY_COLUMNS from FIRST on. Of no values they stay empty. */
+void table_put_summary(struct cell *first, const struct summary *summary);
+
+/* The column called WORD (its word, or its key in json); -1: none. */
+int table_find_column(const struct column *columns, size_t count, const char *word);
+
+/* Orders the rows by COLUMN, numbers from the greatest and texts from A, and shows the first TOP (0: all). COLUMN -1:
+ * as they came. Gives 0, or -1: no memory. */
+int table_sort(struct table *table, int column, size_t top);
+
+/* The cell of the row shown as number SHOWN. */
+const struct cell *table_cell(const struct table *table, size_t shown, size_t column);
+const char *table_cell_text(const struct table *table, const struct cell *cell);
+
+/* The sum of a COLUMN_SUM column over all rows. */
+struct cell table_sum(const struct table *table, size_t column);
+
+/* No row has a value in the column. */
+bool table_column_empty(const struct table *table, size_t column);
+
+#endif

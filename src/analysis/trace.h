@@ -1,0 +1,279 @@
+/*
+ * One trace as far as it was read: what every section may want to know of it.
+ */
+#ifndef GPUTRACE_ANALYSIS_TRACE_H
+#define GPUTRACE_ANALYSIS_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "analysis/autograd.h"
+#include "analysis/busy.h"
+#include "analysis/calls.h"
+#include "analysis/event.h"
+#include "analysis/groups.h"
+#include "analysis/jobs.h"
+#include "analysis/called_works.h"
+#include "analysis/ranges.h"
+#include "analysis/report.h"
+#include "analysis/sorter.h"
+#include "analysis/works.h"
+
+struct cJSON;
+
+/* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
+#define TRACE_EXTRA_TID INT64_C(0x20000000)
+
+#define TRACE_APART 64 /* bytes that processors share: a line of their caches */
+
+struct trace_times {
+    int64_t first, last;
+    bool any;
+};
+
+static inline void trace_times_widen(struct trace_times *times, int64_t first, int64_t last)
+{
+    times->first = !times->any || first < times->first ? first : times->first;
+    times->last = !times->any || last > times->last ? last : times->last;
+    times->any = true;
+}
+
+/* How often calls failed, and with which errors (errors.h); of more than so many different ones, the first. */
+#define ERROR_KINDS 8
+struct errors {
+    uint64_t count;
+    unsigned kinds;
+    struct error_kind {
+        int64_t code;
+        uint64_t count;
+        bool of_runtime; /* else of the driver */
+    } kind[ERROR_KINDS];
+};
+
+struct trace {
+    const struct report_options *options;
+    struct interner strings;
+
+    int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
+    bool any;           /* there was one */
+
+    /* What trace_work() changes. Two threads write to nothing that is near. */
+    _Alignas(TRACE_APART) struct trace_times works_times;
+    struct groups stream_ids; /* struct trace_stream_id -> streams */
+    ARRAY(struct trace_stream) streams;
+    struct groups device_ids; /* int64_t -> devices */
+    ARRAY(struct trace_device) devices;
+    struct works works;
+    struct sorter pieces; /* of times in which streams were busy: trace_busy.c */
+
+    /* What trace_event() does */
+    _Alignas(TRACE_APART) struct trace_times times;
+    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU work after trace_finish() */
+    uint64_t marks, async_ranges;
+    struct errors failed_calls;             /* of the API */
+    event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
+    uint32_t recent_index;
+    struct groups process_ids; /* event_id -> processes */
+    ARRAY(struct trace_process) processes;
+    struct groups thread_ids; /* struct trace_thread_id -> threads */
+    ARRAY(struct trace_thread) threads;
+    struct calls calls;
+    struct ranges ranges;
+    struct called_works called_works; /* after trace_finish(), where there are ranges */
+    struct autograd autograd;         /* for these */
+    struct busy compiling;            /* phases of compilation, of all threads and processes */
+
+    _Alignas(TRACE_APART) struct sorter_room own_room;
+    struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
+    int64_t compiling_total;     /* after trace_finish() */
+    ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
+
+    /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
+    bool without_queries; /* API calls that only ask were left out */
+    uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not told */
+    uint32_t program, version, host, ending;
+    uint32_t missed; /* what the user waited for in vain; of a trace that misses nothing EVENT_NO_TEXT */
+    bool losses_known;
+    ARRAY(struct trace_loss) losses;  /* those that are not 0 */
+    ARRAY(struct trace_death) deaths; /* of processes that did not end by exit */
+    ARRAY(struct trace_open_call) open_calls;
+    ARRAY(struct trace_plugin) plugins;
+    ARRAY(struct trace_plugin_line) plugin_lines; /* of one plugin after another */
+
+    /* Call stacks that allocations refer to */
+    ARRAY(struct trace_frame) frames;
+    ARRAY(uint32_t) stack_frames; /* numbers of frames, of one stack after another */
+    ARRAY(struct trace_stack) stacks;
+    struct map stack_of_number; /* -> index + 1 in stacks */
+    struct heap *heap;          /* what is allocated; NULL: nobody wants to know */
+
+    /* Which process a GPU's rows are of, and which device: told by traces of gputrace, where several processes use one.
+     */
+    ARRAY(struct trace_gpu_row) gpu_rows;
+    ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
+    size_t host_processes;          /* with slices on threads; after trace_finish() */
+};
+
+struct trace_process {
+    uint32_t name, label; /* EVENT_NO_TEXT: none */
+    bool host;            /* has slices on threads */
+};
+
+struct trace_thread_id {
+    event_id process, thread;
+};
+struct trace_thread {
+    uint32_t process; /* index */
+    uint32_t name;
+    bool host; /* a thread with slices, not a stream's row or a further row of a thread */
+};
+
+struct trace_stream_id {
+    event_id process; /* the GPU row's, or 0 */
+    int64_t device, context, stream;
+};
+struct trace_stream {
+    uint64_t works[EVENT_GRAPH + 1]; /* by category */
+    int64_t first, last;             /* start of the first, end of the last work */
+    uint32_t device;                 /* index */
+    int64_t busy_total;              /* after the last jobs */
+    /* The last time in which it was busy without a gap, while events come; then, until when it is counted */
+    bool has_piece;
+    int64_t piece_start, piece_end, until;
+};
+
+struct trace_device {
+    uint32_t name;      /* EVENT_NO_TEXT: not told */
+    bool used;          /* something ran on it */
+    int64_t busy_total; /* after the last jobs */
+    int64_t until;      /* while that is counted */
+};
+
+struct trace_gpu_row {
+    event_id row, process;
+    int64_t device;
+};
+
+struct trace_pool {
+    event_id process;
+    int64_t device;
+    int64_t reserved_peak, used_peak; /* bytes */
+};
+
+struct trace_loss {
+    uint32_t name;
+    int64_t count;
+};
+
+/* Whoever registered callbacks and said something, of one process. */
+struct trace_plugin {
+    uint32_t name;
+    int64_t pid, calls, ns; /* EVENT_NONE: not told */
+    size_t lines;           /* of plugin_lines, in the same order */
+};
+
+struct trace_plugin_line {
+    uint32_t text, stack; /* EVENT_NO_TEXT: none; the stack's frames from the innermost on, parted by " < " */
+};
+
+/* A process that did not run its exit handlers. */
+struct trace_death {
+    int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not told */
+    uint32_t state, words, address;            /* EVENT_NO_TEXT: not told */
+};
+
+/* A call that had not returned when its process ended. */
+struct trace_open_call {
+    int64_t pid, thread, stream, time;
+    uint32_t function, waits_for, handle;
+};
+
+struct trace_frame {
+    uint32_t words; /* function, file and line, with calls that were inlined */
+    uint32_t place; /* shortly */
+    bool is_cuda;   /* or the tracing's, not the program's */
+};
+
+struct trace_stack {
+    size_t first, count; /* of stack_frames, the innermost first */
+};
+
+void trace_init(struct trace *trace, const struct report_options *options);
+void trace_release(struct trace *trace);
+
+/* These give 0, or -1: no memory. The first two look at all events, one thread each: trace_work() at slices of GPU
+ * work, trace_event() at what is none. */
+int trace_event(struct trace *trace, const struct trace_event *event);
+int trace_work(struct trace *trace, const struct trace_event *event);
+/* What of it is about how long streams and devices were busy. */
+void trace_busy_init(struct trace *trace);
+int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
+int trace_busy_finish(struct trace *trace);
+/* trace_names.c: whether the user wants to see other names of kernels than they have; and gives a kernel the name that
+ * the user wants to see. */
+bool trace_renames(const struct trace *trace);
+int trace_rename(struct trace *trace, struct trace_event *event);
+int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
+/* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
+void trace_bit_words(uint64_t bits, char *text, size_t size);
+/* The part of it about plugins. */
+int trace_plugins(struct trace *trace, const struct cJSON *plugins);
+/* The part of one process about its end. */
+int trace_death(struct trace *trace, const struct cJSON *process);
+/* And about call stacks. */
+int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
+/* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
+int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
+/* After the last event: sets its start and end. */
+void trace_sum_times(struct trace *trace);
+/* The same, and, by so many threads: calls, works and ranges are ready to be looked at. Gives 0, or -1: no
+ * memory. */
+int trace_finish(struct trace *trace, unsigned workers);
+#define TRACE_LAST_JOBS 2
+/* What is to be done after that for the rest to be known, while others look at what is ready. Gives their number. */
+size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS]);
+
+static inline int64_t trace_span(const struct trace *trace)
+{
+    return trace->any ? trace->end - trace->start : 0;
+}
+
+static inline const struct trace_stream_id *trace_stream_id(const struct trace *trace, size_t stream)
+{
+    return groups_key(&trace->stream_ids, stream);
+}
+static inline int64_t trace_device_id(const struct trace *trace, size_t device)
+{
+    return *(const int64_t *)groups_key(&trace->device_ids, device);
+}
+
+/* The device of number ID, made when it is new. NULL: no memory. */
+struct trace_device *trace_device(struct trace *trace, int64_t id);
+
+/* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
+int64_t trace_event_device(const struct trace_event *event);
+
+/* NULL: not told. */
+const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
+/* NULL: no event tells of it. */
+const struct trace_process *trace_process(const struct trace *trace, event_id id);
+
+/* The thread ID of the process; its index may be given to trace_thread_cell(). EVENT_NONE: no event tells of it. */
+int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
+
+struct cell;
+struct table;
+/* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
+struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread);
+struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
+struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
+struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
+/* How many there are of what SOURCE, a bit of enum trace_bits, records. */
+struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count);
+/* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
+struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
+struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);
+
+#endif

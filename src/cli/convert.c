@@ -1,0 +1,157 @@
+/*
+ * gputrace convert: what was recorded, or a trace, in the format that a name asks for.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/log.h"
+#include "common/sink.h"
+#include "cli/options.h"
+#include "cli/output_name.h"
+#include "cli/progress.h"
+#include "cli/summary.h"
+#include "cli/terminal_line.h"
+#include "trace/build/passes.h"
+#include "launch/signals.h"
+#include "symbols/symbols.h"
+#include "trace/transcode.h"
+#include "trace/output.h"
+
+#define EXIT_USAGE 2
+
+struct convert_command_options {
+    bool force, arrows_on_slices, quiet, verbose;
+};
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A spool is left as it is: 'recover' is what removes it. */
+static int from_spool(const struct convert_command_options *wanted, const char *directory, const char *output,
+                      struct convert_summary *summary)
+{
+    struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
+    struct convert_options options = {.spool_directory = directory,
+                                      .output = output,
+                                      .arrows_on_slices = wanted->arrows_on_slices,
+                                      .namer = symbols ? &namer : NULL};
+    struct progress progress;
+    progress_begin(&progress, output);
+    options.progress = &progress.made;
+    int result = convert_spool(&options, summary);
+    progress_end(&progress);
+    convert_plugins_release(&summary->plugins);
+    symbols_free(symbols);
+    return result;
+}
+
+static int from_trace(const struct convert_command_options *wanted, const char *input, const char *output)
+{
+    struct transcode_summary made;
+    struct progress progress;
+    progress_begin(&progress, output);
+    int failed = transcode(input, output, wanted->arrows_on_slices, &made);
+    progress_end(&progress);
+    if (failed)
+        return -1;
+    struct sink size;
+    sink_init_memory(&size);
+    summary_put_size(&size, made.bytes);
+    sink_char(&size, '\0');
+    if (sink_finish(&size) == 0)
+        notice("%llu events in '%s' (%s)", (unsigned long long)made.events, output, size.data);
+    sink_release(&size);
+    return 0;
+}
+
+static bool is_same_file(const char *input, const char *output)
+{
+    struct stat first, second;
+    return stat(input, &first) == 0 && stat(output, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Nothing stays of a file that was not finished. */
+static void end_when_asked(const char *output)
+{
+    static char last_words[PATH_MAX + 64]; /* the handler's, which may come at any time */
+    static struct signals signals;
+    snprintf(last_words, sizeof(last_words), "%sgputrace: interrupted: '%s' was not written\n",
+             terminal_line_possible() ? TERMINAL_LINE_CLEAR : "", output);
+    sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
+    signals_on_end(output_abandon);
+    signals_end_with(&signals, last_words);
+}
+
+static int convert(const struct convert_command_options *wanted, const char *input, const char *output)
+{
+    struct convert_summary summary = {0};
+    struct stat status;
+    if (is_same_file(input, output))
+        return error("'%s' and '%s' are the same file", input, output);
+    if (!wanted->force && lstat(output, &status) == 0 && S_ISREG(status.st_mode))
+        return error("'%s' is there already: --force replaces it", output);
+    if (output_name_writable(output) != 0)
+        return -1;
+    end_when_asked(output);
+    if (!is_directory(input))
+        return from_trace(wanted, input, output);
+    if (from_spool(wanted, input, output, &summary) != 0)
+        return -1;
+    summary_print(output, &summary);
+    return 0;
+}
+
+static int take_arrows(void *settings, const char *value)
+{
+    struct convert_command_options *options = settings;
+    return options_choice(&options->arrows_on_slices, "arrows", "events", "slices", value);
+}
+
+#define FIELD(name) offsetof(struct convert_command_options, name)
+
+static const struct option_row rows[] = {
+    {.word = "force", .type = OPTION_FLAG, .offset = FIELD(force), .help = "replace OUT if it is there"},
+    {.word = "arrows", .argument = "HOW", .type = OPTION_CALL, .take = take_arrows, .help = OPTIONS_ARROWS_HELP},
+    {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
+    {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
+};
+
+static int convert_run(int argc, char **argv)
+{
+    struct convert_command_options options = {0};
+    int first = options_parse(&command_convert, &options, argc, argv, 0);
+    if (first == OPTIONS_HELP)
+        return EXIT_SUCCESS;
+    if (first == OPTIONS_ERROR)
+        return EXIT_USAGE;
+    if (argc - first != 2) {
+        error("'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
+        return EXIT_USAGE;
+    }
+    if (!output_name_ends_well(argv[first + 1])) {
+        error("'%s' does not name a format: it must end in .json, .json.gz, .pftrace or .pftrace.gz", argv[first + 1]);
+        return EXIT_USAGE;
+    }
+    log_set_level(options.quiet ? LOG_QUIET : options.verbose ? LOG_VERBOSE : LOG_NORMAL);
+    return convert(&options, argv[first], argv[first + 1]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct command command_convert = {
+    .name = "convert",
+    .operands = "IN OUT",
+    .summary = "Makes a trace of another format of a trace or a spool",
+    .options = rows,
+    .option_count = sizeof(rows) / sizeof(*rows),
+    .run = convert_run,
+};

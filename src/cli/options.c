@@ -1,0 +1,180 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/suggest.h"
+#include "launch/library.h"
+
+/* getopt_long gives a row's number above any letter, so that one number space tells rows and letters apart. */
+#define ROW_BASE 256
+#define HELP_COLUMN 28
+
+struct parser {
+    const struct command *command;
+    struct option *words; /* for getopt_long: the rows, then help, then the end */
+    char *letters;
+};
+
+static const struct option_row help_row = {.word = "help", .letter = 'h', .help = "print this help"};
+
+static const struct option_row *row_at(const struct command *command, size_t index)
+{
+    return index < command->option_count ? &command->options[index] : &help_row;
+}
+
+static int parser_init(struct parser *parser, const struct command *command, int stop_at_operand)
+{
+    size_t count = command->option_count + 1;
+    *parser = (struct parser){.command = command};
+    parser->words = calloc(count + 1, sizeof(*parser->words));
+    parser->letters = calloc(count + 2, 2);
+    if (!parser->words || !parser->letters)
+        return error_no_memory("options");
+    char *letter = parser->letters;
+    if (stop_at_operand)
+        *letter++ = '+';
+    *letter++ = ':'; /* tells a missing argument from an unknown option */
+    for (size_t i = 0; i < count; i++) {
+        const struct option_row *row = row_at(command, i);
+        int takes = row->argument ? required_argument : no_argument;
+        parser->words[i] = (struct option){.name = row->word, .has_arg = takes, .val = ROW_BASE + (int)i};
+        if (!row->letter)
+            continue;
+        *letter++ = row->letter;
+        if (row->argument)
+            *letter++ = ':';
+    }
+    return 0;
+}
+
+static void parser_release(struct parser *parser)
+{
+    free(parser->words);
+    free(parser->letters);
+}
+
+/* The row behind what getopt_long gave: a letter or ROW_BASE + index; NULL for none. */
+static const struct option_row *find_row(const struct command *command, int key)
+{
+    for (size_t i = 0; i <= command->option_count; i++) {
+        const struct option_row *row = row_at(command, i);
+        if (key == ROW_BASE + (int)i || (row->letter && key == row->letter))
+            return row;
+    }
+    return NULL;
+}
+
+static int store(const struct option_row *row, void *settings, const char *value)
+{
+    char *field = (char *)settings + row->offset;
+    switch (row->type) {
+    case OPTION_FLAG: *(bool *)field = true; return 0;
+    case OPTION_TEXT: *(const char **)field = value; return 0;
+    case OPTION_CALL: return row->take(settings, value);
+    }
+    return -1;
+}
+
+static int error_unknown(const struct command *command, const char *given)
+{
+    const char *word = given + strspn(given, "-");
+    size_t length = strcspn(word, "=");
+    struct suggestion nearest = suggestion_for(word, length);
+    for (size_t i = 0; i <= command->option_count; i++)
+        suggestion_consider(&nearest, row_at(command, i)->word);
+    int shown = (int)(word - given + (ptrdiff_t)length);
+    if (nearest.word)
+        return error("no option '%.*s' in '%s': did you mean '--%s'?", shown, given, command->name, nearest.word);
+    return error("no option '%.*s' in '%s': see 'gputrace %s --help'", shown, given, command->name, command->name);
+}
+
+/* What getopt_long did not take: an unknown option ('?') or one whose argument is missing (':'). */
+static int error_refused(const struct command *command, int what, char **argv)
+{
+    const struct option_row *row = optopt ? find_row(command, optopt) : NULL;
+    if (row && what == ':')
+        return error("'--%s' needs an argument: --%s=%s", row->word, row->word, row->argument);
+    if (row)
+        return error("'--%s' takes no argument", row->word);
+    if (optopt > 0 && optopt < ROW_BASE)
+        return error("no option '-%c' in '%s': see 'gputrace %s --help'", optopt, command->name, command->name);
+    return error_unknown(command, argv[optind - 1]);
+}
+
+int options_parse(const struct command *command, void *settings, int argc, char **argv, int stop_at_operand)
+{
+    struct parser parser;
+    int result = OPTIONS_ERROR;
+    if (parser_init(&parser, command, stop_at_operand) < 0)
+        goto out;
+    optind = 0; /* glibc: starts anew, whatever was parsed before */
+    opterr = 0;
+    for (;;) {
+        int key = getopt_long(argc, argv, parser.letters, parser.words, NULL);
+        if (key == -1)
+            break;
+        const struct option_row *row = key == '?' || key == ':' ? NULL : find_row(command, key);
+        if (row == &help_row) {
+            options_help(command, stdout);
+            result = OPTIONS_HELP;
+            goto out;
+        }
+        if (row ? store(row, settings, optarg) < 0 : error_refused(command, key, argv) < 0)
+            goto out;
+    }
+    result = optind;
+out:
+    parser_release(&parser);
+    return result;
+}
+
+static void print_row(const struct option_row *row, FILE *out)
+{
+    char left[80];
+    int width =
+        snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
+                 row->letter ? "," : " ", row->word, row->argument ? "=" : "", row->argument ? row->argument : "");
+    fputs(left, out);
+    const char *line = row->help;
+    if (width + 2 > HELP_COLUMN)
+        fprintf(out, "\n%*s", HELP_COLUMN, "");
+    else
+        fprintf(out, "%*s", HELP_COLUMN - width, "");
+    for (size_t length; *line; line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        if (line != row->help)
+            fprintf(out, "%*s", HELP_COLUMN, "");
+        fprintf(out, "%.*s\n", (int)length, line);
+    }
+}
+
+void options_help(const struct command *command, FILE *out)
+{
+    fprintf(out, "usage: gputrace %s [options]%s%s\n\n%s.\n\noptions:\n", command->name, *command->operands ? " " : "",
+            command->operands, command->summary);
+    for (size_t i = 0; i <= command->option_count; i++)
+        print_row(row_at(command, i), out);
+    fprintf(out, "\nSee gputrace-%s(1).\n", command->name);
+}
+
+int options_choice(bool *field, const char *word, const char *first, const char *second, const char *value)
+{
+    *field = strcmp(value, second) == 0;
+    if (*field || strcmp(value, first) == 0)
+        return 0;
+    return error("'--%s=%s' is neither '%s' nor '%s'", word, value, first, second);
+}
+
+int options_cupti(const char **field, const char *value)
+{
+    char *path = realpath(value, NULL);
+    if (!path)
+        return error("'--cupti=%s': %s", value, strerror(errno));
+    *field = path;
+    return library_check(path);
+}

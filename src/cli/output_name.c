@@ -1,0 +1,188 @@
+#include "cli/output_name.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/sink.h"
+#include "trace/output.h"
+
+static int put_variable(struct sink *sink, const char *pattern, const char **at)
+{
+    const char *name = *at + 1; /* after '{' */
+    size_t length = **at == '{' ? strcspn(name, "}") : 0;
+    char variable[256];
+    if (length == 0 || name[length] != '}' || length >= sizeof(variable))
+        return error("'%%q' in '-o %s' needs the name of a variable: %%q{RANK}", pattern);
+    memcpy(variable, name, length);
+    variable[length] = '\0';
+    const char *value = getenv(variable);
+    if (!value)
+        return error("'%%q{%s}' in '-o %s': no such variable in the environment", variable, pattern);
+    sink_text(sink, value);
+    *at = name + length + 1;
+    return 0;
+}
+
+static int put_host(struct sink *sink)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    if (gethostname(host, sizeof(host) - 1) != 0)
+        return error("cannot tell the name of this host: %s", strerror(errno));
+    sink_text(sink, host);
+    return 0;
+}
+
+/* Writes what the pattern at *AT (after '%') stands for, and moves *AT behind it. */
+static int put_pattern(struct sink *sink, const char *pattern, const struct output_facts *facts, const char **at)
+{
+    switch (*(*at)++) {
+    case 'p': sink_i64(sink, facts->pid); return 0;
+    case 'n': sink_text(sink, facts->program); return 0;
+    case 'h': return put_host(sink);
+    case 'q': return put_variable(sink, pattern, at);
+    case '%': sink_char(sink, '%'); return 0;
+    default: return error("'-o %s' has a pattern that is none of %%p, %%h, %%n, %%q{VARIABLE} and %%%%", pattern);
+    }
+}
+
+int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t room)
+{
+    struct sink sink;
+    sink_init_memory(&sink);
+    int result = 0;
+    for (const char *at = pattern; result == 0 && *at;) {
+        size_t plain = strcspn(at, "%");
+        sink_bytes(&sink, at, plain);
+        at += plain;
+        if (*at) {
+            at++;
+            result = put_pattern(&sink, pattern, facts, &at);
+        }
+    }
+    sink_char(&sink, '\0');
+    if (result == 0 && sink_finish(&sink) != 0)
+        result = error_no_memory("the name of the trace");
+    else if (result == 0 && sink.length > room)
+        result = error("'-o %s' gives a name that is too long", pattern);
+    else if (result == 0 && sink.length == 1)
+        result = error("'-o' needs the name of a file");
+    else if (result == 0)
+        memcpy(name, sink.data, sink.length);
+    sink_release(&sink);
+    return result;
+}
+
+static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
+
+bool output_name_ends_well(const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        size_t size = strlen(endings[i]);
+        if (length > size && strcmp(name + length - size, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What comes after the pattern that begins at AT. */
+static const char *after_pattern(const char *at)
+{
+    const char *end = strncmp(at, "%q{", 3) == 0 ? strchr(at, '}') : NULL;
+    return end ? end + 1 : at + 1 + (at[1] != '\0');
+}
+
+/* The ending of NAME: from the last dot on, or from the one before that of ".gz". A number is none (run-1.5), nor is
+ * what holds or follows a pattern, nor the whole of a name (.hidden). NULL: it has none. */
+static const char *ending_of(const char *name)
+{
+    const char *first = name, *ending = NULL;
+    for (const char *at = name; *at; at = *at == '%' ? after_pattern(at) : at + 1) {
+        if (*at == '/')
+            first = at + 1;
+        if (*at == '/' || *at == '%')
+            ending = NULL;
+        else if (*at == '.' && at > first && isalpha((unsigned char)at[1]) && (!ending || strcmp(at, ".gz") != 0))
+            ending = at;
+    }
+    return ending;
+}
+
+int output_name_check_ending(const char *name)
+{
+    const char *ending = ending_of(name);
+    if (!ending || strcmp(ending, ".gz") == 0 || output_name_ends_well(ending - 1))
+        return 0;
+    return error("'-o %s': '%s' is not a trace format: use .json, .json.gz, .pftrace or .pftrace.gz", name, ending);
+}
+
+int output_name_check(const char *pattern)
+{
+    char name[PATH_MAX];
+    struct output_facts facts = {.pid = getpid(), .program = "program"};
+    if (output_name_expand(pattern, &facts, name, sizeof(name)) < 0)
+        return -1;
+    return output_name_check_ending(pattern);
+}
+
+int output_name_writable(const char *name)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(name, '/');
+    if (slash)
+        snprintf(folder, sizeof(folder), "%.*s", slash == name ? 1 : (int)(slash - name), name);
+    struct stat status;
+    if (strcmp(name, "-") == 0)
+        return error("a trace needs a file: '-' is none");
+    if (stat(folder, &status) != 0)
+        return error("cannot write the trace '%s': '%s': %s", name, folder, strerror(errno));
+    if (access(folder, W_OK | X_OK) != 0)
+        return error("cannot write the trace '%s': '%s' takes no files: %s", name, folder, strerror(errno));
+    bool there = lstat(name, &status) == 0;
+    if (there && S_ISLNK(status.st_mode))
+        return error("cannot write the trace '%s': a regular file is needed, and it is a symbolic link", name);
+    if ((slash && !slash[1]) || (there && !S_ISREG(status.st_mode)))
+        return error("cannot write the trace '%s': a regular file is needed", name);
+    return output_try(name);
+}
+
+/* Writes the name that an existing NAME gets. Gives 0, or -1 after error(). */
+static int name_old(const char *name, char old[PATH_MAX])
+{
+    struct stat status;
+    int length = snprintf(old, PATH_MAX, "%s.old", name);
+    if (length < 0 || length >= PATH_MAX)
+        return error("cannot keep '%s' as '%s.old': the name is too long", name, name);
+    if (lstat(old, &status) != 0 && errno != ENOENT)
+        return error("cannot keep '%s' as '%s': %s", name, old, strerror(errno));
+    if (lstat(old, &status) == 0 && S_ISDIR(status.st_mode))
+        return error("cannot keep '%s' as '%s': that is a directory", name, old);
+    return 0;
+}
+
+int output_name_old_writable(const char *name)
+{
+    char old[PATH_MAX];
+    return access(name, F_OK) == 0 ? name_old(name, old) : 0;
+}
+
+int output_name_keep_old(const char *name)
+{
+    char old[PATH_MAX];
+    if (access(name, F_OK) != 0)
+        return 0;
+    if (name_old(name, old) < 0)
+        return -1;
+    unlink(old);
+    /* A second name: the trace will take the first one over when it is whole. */
+    if (link(name, old) == 0 || rename(name, old) == 0)
+        return 0;
+    return error("cannot keep '%s' as '%s': %s", name, old, strerror(errno));
+}

@@ -1,0 +1,43 @@
+/*
+ * The name of the trace file: patterns in it, and what becomes of a file that has it already.
+ */
+#ifndef GPUTRACE_CLI_OUTPUT_NAME_H
+#define GPUTRACE_CLI_OUTPUT_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct output_facts {
+    pid_t pid;           /* %p: of the program */
+    const char *program; /* %n: its name */
+};
+
+/*
+ * Writes PATTERN into NAME (ROOM bytes) with %p, %n, %h (this host), %q{VARIABLE} of the environment and %% replaced.
+ * Gives 0, or -1 after error(): an unknown pattern, a variable that is not set, a name that is too long.
+ */
+int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t room);
+
+/* Whether NAME ends in .json, .json.gz, .pftrace or .pftrace.gz. */
+bool output_name_ends_well(const char *name);
+
+/* Refuses a NAME or pattern with the ending of something else, "trace.txt"; one without ending is right. Gives 0, or -1
+ * after error(). */
+int output_name_check_ending(const char *name);
+
+/* Checks PATTERN alone, before anything has started. Gives 0, or -1 after error(). */
+int output_name_check(const char *pattern);
+
+/* Whether a trace can be written as NAME: a file can be made in its directory, and NAME is a regular file or not there.
+ * Gives 0, or -1 after error(). */
+int output_name_writable(const char *name);
+
+/* Whether an existing NAME can become NAME.old. Gives 0, or -1 after error(). */
+int output_name_old_writable(const char *name);
+
+/* Keeps an existing NAME as NAME.old, which it replaces; there is no moment without NAME where hard links are known.
+ * Gives 0, or -1 after error(). */
+int output_name_keep_old(const char *name);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * gputrace recover: the trace of a run whose launcher did not make it, from what is on the disk; without a directory, a
+ * list of those there are.
+ */
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/sink.h"
+#include "cli/options.h"
+#include "cli/output_name.h"
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "cli/summary.h"
+#include "cli/writing.h"
+#include "trace/build/passes.h"
+#include "launch/drain.h"
+#include "launch/run_directory.h"
+#include "launch/signals.h"
+#include "symbols/symbols.h"
+
+#define EXIT_USAGE 2
+
+struct recover_options {
+    const char *output;                   /* NULL: where the run wanted it */
+    const char *spool_parent;             /* NULL: the usual place */
+    bool arrows_chosen, arrows_on_slices; /* not chosen: as the run wanted them */
+    bool keep, quiet, verbose;
+};
+
+/* --- the list --- */
+
+struct listing {
+    struct sink out;
+    unsigned count;
+};
+
+static void list(void *context, const char *path, uint64_t bytes)
+{
+    struct listing *listing = context;
+    struct session_facts facts;
+    struct run_directory directory = {.lock = -1};
+    snprintf(directory.path, sizeof(directory.path), "%s", path);
+    session_read(path, &facts);
+    listing->count++;
+    sink_text(&listing->out, path);
+    sink_text(&listing->out, "  ");
+    summary_put_size(&listing->out, bytes);
+    if (run_directory_writers(&directory) > 0)
+        sink_text(&listing->out, "  still written");
+    if (*facts.command) {
+        sink_text(&listing->out, "  ");
+        sink_text(&listing->out, facts.command);
+    }
+    sink_char(&listing->out, '\n');
+}
+
+static int list_all(const struct recover_options *wanted)
+{
+    struct listing listing = {0};
+    const char *parent = run_directory_parent(wanted->spool_parent);
+    sink_init(&listing.out, sink_drain_fd, SINK_FD(STDOUT_FILENO));
+    run_directory_leftovers(parent, list, &listing);
+    int failure = sink_finish(&listing.out);
+    sink_release(&listing.out);
+    if (failure)
+        return error("cannot write to standard output: %s", strerror(failure));
+    if (listing.count == 0)
+        notice("nothing of an earlier run is in '%s'", parent);
+    return 0;
+}
+
+/* --- one of them --- */
+
+static int writable(const char *output)
+{
+    return output_name_writable(output) < 0 ? -1 : output_name_old_writable(output);
+}
+
+/* Where the trace goes. What a directory says that others can write to is not believed. */
+static int choose_output(const struct recover_options *wanted, const char *directory, bool safe, char *output,
+                         size_t room)
+{
+    struct session_facts facts;
+    if (wanted->output) {
+        int length = snprintf(output, room, "%s", wanted->output);
+        if (length < 0 || (size_t)length >= room)
+            return error("the name of the trace is too long: '-o %s'", wanted->output);
+        return writable(output);
+    }
+    if (!safe)
+        return error("others can write to '%s': say where the trace is to go, with -o FILE", directory);
+    session_read(directory, &facts);
+    if (!*facts.output)
+        return error("'%s' does not tell where the trace was to go: -o FILE says it", directory);
+    snprintf(output, room, "%s", facts.output);
+    return writable(output);
+}
+
+static int convert(const struct recover_options *wanted, const char *directory, const char *output,
+                   struct convert_summary *summary)
+{
+    struct session_facts facts;
+    session_read(directory, &facts);
+    struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
+    struct convert_options options = {.spool_directory = directory,
+                                      .output = output,
+                                      .arrows_on_slices =
+                                          wanted->arrows_chosen ? wanted->arrows_on_slices : facts.arrows_on_slices,
+                                      .namer = symbols ? &namer : NULL};
+    struct progress progress;
+    progress_begin(&progress, output);
+    options.progress = &progress.made;
+    int result = output_name_keep_old(output) < 0 ? -1 : convert_spool(&options, summary);
+    progress_end(&progress);
+    convert_plugins_release(&summary->plugins);
+    symbols_free(symbols);
+    return result;
+}
+
+static void tidy(const struct recover_options *wanted, struct run_directory *directory, bool busy)
+{
+    if (!busy && !wanted->keep) {
+        run_directory_remove(directory);
+        return;
+    }
+    run_directory_release(directory);
+    notice("the spool stays in '%s'", directory->path);
+}
+
+/* A held directory's launcher will make the trace itself; a process that lives goes on writing. */
+static bool warn_of_the_living(const struct run_directory *directory, bool held)
+{
+    unsigned writers = run_directory_writers(directory);
+    if (writers > 0)
+        warning("%u process%s still write%s into '%s': the trace holds what was done so far", writers,
+                writers == 1 ? "" : "es", writers == 1 ? "s" : "", directory->path);
+    else if (held)
+        warning("'%s' is in use by a gputrace that runs: the trace holds what is there now", directory->path);
+    return writers > 0 || held;
+}
+
+static int recover(const struct recover_options *wanted, const char *path)
+{
+    static struct run_directory directory;
+    static char output[PATH_MAX];
+    struct signals signals = {0};
+    struct convert_summary summary = {0};
+    bool held, safe;
+    if (run_directory_open(&directory, path, &held, &safe) < 0)
+        return -1;
+    bool busy = warn_of_the_living(&directory, held);
+    if (held && drain_hold(directory.path) != 0)
+        warning("'%s' may change while it is read", directory.path);
+    int result = choose_output(wanted, directory.path, safe, output, sizeof(output));
+    if (result == 0) {
+        sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
+        signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
+        writing_ends_with(&signals, directory.path);
+        result = convert(wanted, directory.path, output, &summary);
+    }
+    if (result < 0) {
+        run_directory_release(&directory);
+        return error("what was recorded stays in '%s'", directory.path);
+    }
+    tidy(wanted, &directory, busy);
+    summary_print(output, &summary);
+    return 0;
+}
+
+/* --- the command --- */
+
+static int take_arrows(void *settings, const char *value)
+{
+    struct recover_options *options = settings;
+    options->arrows_chosen = true;
+    return options_choice(&options->arrows_on_slices, "arrows", "events", "slices", value);
+}
+
+#define FIELD(name) offsetof(struct recover_options, name)
+
+static const struct option_row rows[] = {
+    {.word = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .type = OPTION_TEXT,
+     .offset = FIELD(output),
+     .help = "write the trace to FILE, not to where the run wanted it;\n.pftrace at its end makes it Perfetto's "
+             "format, .gz compresses it"},
+    {.word = "arrows", .argument = "HOW", .type = OPTION_CALL, .take = take_arrows, .help = OPTIONS_ARROWS_HELP},
+    {.word = "keep", .type = OPTION_FLAG, .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
+    {.word = "spool-dir",
+     .argument = "DIR",
+     .type = OPTION_TEXT,
+     .offset = FIELD(spool_parent),
+     .help = "list what is in DIR instead of $TMPDIR or /tmp"},
+    {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
+    {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
+};
+
+static int recover_command(int argc, char **argv)
+{
+    struct recover_options options = {0};
+    int first = options_parse(&command_recover, &options, argc, argv, 0);
+    if (first == OPTIONS_HELP)
+        return EXIT_SUCCESS;
+    if (first == OPTIONS_ERROR)
+        return EXIT_USAGE;
+    if (argc - first > 1) {
+        error("'recover' takes one directory, not '%s' too", argv[first + 1]);
+        return EXIT_USAGE;
+    }
+    if (options.output && output_name_check_ending(options.output) < 0)
+        return EXIT_USAGE;
+    if (first == argc && (options.output || options.keep)) {
+        error("'recover' needs a directory for that: without one it lists those there are");
+        return EXIT_USAGE;
+    }
+    log_set_level(options.quiet ? LOG_QUIET : options.verbose ? LOG_VERBOSE : LOG_NORMAL);
+    int result = first == argc ? list_all(&options) : recover(&options, argv[first]);
+    return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct command command_recover = {
+    .name = "recover",
+    .operands = "[DIR]",
+    .summary = "Makes the trace of a run that was cut off",
+    .options = rows,
+    .option_count = sizeof(rows) / sizeof(*rows),
+    .run = recover_command,
+};

@@ -1,0 +1,203 @@
+#include "cli/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/clock.h"
+#include "common/json_out.h"
+#include "common/log.h"
+#include "common/sink.h"
+#include "common/rank.h"
+#include "common/spool.h"
+
+static void put_rank(struct json_out *json)
+{
+    struct rank rank;
+    rank_read(&rank);
+    if (rank.rank < 0)
+        return;
+    json_key(json, "rank");
+    json_i64(json, rank.rank);
+    if (rank.world_size < 0)
+        return;
+    json_key(json, "world_size");
+    json_i64(json, rank.world_size);
+}
+
+static void put_command(struct json_out *json, char *const *command)
+{
+    json_key(json, "command");
+    json_begin_array_flat(json);
+    for (; *command; command++)
+        json_string(json, *command);
+    json_end(json);
+}
+
+/* A line of settings.plugins for each. */
+static void put_plugins(struct json_out *json, const char *lines)
+{
+    json_key(json, "plugins");
+    json_begin_array_flat(json);
+    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        json_string_n(json, lines, length);
+    }
+    json_end(json);
+}
+
+static void put_domains(struct json_out *json, const char *key, const char *list)
+{
+    if (!list)
+        return;
+    json_key(json, key);
+    json_string(json, list);
+}
+
+static void put_time(struct json_out *json, const char *key, uint64_t ns)
+{
+    if (ns == 0)
+        return;
+    json_key(json, key);
+    json_u64(json, ns);
+}
+
+static void put_options(struct json_out *json, const struct session *session)
+{
+    const struct settings *settings = session->settings;
+    json_key(json, "options");
+    json_begin_object(json);
+    json_key(json, "trace");
+    json_begin_array_flat(json);
+#define BIT(name, word, on, text)         \
+    if (settings->trace & (TRACE_##name)) \
+        json_string(json, word);
+    TRACE_BITS(BIT)
+#undef BIT
+    json_end(json);
+    json_key(json, "api_calls");
+    json_string(json, settings->trace & TRACE_API_ALL ? "all" : "without queries");
+    json_key(json, "graph");
+    json_string(json, settings->graph_nodes ? "node" : "graph");
+    json_key(json, "capture_range");
+    json_string(json, settings->capture_range);
+    put_domains(json, "nvtx_domains", settings->nvtx_domains);
+    put_domains(json, "nvtx_exclude", settings->nvtx_exclude);
+    json_key(json, "start_at");
+    json_i64(json, settings->start_at);
+    json_key(json, "stop_at");
+    json_i64(json, settings->stop_at);
+    put_time(json, "delay", session->delay);
+    put_time(json, "duration", session->duration);
+    json_key(json, "backtrace");
+    json_bool(json, settings->backtrace != BACKTRACE_NONE);
+    json_key(json, "flush_interval_ms");
+    json_i64(json, settings->flush_interval_ms);
+    if (settings->plugins)
+        put_plugins(json, settings->plugins);
+    json_end(json);
+}
+
+static void put_session(struct json_out *json, const struct session *session)
+{
+    char host[HOST_NAME_MAX + 1] = "", folder[PATH_MAX];
+    gethostname(host, sizeof(host) - 1);
+    json_begin_object(json);
+    json_key(json, "version");
+    json_string(json, GPUTRACE_VERSION);
+    put_command(json, session->command);
+    json_key(json, "host");
+    json_string(json, host);
+    json_key(json, "started");
+    json_u64(json, clock_now());
+    json_key(json, "output");
+    json_string(json, session->output);
+    if (getcwd(folder, sizeof(folder))) {
+        json_key(json, "folder");
+        json_string(json, folder);
+    }
+    if (session->arrows_on_slices) {
+        json_key(json, "arrows");
+        json_string(json, "slices");
+    }
+    put_rank(json);
+    put_options(json, session);
+    json_end(json);
+}
+
+int session_write(const char *directory, const struct session *session)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/" SPOOL_SESSION_FILE, directory);
+    if (length < 0 || (size_t)length >= sizeof(path))
+        return error("cannot write a file in '%s': its name is too long", directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error("cannot write '%s': %s", path, strerror(errno));
+    struct sink sink;
+    struct json_out json;
+    sink_init(&sink, sink_drain_fd, SINK_FD(fd));
+    json_out_init(&json, &sink, true);
+    put_session(&json, session);
+    sink_char(&sink, '\n');
+    int failure = sink_finish(&sink);
+    sink_release(&sink);
+    if (close(fd) != 0 && !failure)
+        failure = errno;
+    return failure ? error("cannot write '%s': %s", path, strerror(failure)) : 0;
+}
+
+#define NOTE_MAX ((size_t)1 << 20)
+
+/* NULL: there is none, or it is no object. */
+static cJSON *read_note(const char *directory)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/" SPOOL_SESSION_FILE, directory);
+    int fd = length < 0 || (size_t)length >= sizeof(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char *text = fd < 0 ? NULL : malloc(NOTE_MAX);
+    ssize_t got = text ? read(fd, text, NOTE_MAX) : -1;
+    cJSON *json = got > 0 ? cJSON_ParseWithLength(text, (size_t)got) : NULL;
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    return json;
+}
+
+static void put_words(const cJSON *json, char *text, size_t room)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (const cJSON *word = cJSON_IsArray(json) ? json->child : NULL; word; word = word->next) {
+        int length =
+            !cJSON_IsString(word) ? 0 : snprintf(text + used, room - used, "%s%s", used ? " " : "", word->valuestring);
+        if (length < 0 || (size_t)length >= room - used)
+            return; /* cut */
+        used += (size_t)length;
+    }
+}
+
+void session_read(const char *directory, struct session_facts *facts)
+{
+    *facts = (struct session_facts){.output = ""};
+    cJSON *json = read_note(directory);
+    const char *output = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "output"));
+    const char *folder = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "folder"));
+    const char *arrows = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "arrows"));
+    facts->arrows_on_slices = arrows && strcmp(arrows, "slices") == 0;
+    put_words(cJSON_GetObjectItemCaseSensitive(json, "command"), facts->command, sizeof(facts->command));
+    bool absolute = output && (*output == '/' || !folder);
+    int length = !output    ? 0
+                 : absolute ? snprintf(facts->output, sizeof(facts->output), "%s", output)
+                            : snprintf(facts->output, sizeof(facts->output), "%s/%s", folder, output);
+    if (length < 0 || (size_t)length >= sizeof(facts->output))
+        facts->output[0] = '\0';
+    cJSON_Delete(json);
+}

@@ -1,0 +1,32 @@
+/*
+ * The launcher's note about a run for the trace's metadata: session.json in the spool directory.
+ */
+#ifndef GPUTRACE_CLI_SESSION_H
+#define GPUTRACE_CLI_SESSION_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/settings.h"
+
+struct session {
+    char *const *command;            /* the program and its arguments; NULL at the end */
+    const char *output;              /* path of the trace to be */
+    const struct settings *settings; /* what is recorded */
+    uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
+    bool arrows_on_slices;           /* in the trace to be */
+};
+
+/* Writes session.json into DIRECTORY. Gives 0, or -1 after error(). */
+int session_write(const char *directory, const struct session *session);
+
+/* What a note tells to whoever finds it later; what it does not tell is empty. */
+struct session_facts {
+    char output[PATH_MAX]; /* absolute, if it can be known */
+    char command[256];     /* its words, cut where they are many */
+    bool arrows_on_slices;
+};
+void session_read(const char *directory, struct session_facts *facts);
+
+#endif

@@ -1,0 +1,240 @@
+#include "common/extents.h"
+
+#include <stdbool.h>
+
+#define REST_ITEMS ((size_t)1 << 16) /* are walked over before pages are given back */
+#define CROWDED ((size_t)1 << 20)
+
+void extents_init(struct extents *extents, const char *directory)
+{
+    *extents = (struct extents){.crowded = CROWDED};
+    extents->points.memory.directory = extents->spans.memory.directory = extents->links.memory.directory = directory;
+}
+
+void extents_release(struct extents *extents)
+{
+    big_array_release(&extents->points);
+    big_array_release(&extents->spans);
+    big_array_release(&extents->links);
+    array_release(&extents->tracks);
+}
+
+void extents_rest(const struct extents *extents)
+{
+    big_array_rest(&extents->points);
+    big_array_rest(&extents->spans);
+    big_array_rest(&extents->links);
+}
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct extents_point *left = a, *right = b;
+    if (left->line != right->line)
+        return left->line < right->line ? -1 : 1;
+    if (left->at != right->at)
+        return left->at < right->at ? -1 : 1;
+    return (left->track > right->track) - (left->track < right->track);
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct extents_span *left = a, *right = b;
+    if (left->line != right->line)
+        return left->line < right->line ? -1 : 1;
+    if (left->first != right->first)
+        return left->first < right->first ? -1 : 1;
+    return (left->what > right->what) - (left->what < right->what);
+}
+
+/* Sorts the points and joins those of one place and track. */
+static int join_points(struct extents *extents)
+{
+    if (big_array_sort(&extents->points, compare_points) != 0)
+        return -1;
+    struct extents_point *points = extents->points.items;
+    size_t kept = 0;
+    for (size_t i = 0; i < extents->points.count; i++) {
+        if (kept > 0 && compare_points(&points[kept - 1], &points[i]) == 0)
+            extent_join(&points[kept - 1].extent, &points[i].extent);
+        else
+            points[kept++] = points[i];
+        if (i % REST_ITEMS == 0)
+            big_array_rest(&extents->points);
+    }
+    extents->points.count = kept;
+    return kept < UINT32_MAX ? 0 : -1;
+}
+
+/* Joining so seldom costs each point the same, however many there are. */
+int extents_add(struct extents *extents, const struct extents_point *point)
+{
+    if (extents->points.count >= extents->crowded) {
+        if (join_points(extents) != 0)
+            return -1;
+        extents->crowded = extents->points.count > CROWDED / 2 ? 2 * extents->points.count : CROWDED;
+    }
+    struct extents_point *added = big_array_push(&extents->points);
+    if (!added)
+        return -1;
+    *added = *point;
+    if (extents->points.count % REST_ITEMS == 0)
+        big_array_rest(&extents->points);
+    return 0;
+}
+
+int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t last, uint32_t what)
+{
+    struct extents_span *added = big_array_push(&extents->spans);
+    if (!added)
+        return -1;
+    *added = (struct extents_span){.first = first, .last = last, .line = line, .what = what};
+    if (extents->spans.count % REST_ITEMS == 0)
+        big_array_rest(&extents->spans);
+    return 0;
+}
+
+/* --- the list of tracks --- */
+
+static void take_out(struct extents *extents, const struct extents_track *track)
+{
+    struct extents_track *tracks = extents->tracks.items;
+    if (track->before)
+        tracks[track->before - 1].after = track->after;
+    else
+        extents->nearest = track->after;
+    if (track->after)
+        tracks[track->after - 1].before = track->before;
+}
+
+static void put_first(struct extents *extents, uint32_t number)
+{
+    struct extents_track *tracks = extents->tracks.items;
+    tracks[number].before = 0;
+    tracks[number].after = extents->nearest;
+    if (extents->nearest)
+        tracks[extents->nearest - 1].before = number + 1;
+    extents->nearest = number + 1;
+}
+
+static void empty_list(struct extents *extents)
+{
+    for (uint32_t next = extents->nearest, number; (number = next);) {
+        next = extents->tracks.items[number - 1].after;
+        extents->tracks.items[number - 1] = (struct extents_track){0};
+    }
+    extents->nearest = 0;
+}
+
+/* --- the walk --- */
+
+static uint32_t later_than(const struct extents_link *links, uint32_t number)
+{
+    return links[number - 1].later;
+}
+
+/* Where two jumps of one length follow one another a third leads over both; else it leads to the next point. So a
+ * search takes a number of steps that grows with the logarithm of how many points there are. */
+static void link_point(struct extents *extents, size_t index, uint32_t next)
+{
+    struct extents_link *links = extents->links.items, *link = &links[index];
+    *link = (struct extents_link){.passed = extents->points.items[index].extent, .next = next, .jump = next};
+    if (next == 0)
+        return;
+    const struct extents_link *first = &links[next - 1];
+    const struct extents_link *second = first->jump ? &links[first->jump - 1] : NULL;
+    link->later = first->later + 1;
+    if (second && second->jump && first->later - second->later == second->later - later_than(links, second->jump)) {
+        extent_join(&link->passed, &first->passed);
+        extent_join(&link->passed, &second->passed);
+        link->jump = second->jump;
+    }
+}
+
+static int come_to(struct extents *extents, size_t index)
+{
+    const struct extents_point *point = &extents->points.items[index];
+    if (index + 1 < extents->points.count && point[1].line != point->line)
+        empty_list(extents);
+    while (extents->tracks.count <= point->track)
+        if (!array_push(&extents->tracks))
+            return -1;
+    struct extents_track *track = &extents->tracks.items[point->track];
+    link_point(extents, index, track->point);
+    if (track->point)
+        take_out(extents, track);
+    track->point = (uint32_t)index + 1;
+    put_first(extents, point->track);
+    return 0;
+}
+
+/* What comes from the point at INDEX on, up to LAST. */
+static struct extent join_until(const struct extents *extents, size_t index, int64_t last)
+{
+    const struct extents_point *points = extents->points.items;
+    const struct extents_link *links = extents->links.items;
+    struct extent all = {.start = INT64_MAX, .end = INT64_MIN};
+    for (;;) {
+        const struct extents_link *link = &links[index];
+        bool jumps = link->jump && points[link->jump - 1].at <= last;
+        extent_join(&all, jumps ? &link->passed : &points[index].extent);
+        uint32_t next = jumps ? link->jump : link->next;
+        if (next == 0 || points[next - 1].at > last)
+            return all;
+        index = next - 1;
+    }
+}
+
+static int each_track(const struct extents *extents, const struct extents_span *span,
+                      int (*each)(void *context, uint32_t what, uint32_t track, const struct extent *extent),
+                      void *context)
+{
+    int result = 0;
+    for (uint32_t number = extents->nearest; number && result == 0;) {
+        const struct extents_track *track = &extents->tracks.items[number - 1];
+        const struct extents_point *point = &extents->points.items[track->point - 1];
+        if (point->line != span->line || point->at > span->last)
+            break;
+        struct extent extent = join_until(extents, track->point - 1, span->last);
+        result = each(context, span->what, number - 1, &extent);
+        number = track->after;
+    }
+    return result;
+}
+
+static bool is_before(const struct extents_point *point, const struct extents_span *span)
+{
+    return point->line != span->line ? point->line < span->line : point->at < span->first;
+}
+
+static int make_ready(struct extents *extents)
+{
+    if (join_points(extents) != 0 || big_array_sort(&extents->spans, compare_spans) != 0)
+        return -1;
+    for (size_t i = 0; i < extents->points.count; i++) {
+        if (!big_array_push(&extents->links))
+            return -1;
+        if (i % REST_ITEMS == 0)
+            extents_rest(extents);
+    }
+    return 0;
+}
+
+int extents_each(struct extents *extents,
+                 int (*each)(void *context, uint32_t what, uint32_t track, const struct extent *extent), void *context)
+{
+    int result = make_ready(extents);
+    size_t point = extents->points.count;
+    for (size_t i = extents->spans.count; i-- > 0 && result == 0;) {
+        struct extents_span span = extents->spans.items[i];
+        for (; point > 0 && result == 0 && !is_before(&extents->points.items[point - 1], &span); point--) {
+            result = come_to(extents, point - 1);
+            if (point % REST_ITEMS == 0)
+                extents_rest(extents);
+        }
+        if (result == 0)
+            result = each_track(extents, &span, each, context);
+        if (i % REST_ITEMS == 0)
+            extents_rest(extents);
+    }
+    return result;
+}

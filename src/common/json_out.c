@@ -1,0 +1,216 @@
+#include "common/json_out.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/sink.h"
+#include "common/utf8.h"
+
+void json_out_init(struct json_out *json, struct sink *sink, bool pretty)
+{
+    *json = (struct json_out){.sink = sink, .pretty = pretty};
+}
+
+static bool inline_now(const struct json_out *json)
+{
+    return !json->pretty || (json->depth > 0 && json->levels[json->depth - 1].flat);
+}
+
+static void new_line(struct json_out *json, int depth)
+{
+    sink_char(json->sink, '\n');
+    for (int i = 0; i < depth; i++)
+        sink_bytes(json->sink, "  ", 2);
+}
+
+/* What stands before a key or a value: a comma after the one before, and a new line where it is pretty. */
+static void separate(struct json_out *json)
+{
+    if (json->depth == 0)
+        return;
+    struct json_level *level = &json->levels[json->depth - 1];
+    if (level->any)
+        sink_char(json->sink, ',');
+    if (!inline_now(json))
+        new_line(json, json->depth);
+    else if (level->any && json->pretty)
+        sink_char(json->sink, ' ');
+    level->any = true;
+}
+
+static void begin_value(struct json_out *json)
+{
+    if (!json->has_key)
+        separate(json);
+    json->has_key = false;
+}
+
+static void begin(struct json_out *json, char open, char close, bool flat)
+{
+    begin_value(json);
+    bool inside_flat = json->depth > 0 && json->levels[json->depth - 1].flat;
+    sink_char(json->sink, open);
+    if (json->depth < JSON_DEPTH_MAX)
+        json->levels[json->depth++] = (struct json_level){.close = close, .flat = flat || inside_flat};
+}
+
+void json_begin_object(struct json_out *json)
+{
+    begin(json, '{', '}', false);
+}
+
+void json_begin_array(struct json_out *json)
+{
+    begin(json, '[', ']', false);
+}
+
+void json_begin_object_flat(struct json_out *json)
+{
+    begin(json, '{', '}', true);
+}
+
+void json_begin_array_flat(struct json_out *json)
+{
+    begin(json, '[', ']', true);
+}
+
+void json_end(struct json_out *json)
+{
+    struct json_level level = json->levels[--json->depth];
+    if (json->pretty && !level.flat && level.any)
+        new_line(json, json->depth);
+    sink_char(json->sink, level.close);
+}
+
+static bool plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+static void escape_ascii(struct sink *sink, unsigned char c)
+{
+    static const char short_forms[] = "\b\f\n\r\t\"\\";
+    static const char letters[] = "bfnrt\"\\";
+    const char *found = c ? strchr(short_forms, c) : NULL;
+    if (found) {
+        char pair[2] = {'\\', letters[found - short_forms]};
+        sink_bytes(sink, pair, 2);
+    } else {
+        sink_format(sink, "\\u%04x", c);
+    }
+}
+
+void json_escape(struct sink *sink, const char *text, size_t length)
+{
+    size_t at = 0;
+    while (at < length) {
+        size_t run = at;
+        while (run < length && plain((unsigned char)text[run]))
+            run++;
+        sink_bytes(sink, text + at, run - at);
+        at = run;
+        if (at == length)
+            break;
+        unsigned char c = (unsigned char)text[at];
+        size_t size = c < 0x80 ? 1 : utf8_size(text + at, length - at);
+        if (c < 0x80)
+            escape_ascii(sink, c);
+        else if (size == 0)
+            sink_bytes(sink, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+        else
+            sink_bytes(sink, text + at, size);
+        at += size ? size : 1;
+    }
+}
+
+void json_key(struct json_out *json, const char *key)
+{
+    separate(json);
+    sink_char(json->sink, '"');
+    sink_text(json->sink, key);
+    if (json->pretty)
+        sink_bytes(json->sink, "\": ", 3);
+    else
+        sink_bytes(json->sink, "\":", 2);
+    json->has_key = true;
+}
+
+void json_key_text(struct json_out *json, const char *key, size_t length)
+{
+    separate(json);
+    sink_char(json->sink, '"');
+    json_escape(json->sink, key, length);
+    sink_text(json->sink, json->pretty ? "\": " : "\":");
+    json->has_key = true;
+}
+
+void json_string_n(struct json_out *json, const char *text, size_t length)
+{
+    begin_value(json);
+    sink_char(json->sink, '"');
+    json_escape(json->sink, text, length);
+    sink_char(json->sink, '"');
+}
+
+void json_string(struct json_out *json, const char *text)
+{
+    if (text)
+        json_string_n(json, text, strlen(text));
+    else
+        json_raw(json, "null", 4);
+}
+
+void json_u64(struct json_out *json, uint64_t value)
+{
+    begin_value(json);
+    sink_u64(json->sink, value);
+}
+
+void json_i64(struct json_out *json, int64_t value)
+{
+    begin_value(json);
+    sink_i64(json->sink, value);
+}
+
+void json_bool(struct json_out *json, bool value)
+{
+    json_raw(json, value ? "true" : "false", value ? 4 : 5);
+}
+
+void json_double(struct json_out *json, double value, int decimals)
+{
+    begin_value(json);
+    if (!isfinite(value))
+        value = 0;
+    if (decimals >= 0) {
+        sink_format(json->sink, "%.*f", decimals, value);
+        return;
+    }
+    char text[32];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    sink_text(json->sink, text);
+}
+
+void json_us(struct json_out *json, int64_t ns)
+{
+    begin_value(json);
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    if (ns < 0)
+        sink_char(json->sink, '-');
+    sink_u64(json->sink, size / 1000);
+    unsigned rest = (unsigned)(size % 1000);
+    char decimals[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
+    sink_bytes(json->sink, decimals, 4);
+}
+
+void json_raw(struct json_out *json, const char *text, size_t size)
+{
+    begin_value(json);
+    sink_bytes(json->sink, text, size);
+}

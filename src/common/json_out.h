@@ -1,0 +1,59 @@
+/*
+ * JSON output that owns commas, nesting and escaping, so that what it writes is always well-formed.
+ *
+ * Text goes out as UTF-8 as it is; only what JSON demands is escaped, and bytes that are not UTF-8 become
+ * U+FFFD. Numbers are always finite: NaN and infinities become 0, for readers that stop at them.
+ */
+#ifndef GPUTRACE_COMMON_JSON_OUT_H
+#define GPUTRACE_COMMON_JSON_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sink;
+
+#define JSON_DEPTH_MAX 32
+
+struct json_out {
+    struct sink *sink;
+    bool pretty;  /* a line per value, indented by two blanks; else no white space at all */
+    bool has_key; /* the next value belongs to a key already written */
+    int depth;
+    struct json_level {
+        char close; /* '}' or ']' */
+        bool any;   /* something was written at this level */
+        bool flat;  /* written on one line though the rest is pretty */
+    } levels[JSON_DEPTH_MAX];
+};
+
+void json_out_init(struct json_out *json, struct sink *sink, bool pretty);
+
+void json_begin_object(struct json_out *json);
+void json_begin_array(struct json_out *json);
+/* The same, all on one line: for the many small things in a pretty file. */
+void json_begin_object_flat(struct json_out *json);
+void json_begin_array_flat(struct json_out *json);
+/* Ends the innermost object or array. */
+void json_end(struct json_out *json);
+
+/* A key is a literal of ours: it is not escaped. */
+void json_key(struct json_out *json, const char *key);
+/* A key from outside: escaped. */
+void json_key_text(struct json_out *json, const char *key, size_t length);
+
+void json_string(struct json_out *json, const char *text); /* NULL is written as null */
+void json_string_n(struct json_out *json, const char *text, size_t length);
+void json_u64(struct json_out *json, uint64_t value);
+void json_i64(struct json_out *json, int64_t value);
+void json_bool(struct json_out *json, bool value);
+void json_double(struct json_out *json, double value, int decimals); /* decimals < 0: the shortest exact form */
+/* Nanoseconds as microseconds with three decimals, exactly. */
+void json_us(struct json_out *json, int64_t ns);
+/* SIZE bytes that are one JSON value already. */
+void json_raw(struct json_out *json, const char *text, size_t size);
+
+/* TEXT escaped as the inside of a JSON string, without quotes, straight to a sink. */
+void json_escape(struct sink *sink, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,164 @@
+#include "common/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/utf8.h"
+
+#define NSIG_BYTES (_NSIG / 8) /* of a set of signals, to the kernel */
+
+static enum log_level current_level = LOG_NORMAL;
+
+void log_set_level(enum log_level level)
+{
+    current_level = level;
+}
+
+enum log_level log_level(void)
+{
+    return current_level;
+}
+
+static char only_to[LOG_FILE_NAME_BYTES];
+
+static void name_file(const struct stat *status, char text[LOG_FILE_NAME_BYTES])
+{
+    snprintf(text, LOG_FILE_NAME_BYTES, "%" PRIx64 ":%" PRIx64, (uint64_t)status->st_dev, (uint64_t)status->st_ino);
+}
+
+void log_name_file(char text[LOG_FILE_NAME_BYTES])
+{
+    struct stat status;
+    *text = '\0';
+    if (fstat(STDERR_FILENO, &status) == 0)
+        name_file(&status, text);
+}
+
+void log_only_to(const char *name)
+{
+    snprintf(only_to, sizeof(only_to), "%s", name ? name : "");
+}
+
+/* What is behind the descriptor may be the program's data, where a line of ours would be a fault. */
+static bool may_write(void)
+{
+    struct stat status;
+    char name[LOG_FILE_NAME_BYTES];
+    if (!*only_to)
+        return true;
+    if (fstat(STDERR_FILENO, &status) != 0)
+        return false;
+    name_file(&status, name);
+    return strcmp(name, only_to) == 0;
+}
+
+/*
+ * A line of ours ends nobody: a write to a pipe that nobody reads brings SIGPIPE, one to a file that may not grow
+ * SIGXFSZ, and whichever was not pending before is taken away again. By number: the C library's functions are points
+ * where threads are cancelled.
+ */
+static bool write_line(const char *line, size_t length)
+{
+    static const struct timespec at_once;
+    static const int brought[] = {SIGPIPE, SIGXFSZ};
+    sigset_t blocked, before, pending;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof(brought) / sizeof(brought[0]); i++)
+        sigaddset(&blocked, brought[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    sigpending(&pending);
+    bool written = syscall(SYS_write, STDERR_FILENO, line, length) == (long)length;
+    for (size_t i = 0; i < sizeof(brought) / sizeof(brought[0]); i++)
+        if (sigismember(&pending, brought[i]) == 1)
+            sigdelset(&blocked, brought[i]);
+    if (!written)
+        syscall(SYS_rt_sigtimedwait, &blocked, NULL, &at_once, NSIG_BYTES);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return written;
+}
+
+#define LINE_BYTES 2048
+
+/* Names of files may hold anything: what a terminal would obey is written as \x1b. Gives the length of LINE. */
+static size_t put_visible(char line[LINE_BYTES], size_t length, const char *text)
+{
+    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
+        char shown[UTF8_VISIBLE_BYTES];
+        size_t width = utf8_visible(shown, text, left, &size);
+        if (length + width >= LINE_BYTES) /* a byte stays for the end of the line */
+            break;
+        memcpy(line + length, shown, width);
+        length += width;
+    }
+    return length;
+}
+
+static bool print_line(const char *prefix, const char *format, va_list args)
+{
+    char text[LINE_BYTES], line[LINE_BYTES];
+    int saved = errno; /* for %m */
+    if (vsnprintf(text, sizeof(text), format, args) < 0)
+        *text = '\0';
+    size_t length = put_visible(line, 0, "gputrace: ");
+    length = put_visible(line, length, prefix);
+    length = put_visible(line, length, text);
+    line[length++] = '\n';
+    bool printed = may_write() && write_line(line, length);
+    errno = saved;
+    return printed;
+}
+
+int error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line("", format, args);
+    va_end(args);
+    return -1;
+}
+
+int error_no_memory(const char *what)
+{
+    return error("no memory for %s", what);
+}
+
+void notice(const char *format, ...)
+{
+    if (current_level <= LOG_QUIET)
+        return;
+    va_list args;
+    va_start(args, format);
+    print_line("", format, args);
+    va_end(args);
+}
+
+bool warning(const char *format, ...)
+{
+    if (current_level <= LOG_QUIET)
+        return false;
+    va_list args;
+    va_start(args, format);
+    bool printed = print_line("warning: ", format, args);
+    va_end(args);
+    return printed;
+}
+
+void verbose(const char *format, ...)
+{
+    if (current_level < LOG_VERBOSE)
+        return;
+    va_list args;
+    va_start(args, format);
+    print_line("", format, args);
+    va_end(args);
+}

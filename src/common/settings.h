@@ -1,0 +1,90 @@
+/*
+ * What the launcher tells the library, by environment variables. One list, read once by each process.
+ *
+ * The launcher writes every setting it has a value for; the library reads them at its first entry and never again.
+ * A value that does not parse counts as absent.
+ */
+#ifndef GPUTRACE_COMMON_SETTINGS_H
+#define GPUTRACE_COMMON_SETTINGS_H
+
+#include <stdint.h>
+
+/*      field            variable                     what it holds */
+#define SETTINGS_TEXTS(X)                                                                                             \
+    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: do nothing at all */   \
+    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* whom to ask for a file there: spool_request.h */                    \
+    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                           \
+    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                  \
+    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */        \
+    X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */ \
+    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                \
+    X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                             \
+    X(standard_error, "GPUTRACE_STDERR")       /* the launcher's, as common/log.h names it: messages go there alone */
+#define SETTINGS_NUMBERS(X)                                                                                         \
+    X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                         \
+    X(graph_nodes, "GPUTRACE_GRAPH_NODES")    /* 1: a record for each node; 0: one for each graph launch */         \
+    X(start_at, "GPUTRACE_START_AT")          /* ns of CLOCK_REALTIME: nothing is recorded before; 0: at once */    \
+    X(stop_at, "GPUTRACE_STOP_AT")            /* ns of CLOCK_REALTIME: nothing is recorded after; 0: never */       \
+    X(flush_interval_ms, "GPUTRACE_FLUSH_MS") /* how often GPU times are collected */                               \
+    X(only_process, "GPUTRACE_ONLY_PROCESS")  /* pid: no other is recorded; 0: all are */                           \
+    X(clock_offset,                                                                                                 \
+      "GPUTRACE_CLOCK_OFFSET")         /* CLOCK_REALTIME - the host's CLOCK_MONOTONIC, ns, when start_at was set */ \
+    X(backtrace, "GPUTRACE_BACKTRACE") /* enum backtrace */                                                         \
+    X(verbose, "GPUTRACE_VERBOSE")     /* enum log_level */
+
+struct settings {
+#define FIELD(field, variable) const char *field;
+    SETTINGS_TEXTS(FIELD)
+#undef FIELD
+#define FIELD(field, variable) int64_t field;
+    SETTINGS_NUMBERS(FIELD)
+#undef FIELD
+};
+
+/* Of what the call stacks are kept. */
+enum backtrace { BACKTRACE_NONE = 0, BACKTRACE_ALLOCATIONS = 1 };
+
+/* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
+ *      bit      name on the command line, on by default, what it is */
+#define TRACE_BITS(X)                                                         \
+    X(KERNEL, "kernel", 1, "kernels")                                         \
+    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")          \
+    X(MEMSET, "memset", 1, "memory sets")                                     \
+    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                            \
+    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself") \
+    X(SYNC, "sync", 1, "synchronisation: who waited for what")                \
+    X(EVENT, "event", 1, "CUDA events")                                       \
+    X(STREAM, "stream", 1, "streams and contexts")                            \
+    X(GRAPH, "graph", 1, "CUDA graphs")                                       \
+    X(MEMORY, "memory", 1, "allocations and releases")                        \
+    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                        \
+    X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs") \
+    X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")                        \
+    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")  \
+    X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)")
+
+enum trace_index {
+#define BIT(name, word, on, text) TRACE_INDEX_##name,
+    TRACE_BITS(BIT)
+#undef BIT
+};
+
+enum trace_bits {
+#define BIT(name, word, on, text) TRACE_##name = 1 << TRACE_INDEX_##name,
+    TRACE_BITS(BIT)
+#undef BIT
+#define BIT(name, word, on, text) | ((on) << TRACE_INDEX_##name)
+        TRACE_DEFAULT = 0 TRACE_BITS(BIT),
+#undef BIT
+};
+
+/* Settings as they are when nobody says otherwise. */
+void settings_init(struct settings *settings);
+
+/* Reads all settings from the environment; texts point into it. Absent numbers take their defaults. */
+void settings_read(struct settings *settings);
+
+/* Writes all settings into the environment of this process (the launcher's child, before exec). */
+int settings_export(const struct settings *settings);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * The spool: the file that a traced process writes and gputrace reads, alive or dead.
+ *
+ * One file per process (and per exec), mapped MAP_SHARED by the writer, so that every byte stored is in the file
+ * whatever ends the process. All numbers are little-endian as the machine has them; writer and reader run on one host.
+ *
+ *     +--------------+---------------------------+---------------------------+----- - -
+ *     | spool_header | spool_chunk | data … room | spool_chunk | data … room | …
+ *     +--------------+---------------------------+---------------------------+----- - -
+ *     0              SPOOL_HEADER_BYTES          + chunk.bytes               + chunk.bytes … up to header.formatted
+ *
+ * Chunks lie end to end, each SPOOL_ALIGN-aligned, and `bytes` of one leads to the next. A chunk that was handed back
+ * half empty is cut: a new chunk header is written into its room first, then `bytes` is shortened (release), so a
+ * reader sees either state, and both are right. Their order in the file is therefore not the order of use: `sequence`
+ * is.
+ *
+ * A chunk has one writer and holds one of two things:
+ *
+ *     SPOOL_CUPTI    CUPTI's activity records exactly as CUPTI laid them out. While in use, CUPTI owns it: `used` is 0,
+ *                    and the records are found by walking kind after kind with the sizes in header.record_bytes until
+ *                    kind 0 or an unknown one. A kind with the top bit set (SPOOL_IN_FLIGHT) is a record whose GPU
+ *                    times CUPTI had not collected. When done, `used` bytes are valid.
+ *     SPOOL_RECORDS  our own records (spool_records.h), by one thread; `used` (stored with release after the
+ *                    record is whole) is valid at any time.
+ *
+ * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
+ * over the end of its segment. What a process with few records does not need, of the header's place and of the first
+ * segment, has no room on the disk: a hole, which begins behind a chunk's header.
+ *
+ * The writer holds a lock on the file while it lives (spool_lock.h).
+ *
+ * While the program runs, its launcher drains the spool: it packs a chunk that is done into a file beside (struct
+ * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with
+ * nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank, and
+ * used anew, with other sequences. A chunk that the writer has left for good (SPOOL_NO_SEGMENT) gets a hole in the
+ * file instead. So a sequence can be in both files, with the same data, and counts once. When the process has ended,
+ * the launcher packs what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
+ *
+ * A reader takes nothing here on trust: sizes, types, alignments and counts are checked against the file's length.
+ */
+#ifndef GPUTRACE_COMMON_SPOOL_H
+#define GPUTRACE_COMMON_SPOOL_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define SPOOL_MAGIC "GPUTRACE" /* 8 bytes, no NUL */
+#define SPOOL_VERSION 1u
+#define SPOOL_HEADER_BYTES 65536u /* a multiple of every size of page; readers go by header.header_bytes */
+#define SPOOL_ALIGN 64u
+#define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
+#define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
+#define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */
+/* In place of a spool that could not be made: a symbolic link, which takes no descriptor, whose target says why. */
+#define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
+
+/* CUPTI activity kinds whose record size the header can tell; larger kinds are not known to this version. */
+#define SPOOL_CUPTI_KINDS 64
+#define SPOOL_IN_FLIGHT UINT32_C(0x80000000)
+
+/* What the writer knows to be missing. Each is a counter in the header.
+ *      field             words for the user */
+#define SPOOL_LOSSES(X)                                                                           \
+    X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                             \
+    X(no_room, "records dropped because the spool could not grow")                                \
+    X(nested, "records dropped because a signal handler interrupted a record of the same thread") \
+    X(cut_texts, "texts cut because they are longer than 16 KiB")
+
+struct spool_losses {
+#define FIELD(field, words) uint64_t field;
+    SPOOL_LOSSES(FIELD)
+#undef FIELD
+};
+
+enum spool_state {
+    SPOOL_OPEN = 1,     /* the process runs, or died without our exit handler */
+    SPOOL_FINISHED = 2, /* our exit handler ran */
+};
+
+/* CLOCK_REALTIME was stepped: from `monotonic` on it is OFFSET ns ahead of CLOCK_MONOTONIC; at `before` it still was as
+ * far ahead as the entry before tells, or `started` and `started_monotonic`. */
+struct spool_clock {
+    uint64_t before, monotonic; /* CLOCK_MONOTONIC, ns */
+    int64_t offset;
+};
+#define SPOOL_CLOCKS 32 /* later steps are not told */
+
+struct spool_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes; /* offset of the first chunk */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint32_t state;             /* enum spool_state */
+    uint32_t cupti_version;     /* as cuptiGetVersion tells, 0: CUPTI was not used */
+    int32_t driver_version;     /* as cuDriverGetVersion tells, 0: not known */
+    int32_t runtime_version;    /* as cudaRuntimeGetVersion tells, 0: not known */
+    uint64_t started;           /* CLOCK_REALTIME, ns, when the file was made */
+    uint64_t started_monotonic; /* CLOCK_MONOTONIC at the same moment, ns */
+    uint64_t finished;          /* CLOCK_REALTIME when our exit handler ran, 0: it did not */
+    uint64_t formatted;         /* bytes of the file that hold the header and whole chunks (release) */
+    uint64_t trace_bits;        /* what is recorded: enum trace_bits */
+    struct spool_losses losses;
+    uint16_t record_bytes[SPOOL_CUPTI_KINDS]; /* size of each CUPTI kind's records, 0: not seen */
+    char program[256];                        /* /proc/self/comm or exe's name, NUL-terminated */
+    char command[2048];       /* the command line, arguments separated by blanks, NUL-terminated, cut when longer */
+    uint64_t process_started; /* by /proc/PID/stat: the same in all images of a process, not in two of one pid; 0: not
+                                 known */
+    uint32_t rank;            /* among the processes of a job, + 1; 0: not known */
+    uint32_t local_rank;      /* among those on this host, + 1 */
+    uint64_t clock_looked;    /* CLOCK_MONOTONIC of the last look at both clocks; 0: not known */
+    uint32_t clock_count;     /* of `clocks` (release) */
+    uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or somebody has detached it from the process */
+    struct spool_clock clocks[SPOOL_CLOCKS];
+    uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
+    /* Calls of children that the C library announced to nobody, and which share this page: _Fork(), clone(). A loss. */
+    uint64_t unannounced;
+    uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
+    int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
+};
+static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
+
+#define SPOOL_CHUNK_MAGIC UINT32_C(0x4b4e4843) /* "CHNK" */
+
+enum spool_chunk_type {
+    SPOOL_FREE = 0, /* ready, or left over: holds nothing */
+    SPOOL_CUPTI = 1,
+    SPOOL_RECORDS = 2,
+};
+
+enum spool_chunk_state {
+    SPOOL_READY = 0,
+    SPOOL_IN_USE = 1,
+    SPOOL_DONE = 2,
+    SPOOL_DRAINED = 3, /* it was done, and is packed: the launcher's to store */
+};
+#define SPOOL_NO_SEGMENT UINT32_MAX
+
+struct spool_chunk {
+    uint32_t magic;
+    uint16_t type;             /* enum spool_chunk_type */
+    uint16_t state;            /* enum spool_chunk_state */
+    uint64_t bytes;            /* this header, the data and the room after it: leads to the next chunk */
+    uint64_t used;             /* bytes of valid data after this header; see above */
+    uint64_t sequence;         /* order of handing out within the process, from 1 */
+    uint64_t opened;           /* CLOCK_REALTIME when handed out, ns */
+    uint32_t thread;           /* gettid() of the one writer; of a CUPTI chunk, the thread that CUPTI asked on */
+    uint32_t segment;          /* the writer's own; SPOOL_NO_SEGMENT: it will not touch the chunk again */
+    uint64_t opened_monotonic; /* CLOCK_MONOTONIC when handed out, ns … */
+    uint64_t done_monotonic;   /* … and when it was done; 0: it was not */
+};
+static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned");
+
+/* A chunk in the packed file: this header, then `packed` bytes, then zeros up to the next multiple of SPOOL_ALIGN,
+ * where the next one is. A launcher that dies may leave a last one that is not whole; its chunk is in the spool still.
+ */
+#define SPOOL_PACKED_MAGIC UINT32_C(0x444b4350) /* "PCKD" */
+enum spool_packing {
+    SPOOL_PACKED_PLAIN = 0,   /* as they were */
+    SPOOL_PACKED_COLUMNS = 1, /* by records' fields (trace/spool/columns.h), then LZ4 in its block format */
+};
+struct spool_packed {
+    uint32_t magic;
+    uint16_t packing;  /* enum spool_packing */
+    uint16_t type;     /* the chunk's, enum spool_chunk_type */
+    uint32_t packed;   /* bytes after this header */
+    uint32_t columned; /* of SPOOL_PACKED_COLUMNS: bytes between LZ4 and columns */
+    uint64_t used;     /* the chunk's, as are these; at most SPOOL_SEGMENT_BYTES */
+    uint64_t sequence;
+    uint64_t opened;
+    uint64_t opened_monotonic;
+    uint64_t done_monotonic;
+    uint32_t thread;
+    uint32_t blank;
+};
+static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk's header");
+
+/* When a process has ended, and what its spool holds is packed and not much, all of it goes to the end of one file for
+ * all such processes: this head, then `header` bytes of LZ4, which are struct spool_header, then zeros up to the next
+ * multiple of SPOOL_ALIGN, then `chunks` bytes of chunks, as the packed file has them. Then its own files are removed.
+ * A launcher that dies may leave an entry that is not whole, or one whose files are there still: it counts once. */
+#define SPOOL_ENDED_FILE "ended" SPOOL_PACKED_SUFFIX
+#define SPOOL_ENDED_MAGIC UINT32_C(0x44444e45) /* "ENDD" */
+struct spool_ended {
+    uint32_t magic;
+    uint32_t header;
+    uint64_t chunks;
+    char name[48]; /* of the spool, NUL-terminated */
+};
+static_assert(sizeof(struct spool_ended) == SPOOL_ALIGN, "what follows is aligned");
+
+/* Our own records: this head, then the fields of its type, then texts. Sizes are multiples of 8. */
+struct spool_record {
+    uint16_t type;  /* enum spool_record_type */
+    uint16_t flags; /* of the type; 0 where it tells of none */
+    uint32_t bytes; /* the whole record with padding */
+    uint64_t time;  /* CLOCK_REALTIME, ns */
+};
+
+/* The launcher's own note about the run, in the spool directory: one JSON object (cJSON), written before the
+ * program starts. Keys: version, command (array), host, started (ns), output, options (object). */
+#define SPOOL_SESSION_FILE "session.json"
+
+#endif

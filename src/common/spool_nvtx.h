@@ -1,0 +1,235 @@
+/*
+ * Records of NVTX's extensions: payloads and their schemas, counters, memory, clocks of the program's own.
+ *
+ * Ids of schemas, scopes, clocks and counters are the program's where it chose them, else the library's; each is of a
+ * domain. Everything that was defined has a number of its own as well, so that what belongs to it finds it. Each record
+ * ends with its text, which starts 4 bytes before the end of the struct.
+ *
+ * A payload is recorded as pieces of the program's memory, byte for byte, with the address that each had: first those
+ * that the program handed over, then what pointers in them led to. A reader follows a pointer by looking for its
+ * address among the pieces of the same number.
+ */
+#ifndef GPUTRACE_COMMON_SPOOL_NVTX_H
+#define GPUTRACE_COMMON_SPOOL_NVTX_H
+
+#include "common/spool.h"
+
+/*    type              struct                  holds */
+#define SPOOL_NVTX_EXTENSION_TYPES(X)                 \
+    X(NVTX_SCHEMA, spool_nvtx_schema, TEXT)           \
+    X(NVTX_ENTRY, spool_nvtx_entry, TEXT)             \
+    X(NVTX_SEMANTICS, spool_nvtx_semantics, TEXT)     \
+    X(NVTX_SCOPE, spool_nvtx_scope, TEXT)             \
+    X(NVTX_TIME_DOMAIN, spool_nvtx_time_domain, TEXT) \
+    X(NVTX_SYNC, spool_nvtx_sync, TEXT)               \
+    X(NVTX_PIECE, spool_nvtx_piece, TEXT)             \
+    X(NVTX_DEFERRED, spool_nvtx_deferred, TEXT)       \
+    X(NVTX_COUNTER, spool_nvtx_counter, TEXT)         \
+    X(NVTX_SAMPLE, spool_nvtx_sample, TEXT)           \
+    X(NVTX_MEMORY, spool_nvtx_memory, TEXT)
+
+/* A text, and each of two that follow each other in one record, is cut after this many bytes, and the loss counted. */
+#define SPOOL_NVTX_TEXT_MAX (UINT32_C(16) << 10)
+
+/* payload_type of an NVTX event whose payload is recorded in pieces; `payload` is their number. */
+#define SPOOL_NVTX_PAYLOAD_PIECES 7
+
+/* A schema or an enumeration. Its text is its name. */
+struct spool_nvtx_schema {
+    struct spool_record head;
+    uint64_t id;
+    uint64_t flags; /* enum payload_schema_flags */
+    uint64_t size;  /* bytes of a payload of it, or of the enumeration; 0: not told */
+    uint64_t pack;  /* alignment is not more than this; 0: natural */
+    uint32_t number;
+    uint32_t domain;
+    uint32_t kind; /* enum payload_schema_kind */
+    uint32_t entries;
+    uint32_t length;
+    char text[4];
+};
+
+/* An entry of a schema, or a value of an enumeration: TYPE is then 0, DETAIL the value, FLAGS 1 for a bit. Its text is
+ * its name, then its description. */
+struct spool_nvtx_entry {
+    struct spool_record head;
+    uint64_t flags, type, detail, offset; /* as nvtxPayloadSchemaEntry_t has them */
+    uint32_t schema;                      /* number of the spool_nvtx_schema */
+    uint32_t index;
+    uint32_t name_length;
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
+};
+
+/* What an entry, or a counter, means beyond its type. Its text is the unit. */
+enum spool_nvtx_meaning {
+    SPOOL_NVTX_SCOPE_MEANT = 1,   /* scope */
+    SPOOL_NVTX_TIME_MEANT = 2,    /* time_domain */
+    SPOOL_NVTX_COUNTER_MEANT = 4, /* flags, scale, limits */
+};
+struct spool_nvtx_semantics {
+    struct spool_record head; /* flags: 0 of an entry, 1 of a counter */
+    uint64_t scope, time_domain;
+    uint64_t flags; /* NVTX_COUNTER_FLAG_… */
+    uint64_t numerator, denominator;
+    uint64_t least, most; /* bits, as limit_type tells */
+    uint32_t limit_type;  /* 0 none, 1 signed, 2 unsigned, 3 double */
+    uint32_t meanings;    /* bits of enum spool_nvtx_meaning */
+    uint32_t of;          /* number of the schema or counter */
+    uint32_t index;       /* of the entry */
+    uint32_t length;
+    char text[4];
+};
+
+/* Where events or counters come from. Its text is the path below PARENT. */
+struct spool_nvtx_scope {
+    struct spool_record head;
+    uint64_t id, parent;
+    uint32_t domain;
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
+};
+
+/* A clock of the program. */
+struct spool_nvtx_time_domain {
+    struct spool_record head;
+    uint64_t id, scope;
+    uint64_t type;  /* NVTX_TIMESTAMP_TYPE_… */
+    uint64_t start; /* NVTX_TIMER_START_… */
+    uint64_t flags;
+    int64_t resolution; /* ticks in a second; 0: not known */
+    uint32_t domain;
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
+};
+
+/* Two clocks at one moment: SOURCE showed SOURCE_TIME, TARGET showed TARGET_TIME. With SPOOL_NVTX_SYNC_SLOPE the target
+ * goes on by SLOPE for each tick of the source. */
+enum { SPOOL_NVTX_SYNC_POINT = 0, SPOOL_NVTX_SYNC_SLOPE = 1 };
+struct spool_nvtx_sync {
+    struct spool_record head; /* flags: SPOOL_NVTX_SYNC_POINT … */
+    uint64_t source, target;  /* ids of clocks, NVTX_TIMESTAMP_TYPE_… */
+    int64_t source_time, target_time;
+    double slope;
+    uint32_t domain;
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
+};
+
+/* Bytes of the program's memory. */
+enum spool_nvtx_piece_kind {
+    SPOOL_NVTX_PIECE_PAYLOAD = 0, /* handed over: INDEX of the event's payloads, of SCHEMA */
+    SPOOL_NVTX_PIECE_POINTED = 1, /* what a pointer led to */
+    SPOOL_NVTX_PIECE_STRING = 2,  /* the text of the registered string whose handle ADDRESS is */
+    SPOOL_NVTX_PIECE_LOST = 3,    /* SIZE pieces more were not kept */
+};
+struct spool_nvtx_piece {
+    struct spool_record head; /* flags: enum spool_nvtx_piece_kind */
+    uint64_t number;          /* of the payload, from 1 */
+    uint64_t address;         /* in the program; 0: it handed over NULL */
+    uint64_t schema;
+    uint64_t size; /* bytes that it has; fewer are here when it was cut */
+    uint32_t domain;
+    uint32_t index;
+    uint32_t length;
+    char text[4];
+};
+
+/* Events with times of their own, handed over at once: an event of all pieces of NUMBER, or (stride not 0) one after
+ * another in the first piece. */
+struct spool_nvtx_deferred {
+    struct spool_record head;
+    uint64_t number; /* of the pieces */
+    uint64_t scope;
+    uint64_t stride; /* bytes of one event; 0: it is one */
+    uint32_t domain;
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
+};
+
+/* A counter, or a group of them. Its text is its name, then its description. */
+struct spool_nvtx_counter {
+    struct spool_record head;
+    uint64_t id, schema, scope;
+    uint32_t number;
+    uint32_t domain;
+    uint32_t name_length;
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
+};
+
+/* Values of a counter. */
+enum spool_nvtx_sample_kind {
+    SPOOL_NVTX_SAMPLE_INTEGER = 1, /* bits: int64_t */
+    SPOOL_NVTX_SAMPLE_REAL = 2,    /* bits: double */
+    SPOOL_NVTX_SAMPLE_BYTES = 3,   /* the text is as the counter's schema says */
+    SPOOL_NVTX_SAMPLE_NONE = 4,    /* bits: 0 it is zero, 1 unchanged, 2 could not be had */
+    SPOOL_NVTX_SAMPLE_BATCH = 5,   /* the text is COUNT times, or none, then samples of STRIDE bytes */
+    SPOOL_NVTX_SAMPLE_EVERY = 6,   /* the same without times: the first at FIRST, then one each INTERVAL */
+};
+struct spool_nvtx_sample {
+    struct spool_record head; /* flags: enum spool_nvtx_sample_kind */
+    uint64_t counter;
+    uint64_t bits;
+    uint64_t stride;
+    int64_t first, interval;
+    uint32_t domain;
+    uint32_t count; /* of times */
+    uint32_t length;
+    char text[4];
+};
+
+/* Memory as the program annotates it. Its text is a name.
+ *      operation              words in the trace */
+#define SPOOL_NVTX_MEMORY_OPERATIONS(X)                     \
+    X(HEAP_REGISTER, "Heap registered")                     \
+    X(HEAP_UNREGISTER, "Heap unregistered")                 \
+    X(HEAP_RESET, "Heap reset")                             \
+    X(REGION_REGISTER, "Region registered")                 \
+    X(REGION_RESIZE, "Region resized")                      \
+    X(REGION_UNREGISTER, "Region unregistered")             \
+    X(REGION_NAME, "Region named")                          \
+    X(PERMISSIONS_ASSIGN, "Permissions assigned")           \
+    X(PERMISSIONS_CREATE, "Permissions created")            \
+    X(PERMISSIONS_DESTROY, "Permissions destroyed")         \
+    X(PERMISSIONS_RESET, "Permissions reset")               \
+    X(PERMISSIONS_BIND, "Permissions bound")                \
+    X(PERMISSIONS_UNBIND, "Permissions unbound")            \
+    X(PROCESS_PERMISSIONS, "Process permissions asked for") \
+    X(DEVICE_PERMISSIONS, "Device permissions asked for")   \
+    X(PEER_ACCESS, "Peer access set")                       \
+    X(INITIALIZED, "Memory marked initialised")
+enum spool_nvtx_memory_operation {
+    SPOOL_NVTX_MEMORY_NONE = 0,
+#define OPERATION(name, words) SPOOL_NVTX_MEMORY_##name,
+    SPOOL_NVTX_MEMORY_OPERATIONS(OPERATION)
+#undef OPERATION
+        SPOOL_NVTX_MEMORY_OPERATION_COUNT
+};
+struct spool_nvtx_memory {
+    struct spool_record head;      /* flags: enum spool_nvtx_memory_operation */
+    uint64_t heap;                 /* handle; 0: the whole process */
+    uint64_t region;               /* handle: of virtual memory its address */
+    uint64_t address, size;        /* size in bytes; of arrays 0 */
+    uint64_t offset[3], extent[3]; /* of arrays */
+    uint64_t permissions;          /* handle; 0: those of the process */
+    uint64_t stream;               /* CUstream of INITIALIZED */
+    uint32_t type;                 /* NVTX_MEM_TYPE_… */
+    uint32_t usage;                /* NVTX_MEM_HEAP_USAGE_TYPE_… */
+    uint32_t flags;                /* of permissions */
+    uint32_t bind_scope;
+    uint32_t category;
+    int32_t device; /* -1: none, or all */
+    uint32_t domain;
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
+};
+
+#endif

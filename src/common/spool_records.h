@@ -1,0 +1,480 @@
+/*
+ * The library's own records in a spool: what happened, told by callbacks of CUDA and NVTX. Numbers of types are in
+ * files, so that new ones come last. Records of NVTX's extensions are in spool_nvtx.h.
+ */
+#ifndef GPUTRACE_COMMON_SPOOL_RECORDS_H
+#define GPUTRACE_COMMON_SPOOL_RECORDS_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+#include "common/spool_nvtx.h"
+
+/* HOLDS is TEXT when its last fields are `length` and `text`, else FIXED.
+ *    type           struct               holds */
+#define SPOOL_RECORD_TYPES(X)                    \
+    X(POINTER_NAME, spool_pointer_name, TEXT)    \
+    X(THREAD_NAME, spool_thread_name, TEXT)      \
+    X(CAPTURE, spool_capture, TEXT)              \
+    X(NOTE, spool_note, TEXT)                    \
+    X(CONTEXT, spool_context, FIXED)             \
+    X(STREAM, spool_stream, FIXED)               \
+    X(MEMORY, spool_memory, FIXED)               \
+    X(NVTX_DOMAIN, spool_nvtx_domain, TEXT)      \
+    X(NVTX_STRING, spool_nvtx_string, TEXT)      \
+    X(NVTX_CATEGORY, spool_nvtx_category, TEXT)  \
+    X(NVTX_NAME, spool_nvtx_name, TEXT)          \
+    X(NVTX_EVENT, spool_nvtx_event, TEXT)        \
+    X(PHASE, spool_phase, TEXT)                  \
+    X(PLUGIN, spool_plugin, TEXT)                \
+    X(PLUGIN_TIME, spool_plugin_time, FIXED)     \
+    X(PLUGIN_WINDOW, spool_plugin_window, FIXED) \
+    X(PLUGIN_EVENT, spool_plugin_event, TEXT)    \
+    X(PLUGIN_LINE, spool_plugin_line, TEXT)      \
+    X(STACK, spool_stack, TEXT)                  \
+    X(MAPPING, spool_mapping, TEXT)              \
+    X(DEVICE_RANGE, spool_device_range, TEXT)    \
+    X(NVTX_PLAIN, spool_nvtx_plain, TEXT)        \
+    X(NVTX_RESOURCE, spool_nvtx_resource, TEXT)  \
+    X(NVTX_RECORDED, spool_nvtx_recorded, FIXED) \
+    SPOOL_NVTX_EXTENSION_TYPES(X)                \
+    X(DEATH, spool_death, FIXED)                 \
+    X(OPEN_CALL, spool_open_call, FIXED)         \
+    X(POOL_LEVEL, spool_pool_level, FIXED)       \
+    X(LAUNCH_NAME, spool_launch_name, TEXT)      \
+    X(SYNC, spool_sync, FIXED)                   \
+    X(EVENT_RECORD, spool_event_record, FIXED)   \
+    X(FUNCTION_NAME, spool_function_name, TEXT)  \
+    X(GRAPH_NODE, spool_graph_node, FIXED)       \
+    X(SEEN, spool_seen, TEXT)                    \
+    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)
+
+enum spool_record_type {
+    SPOOL_RECORD_NONE = 0,
+#define TYPE(name, structure, holds) SPOOL_RECORD_##name,
+    SPOOL_RECORD_TYPES(TYPE)
+#undef TYPE
+        SPOOL_RECORD_TYPE_COUNT
+};
+
+/* Texts are the last field of their record: LENGTH bytes, no NUL, UTF-8 as the program gave it (not checked). */
+
+/* The text behind a pointer that CUPTI's records hold (a kernel's mangled name, a device's name). */
+struct spool_pointer_name {
+    struct spool_record head;
+    uint64_t pointer;
+    uint32_t length;
+    char text[4];
+};
+
+/* A thread's name: flags 0, as the kernel has it (comm); flags 1, given by the program through NVTX. */
+enum { SPOOL_THREAD_NAME_KERNEL = 0, SPOOL_THREAD_NAME_NVTX = 1 };
+struct spool_thread_name {
+    struct spool_record head;
+    uint32_t thread; /* gettid() */
+    uint32_t length;
+    char text[8];
+};
+
+/* Recording went on (flags 1) or off (flags 0); the text says what asked for it. */
+struct spool_capture {
+    struct spool_record head;
+    uint32_t length;
+    char text[4];
+};
+
+/* What the process did while recording waited for something else: a record for each text, of ranges some alone. */
+enum {
+    SPOOL_SEEN_RANGE = 0,  /* it opened this NVTX range, "NAME" or "NAME@DOMAIN", and capture_range names another */
+    SPOOL_SEEN_DOMAIN = 1, /* it used this NVTX domain, which nvtx_domains or nvtx_exclude leave out */
+    SPOOL_SEEN_START = 2,  /* it started what capture_range names, outside of the time window */
+};
+struct spool_seen {
+    struct spool_record head; /* flags: SPOOL_SEEN_RANGE … */
+    uint32_t length;
+    char text[4];
+};
+
+/* A word to the user about this process: "CUPTI is taken by another profiler: …". It belongs in the trace. */
+enum { SPOOL_NOTE_WARNING = 0, SPOOL_NOTE_VERBOSE = 1, SPOOL_NOTE_WARNED = 2 }; /* the last: the user has read it */
+struct spool_note {
+    struct spool_record head;
+    uint32_t length;
+    char text[4];
+};
+
+enum { SPOOL_CREATED = 0, SPOOL_DESTROYED = 1 }; /* flags of contexts and streams */
+
+struct spool_context {
+    struct spool_record head;
+    uint64_t handle;  /* CUcontext */
+    uint32_t context; /* CUPTI's context id */
+    uint32_t device;
+};
+
+struct spool_stream {
+    struct spool_record head;
+    uint64_t handle;       /* CUstream */
+    uint32_t context;      /* CUPTI's context id */
+    uint32_t stream;       /* CUPTI's stream id, as in its records */
+    uint32_t stream_flags; /* CU_STREAM_NON_BLOCKING … */
+    int32_t priority;
+};
+
+/* An allocation or a release of memory, as the driver was asked and answered. */
+enum spool_memory_operation {
+    SPOOL_MEMORY_ALLOCATE = 1,
+    SPOOL_MEMORY_RELEASE = 2,
+};
+/*      kind           name in the trace ("Memory in use: NAME") */
+#define SPOOL_MEMORY_KINDS(X)   \
+    X(DEVICE, "Device")         \
+    X(PINNED, "Pinned")         \
+    X(MANAGED, "Managed")       \
+    X(REGISTERED, "Registered") \
+    X(ARRAY, "Array")           \
+    X(POOL, "Pool")             \
+    X(VIRTUAL, "Virtual")
+enum spool_memory_kind {
+    SPOOL_MEMORY_UNKNOWN = 0, /* of a release whose call does not tell: the allocation's kind counts */
+#define KIND(name, text) SPOOL_MEMORY_##name,
+    SPOOL_MEMORY_KINDS(KIND)
+#undef KIND
+        SPOOL_MEMORY_KIND_COUNT
+};
+struct spool_memory {
+    struct spool_record head; /* time: when the call returned; of a release it may be when it was called */
+    uint64_t address;         /* pointer, CUarray or CUmemGenericAllocationHandle; 0 of a failed allocation */
+    uint64_t size;            /* bytes; 0 of a release: it is the allocation's */
+    uint64_t pool;            /* CUmemoryPool of stream-ordered memory, else 0 */
+    uint32_t device;          /* SPOOL_NO_DEVICE for host memory */
+    uint32_t context;         /* CUPTI's context id */
+    uint32_t stream;          /* CUPTI's stream id of stream-ordered memory, else SPOOL_NO_STREAM */
+    uint32_t correlation;     /* of the driver call, which is its runtime call's too */
+    uint32_t thread;          /* gettid() */
+    int32_t result;           /* CUresult: 0 done, else the operation failed and memory is as before */
+    uint16_t operation;       /* enum spool_memory_operation */
+    uint16_t kind;            /* enum spool_memory_kind */
+    uint32_t stack;           /* number of a spool_stack: where it was asked for; 0: not kept */
+};
+#define SPOOL_NO_DEVICE UINT32_MAX
+#define SPOOL_NO_STREAM UINT32_MAX
+
+/* NVTX domains are numbered by the library; 0 is the default domain. Registered strings are numbered too, from 1. */
+struct spool_nvtx_domain {
+    struct spool_record head;
+    uint32_t domain;
+    uint32_t length;
+    char text[8];
+};
+
+struct spool_nvtx_string {
+    struct spool_record head;
+    uint32_t domain;
+    uint32_t string;
+    uint32_t length;
+    char text[4];
+};
+
+struct spool_nvtx_category {
+    struct spool_record head;
+    uint32_t domain;
+    uint32_t category;
+    uint32_t length;
+    char text[4];
+};
+
+/* A name given to something of CUDA's. */
+enum spool_nvtx_object {
+    SPOOL_NVTX_DEVICE = 1, /* object: device number */
+    SPOOL_NVTX_CONTEXT,    /* CUcontext */
+    SPOOL_NVTX_STREAM,     /* CUstream / cudaStream_t */
+    SPOOL_NVTX_CUDA_EVENT, /* CUevent / cudaEvent_t */
+};
+struct spool_nvtx_name {
+    struct spool_record head;
+    uint64_t object;
+    uint32_t what;   /* enum spool_nvtx_object */
+    uint32_t stream; /* for SPOOL_NVTX_STREAM: CUPTI's stream id where known, else SPOOL_NO_STREAM */
+    uint32_t length;
+    char text[4];
+};
+
+enum spool_nvtx_what {
+    SPOOL_NVTX_PUSH = 1,
+    SPOOL_NVTX_POP,
+    SPOOL_NVTX_START,
+    SPOOL_NVTX_END,
+    SPOOL_NVTX_MARK,
+    SPOOL_NVTX_ACQUIRE, /* of a synchronisation object: the thread wants it … */
+    SPOOL_NVTX_ACQUIRED,
+    SPOOL_NVTX_ACQUIRE_FAILED,
+    SPOOL_NVTX_RELEASE,
+};
+struct spool_nvtx_event {
+    struct spool_record head; /* flags: enum spool_nvtx_what */
+    uint64_t range;           /* START, END: the id given to the program; ACQUIRE … RELEASE: the object's; else 0 */
+    uint64_t payload;         /* bits of the value, as payload_type tells */
+    uint32_t domain;
+    uint32_t category;     /* 0: none */
+    uint32_t color;        /* ARGB when color_type is 1 */
+    uint16_t color_type;   /* nvtxColorType_t: 0 none, 1 ARGB */
+    uint16_t payload_type; /* nvtxPayloadType_t: 0 none, 1 u64, 2 i64, 3 double, 4 u32, 5 i32, 6 float */
+    uint32_t string;       /* registered message, 0: the text below, if any */
+    uint32_t length;
+    char text[8]; /* may be of length 0; the record then ends with these 8 bytes */
+};
+
+/* The same for the many that have neither range nor category, colour and payload: half the bytes. */
+struct spool_nvtx_plain {
+    struct spool_record head; /* flags: enum spool_nvtx_what */
+    uint32_t domain;
+    uint32_t string; /* as above */
+    uint32_t length;
+    char text[4];
+};
+
+/* A resource, or a synchronisation object, which NVTX gives a name; later (flags 1) it is destroyed, told by its number
+ * alone. What OpenCL's objects are named is told as resources too, which stay. */
+struct spool_nvtx_resource {
+    struct spool_record head; /* flags: SPOOL_CREATED or SPOOL_DESTROYED */
+    uint64_t resource;        /* its number, unique in the process */
+    uint64_t identifier;      /* handle or address, as `type` says; of a synchronisation object 0 */
+    uint32_t type;            /* as NVTX_RESOURCE_MAKE_TYPE makes it; SPOOL_NVTX_SYNC_USER */
+    uint32_t domain;
+    uint32_t length;
+    char text[4];
+};
+#define SPOOL_NVTX_SYNC_USER UINT32_MAX
+
+/* A CUDA event that has a name was recorded into a stream. */
+struct spool_nvtx_recorded {
+    struct spool_record head;
+    uint64_t event;       /* CUevent */
+    uint32_t correlation; /* of the call: CUPTI's records of it have the same */
+    uint32_t reserved;
+};
+
+/* A phase of compilation began (flags 0) or ended (flags 1): a record each, told apart by `phase`. The triggers and
+ * endings have the numbers of enum gputrace_trigger and gputrace_ending in callbacks.h.
+ *      trigger             name in the trace */
+enum { SPOOL_PHASE_STARTED = 0, SPOOL_PHASE_ENDED = 1 };
+#define SPOOL_TRIGGERS(X)                  \
+    X(MODULE_LOAD, "Module load")          \
+    X(FUNCTION_LOAD, "Lazy function load") \
+    X(PTX, "PTX compilation")              \
+    X(LINK, "Linking")                     \
+    X(GRAPH_CAPTURE, "Graph capture")      \
+    X(GRAPH_INSTANTIATION, "Graph instantiation")
+enum spool_trigger {
+    SPOOL_TRIGGER_NONE = 0,
+#define TRIGGER(name, text) SPOOL_TRIGGER_##name,
+    SPOOL_TRIGGERS(TRIGGER)
+#undef TRIGGER
+        SPOOL_TRIGGER_COUNT
+};
+struct spool_phase {
+    struct spool_record head; /* time: of the start, or of the end */
+    uint64_t phase;           /* number within the process, from 1 */
+    uint32_t trigger;         /* enum spool_trigger */
+    uint32_t thread;          /* gettid() of the thread that began it */
+    uint32_t correlation;     /* of the call that began it */
+    uint32_t ending;          /* of an end: 0 the call returned, else why it ended without */
+    int32_t result;           /* of an end: CUresult */
+    uint32_t length;
+    char text[8]; /* the function: "cuLibraryLoadData" */
+};
+
+/* Whoever registered callbacks and adds to the trace: number 1 is the program itself, plugins follow from 2. */
+struct spool_plugin {
+    struct spool_record head;
+    uint32_t plugin;
+    uint32_t length;
+    char text[8]; /* its name */
+};
+
+/* Time spent in its callbacks so far: the last record of a plugin counts. */
+struct spool_plugin_time {
+    struct spool_record head;
+    uint64_t calls, ns;
+    uint32_t plugin;
+    uint32_t reserved;
+};
+
+/* This thread was in callbacks of plugins from head.time to END: CUDA calls in between are theirs. */
+struct spool_plugin_window {
+    struct spool_record head;
+    uint64_t end;
+};
+
+/* What a plugin adds to the trace. The text is the name, then the detail. */
+enum { SPOOL_PLUGIN_SLICE = 1, SPOOL_PLUGIN_INSTANT = 2, SPOOL_PLUGIN_COUNTER = 3 };
+struct spool_plugin_event {
+    struct spool_record head; /* flags: SPOOL_PLUGIN_SLICE …; time: its start */
+    uint64_t end;             /* of a slice */
+    double value;             /* of a counter */
+    uint32_t plugin;
+    uint32_t thread; /* gettid() */
+    uint32_t name_length;
+    uint32_t length; /* of name and detail together */
+    char text[8];
+};
+
+/* A line for the user at the end. */
+struct spool_plugin_line {
+    struct spool_record head;
+    uint32_t plugin;
+    uint32_t stack; /* number of a spool_stack to write out below the line, 0: none */
+    uint32_t reserved;
+    uint32_t length;
+    char text[8];
+};
+
+/* A call stack of the program, innermost frame first: addresses as they are in the process, of the call of the first
+ * frame and return addresses of the others, as 8-byte words in the text. */
+struct spool_stack {
+    struct spool_record head;
+    uint32_t stack; /* number within the process, from 1 */
+    uint32_t length;
+    char text[8];
+};
+
+/* Code of the process that addresses of stacks lie in: a line of /proc/self/maps without its newline. */
+struct spool_mapping {
+    struct spool_record head;
+    uint32_t reserved;
+    uint32_t length;
+    char text[8];
+};
+
+/* A moment in a stream, put there by gputrace_device_range_start() (flags 0) or _end() (flags 1). */
+enum { SPOOL_DEVICE_RANGE_START = 0, SPOOL_DEVICE_RANGE_END = 1 };
+struct spool_device_range {
+    struct spool_record head; /* time: of the call */
+    uint64_t range;           /* number within the process, from 1 */
+    uint32_t correlation;     /* CUPTI's CUDA_EVENT record that has it tells stream and time; 0: there is none */
+    uint32_t length;
+    char text[8]; /* of a start: its message */
+};
+
+/* A signal that was about to end the process, written by the thread that got it. */
+struct spool_death {
+    struct spool_record head;
+    uint64_t address; /* of a fault: si_addr */
+    int32_t signal;
+    int32_t code;    /* si_code */
+    uint32_t thread; /* gettid() */
+    uint32_t sender; /* pid of who sent it; 0: the kernel, or not told */
+};
+
+/* A driver call that a thread is in, as far as its callbacks are on. The record lasts and is used for one call after
+ * another: what it says counts while flags are SPOOL_CALL_OPEN, which is stored last (release). */
+enum { SPOOL_CALL_RETURNED = 0, SPOOL_CALL_OPEN = 1, SPOOL_CALL_TAKEN = 2 };
+enum spool_call_object { SPOOL_CALL_OF_NOTHING = 0, SPOOL_CALL_OF_STREAM, SPOOL_CALL_OF_EVENT, SPOOL_CALL_OF_CONTEXT };
+struct spool_open_call {
+    struct spool_record head; /* time: when it began */
+    uint64_t object;          /* what it waits for: CUstream, CUevent; 0: the thread's context */
+    uint32_t what;            /* enum spool_call_object */
+    uint32_t cbid;            /* CUPTI's, of the driver's functions */
+    uint32_t correlation;
+    uint32_t thread; /* gettid() */
+};
+
+/* What a stream-ordered pool holds, and how much of it is lent; told when it has changed since the last look. A pool
+ * that is gone holds nothing. */
+struct spool_pool_level {
+    struct spool_record head; /* time: of the look */
+    uint64_t pool;            /* CUmemoryPool */
+    uint64_t reserved, used;  /* bytes */
+    uint64_t reserved_high;   /* the most since the pool was made, or the program reset it */
+    uint64_t used_high;
+    uint32_t device;
+    uint32_t blank;
+};
+
+/* The (mangled) name of the kernel that a launch starts, written before CUPTI writes the kernel's record: of a process
+ * that is killed in between nobody has read that record's name. */
+struct spool_launch_name {
+    struct spool_record head; /* time: when the launch began */
+    uint32_t correlation;
+    uint32_t length;
+    char text[8];
+};
+
+/* A thread has waited, or a stream will. A process that writes these has CUPTI's records of the same for other purposes
+ * if at all. The numbers are CUPTI's of kinds of synchronisation. */
+enum spool_sync_kind {
+    SPOOL_SYNC_EVENT = 1,         /* the thread, for an event */
+    SPOOL_SYNC_STREAM_WAIT_EVENT, /* the stream, for an event; without one: all streams of the context */
+    SPOOL_SYNC_STREAM,            /* the thread, for a stream */
+    SPOOL_SYNC_CONTEXT,           /* the thread, for all of the context */
+};
+struct spool_sync {
+    struct spool_record head; /* flags: enum spool_sync_kind; time: when the call returned */
+    uint64_t start;
+    uint64_t event;       /* CUevent; 0: none */
+    uint32_t context;     /* CUPTI's context id */
+    uint32_t stream;      /* CUPTI's stream id; SPOOL_NO_STREAM: none, or not known */
+    uint32_t correlation; /* of the driver call, which is its runtime call's too */
+    int32_t result;       /* CUresult: 0, or the error that the thread got for waiting */
+};
+
+/* A CUDA event was recorded: what later waits for it wait for. */
+struct spool_event_record {
+    struct spool_record head; /* time: when it was called, or has returned */
+    uint64_t event;           /* CUevent */
+    uint32_t context;
+    uint32_t stream; /* SPOOL_NO_STREAM: all of the context, or not known */
+    uint32_t correlation;
+    uint32_t reserved;
+};
+
+/* The (mangled) name of a function, told when the program gets it. One that is loaded later may have its handle. */
+struct spool_function_name {
+    struct spool_record head;
+    uint64_t function; /* CUfunction or CUkernel */
+    uint32_t length;
+    char text[4];
+};
+
+/* What a node of a graph launches: records of a graph's kernels have the correlation id of the graph's launch, and the
+ * number of a node. Told when the node is made, copied or changed, in the call `correlation`: kernels of lower ones are
+ * of before. Of nodes that launch nothing it is told of which others they are copies. */
+struct spool_graph_node {
+    struct spool_record head;
+    uint64_t node;     /* CUPTI's number, of no other node of the process */
+    uint64_t original; /* the number of that which it is a copy of from now on; 0: it launches the function */
+    uint64_t function; /* as spool_function_name has it */
+    uint32_t correlation;
+    uint32_t reserved;
+};
+
+/* The call `correlation`, which began at head.time, launched an executable graph that has conditional nodes: records of
+ * what their bodies do have the graph's number alone. */
+struct spool_graph_launch {
+    struct spool_record head;
+    uint32_t graph; /* CUPTI's number, of no other graph of the process */
+    uint32_t correlation;
+};
+
+/* Every record is a whole number of 8-byte words, and its text ends with its struct. */
+#define ENDS_WITH_FIXED(structure) 1
+#define ENDS_WITH_TEXT(structure) \
+    offsetof(struct structure, text) + sizeof(((struct structure *)0)->text) == sizeof(struct structure)
+#define TYPE(name, structure, holds) \
+    static_assert(sizeof(struct structure) % 8 == 0 && (ENDS_WITH_##holds(structure)), #structure);
+SPOOL_RECORD_TYPES(TYPE)
+#undef TYPE
+#undef ENDS_WITH_TEXT
+#undef ENDS_WITH_FIXED
+
+/* Bytes of a record of SIZE bytes whose text field (ROOM bytes of it counted in SIZE) holds LENGTH bytes. */
+static inline uint32_t spool_record_bytes(uint32_t size, uint32_t room, uint32_t length)
+{
+    uint32_t more = length > room ? length - room : 0;
+    return size + ((more + 7) & ~UINT32_C(7));
+}
+
+#endif

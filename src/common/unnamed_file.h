@@ -1,0 +1,16 @@
+/*
+ * A file without a name, for what memory shall not hold: it is gone when it is closed, however the process ends.
+ */
+#ifndef GPUTRACE_COMMON_UNNAMED_FILE_H
+#define GPUTRACE_COMMON_UNNAMED_FILE_H
+
+#include <stdint.h>
+
+/* A new, empty one on the disk of DIRECTORY. Gives its descriptor, or -1. */
+int unnamed_file(const char *directory);
+
+/* Makes BYTES of room at FROM, which the disk has promised from then on: a page of a mapped file that it could not take
+ * would be a SIGBUS. Gives 0, or -1. */
+int unnamed_file_grow(int fd, uint64_t from, uint64_t bytes);
+
+#endif

@@ -1,0 +1,130 @@
+#include "doctor/libraries.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/open_to_others.h"
+
+static void *load(const char *path, char *words, size_t room)
+{
+    char where[PATH_MAX];
+    bool open = strchr(path, '/') && open_to_others(path, where);
+    void *handle = open ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (open)
+        snprintf(words, room, "it is not loaded, for everybody can write to '%.180s'", where);
+    else if (!handle)
+        snprintf(words, room, "%s", dlerror());
+    return handle;
+}
+
+/* Function NAME of HANDLE as TYPE, stored in VARIABLE; C has no conversion from the void * that dlsym gives. */
+#define LOOK_UP(handle, variable, name)                 \
+    do {                                                \
+        void *symbol = dlsym((handle), (name));         \
+        memcpy(&(variable), &symbol, sizeof(variable)); \
+    } while (0)
+
+/* What the environment has the driver load is none of this question's. */
+static void forget_injection(void)
+{
+    unsetenv("CUDA_INJECTION64_PATH");
+}
+
+static void question_driver(const void *question, void *out)
+{
+    struct driver_answer *answer = out;
+    forget_injection();
+    void *handle = load(question, answer->words, sizeof(answer->words));
+    if (!handle)
+        return;
+    int (*init)(unsigned flags), (*get_version)(int *), (*get_count)(int *), (*get_device)(int *, int);
+    int (*get_name)(char *, int, int), (*get_words)(int, const char **);
+    LOOK_UP(handle, init, "cuInit");
+    LOOK_UP(handle, get_version, "cuDriverGetVersion");
+    LOOK_UP(handle, get_count, "cuDeviceGetCount");
+    LOOK_UP(handle, get_device, "cuDeviceGet");
+    LOOK_UP(handle, get_name, "cuDeviceGetName");
+    LOOK_UP(handle, get_words, "cuGetErrorString");
+    answer->loaded = init && get_version && get_count && get_device && get_name;
+    if (!answer->loaded) {
+        snprintf(answer->words, sizeof(answer->words), "it lacks functions of CUDA's driver");
+        return;
+    }
+    get_version(&answer->version);
+    answer->result = init(0);
+    const char *words = NULL;
+    if (answer->result != 0 && get_words && get_words(answer->result, &words) == 0 && words)
+        snprintf(answer->words, sizeof(answer->words), "%s", words);
+    int device;
+    if (answer->result == 0 && get_count(&answer->devices) == 0 && answer->devices > 0 && get_device(&device, 0) == 0)
+        get_name(answer->device, (int)sizeof(answer->device), device);
+}
+
+void ask_driver(struct driver_answer *answer)
+{
+    *answer = (struct driver_answer){0};
+    enum probe_end end = probe(question_driver, "libcuda.so.1", answer, sizeof(*answer));
+    answer->end = end;
+}
+
+/* What cuptiSubscribe is given; never called, as nothing is enabled. */
+static void on_callback(void *context, int domain, uint32_t cbid, const void *data)
+{
+    (void)context, (void)domain, (void)cbid, (void)data;
+}
+
+static void question_cupti(const void *question, void *out)
+{
+    struct cupti_answer *answer = out;
+    void *handle = load(question, answer->words, sizeof(answer->words));
+    if (!handle)
+        return;
+    struct link_map *map = NULL;
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    snprintf(answer->path, sizeof(answer->path), "%s", map ? map->l_name : (const char *)question);
+    int (*get_version)(uint32_t *), (*unsubscribe)(void *), (*get_words)(int, const char **);
+    int (*subscribe)(void **, void (*)(void *, int, uint32_t, const void *), void *);
+    LOOK_UP(handle, get_version, "cuptiGetVersion");
+    LOOK_UP(handle, subscribe, "cuptiSubscribe");
+    LOOK_UP(handle, unsubscribe, "cuptiUnsubscribe");
+    LOOK_UP(handle, get_words, "cuptiGetResultString");
+    answer->loaded = get_version && subscribe && unsubscribe && get_words;
+    if (!answer->loaded) {
+        snprintf(answer->words, sizeof(answer->words), "it lacks functions of CUPTI");
+        return;
+    }
+    get_version(&answer->version);
+    void *subscriber = NULL;
+    answer->result = subscribe(&subscriber, on_callback, NULL);
+    const char *words = NULL;
+    if (answer->result == 0)
+        unsubscribe(subscriber);
+    else if (get_words(answer->result, &words) == 0 && words)
+        snprintf(answer->words, sizeof(answer->words), "%s", words);
+}
+
+void ask_cupti(const char *path, struct cupti_answer *answer)
+{
+    *answer = (struct cupti_answer){0};
+    enum probe_end end = probe(question_cupti, path, answer, sizeof(*answer));
+    answer->end = end;
+}
+
+static void question_library(const void *question, void *out)
+{
+    struct library_answer *answer = out;
+    void *handle = load(question, answer->words, sizeof(answer->words));
+    answer->loaded = handle != NULL;
+    answer->cuda = handle && dlsym(handle, "InitializeInjection");
+    answer->nvtx = handle && dlsym(handle, "InitializeInjectionNvtx2");
+}
+
+void ask_library(const char *path, struct library_answer *answer)
+{
+    *answer = (struct library_answer){0};
+    enum probe_end end = probe(question_library, path, answer, sizeof(*answer));
+    answer->end = end;
+}

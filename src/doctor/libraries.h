@@ -1,0 +1,48 @@
+/*
+ * What libcuda, libcupti and libgputrace.so say of themselves, each asked in a process of its own.
+ *
+ * No header of NVIDIA's is needed: the few functions called here are looked up by name and have had these prototypes in
+ * every version.
+ */
+#ifndef GPUTRACE_DOCTOR_LIBRARIES_H
+#define GPUTRACE_DOCTOR_LIBRARIES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "doctor/probe.h"
+
+struct driver_answer {
+    enum probe_end end;
+    bool loaded;
+    char words[256]; /* why it was not loaded, or of cuInit's failure */
+    int version;     /* 13000 is CUDA 13.0 */
+    int result;      /* of cuInit, which makes no context; 0: done */
+    int devices;
+    char device[128]; /* name of the first */
+};
+
+struct cupti_answer {
+    enum probe_end end;
+    bool loaded;
+    char words[256];  /* why it was not loaded, or of cuptiSubscribe's failure */
+    char path[512];   /* of the file that was loaded */
+    uint32_t version; /* 18 is CUDA 11.8, 130000 CUDA 13.0 */
+    int result;       /* of cuptiSubscribe; 0: done */
+};
+
+/* Entry points that the driver and NVTX look for in libgputrace.so. */
+struct library_answer {
+    enum probe_end end;
+    bool loaded;
+    char words[256];
+    bool cuda; /* InitializeInjection */
+    bool nvtx; /* InitializeInjectionNvtx2 */
+};
+
+void ask_driver(struct driver_answer *answer);
+void ask_cupti(const char *path, struct cupti_answer *answer);
+void ask_library(const char *path, struct library_answer *answer);
+
+#endif

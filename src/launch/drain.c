@@ -1,0 +1,301 @@
+#include "launch/drain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/threads.h"
+#include "launch/spool_drain.h"
+
+/* How long until a spool is looked at again: at least when there was something to drain, then twice as long each time,
+ * and longest when nothing was for a while. */
+#define PAUSE_LEAST (10 * NS_PER_MS)
+#define PAUSE_MOST (160 * NS_PER_MS)
+#define PAUSE_NO_ROOM NS_PER_S
+/* How often new spools are looked for. A directory that changed less than SETTLED ago may have changed again at the
+ * same time, as file systems tell it. */
+#define LOOK (50 * NS_PER_MS)
+#define SETTLED (1 * NS_PER_S)
+
+#define NICE_BYTES ((uint64_t)8 << 20)
+#define HOLD_TRIES 200 /* of 10 ms */
+
+struct drain {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stopping;
+    bool stop, nice;
+    struct drain_tools tools;
+    struct drain_listener listener;
+    struct drain_figures figures; /* of spools that nothing is to be done for; at the end, of all */
+    uint64_t ended_disk;          /* bytes that those take there */
+    uint64_t told;                /* CLOCK_MONOTONIC */
+    struct timespec looked;       /* the directory's time of change then */
+    int hold;                     /* the file by whose lock others keep us from draining; -1: there is none */
+    struct map known;             /* hashes of names */
+    ARRAY(struct spool_drain) spools;
+};
+
+/* --- which spools there are --- */
+
+static bool is_spool(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
+}
+
+static void add(struct drain *drain, const char *name)
+{
+    bool is_new = false;
+    if (!map_put(&drain->known, hash_bytes(name, strlen(name)), &is_new) || !is_new)
+        return;
+    struct spool_drain *spool = array_push(&drain->spools);
+    if (spool && spool_drain_init(spool, name) != 0)
+        drain->spools.count--;
+}
+
+static void look_for_spools(struct drain *drain)
+{
+    struct stat status;
+    if (fstat(drain->tools.directory, &status) != 0 ||
+        (status.st_mtim.tv_sec == drain->looked.tv_sec && status.st_mtim.tv_nsec == drain->looked.tv_nsec))
+        return;
+    int fd = openat(drain->tools.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = fd < 0 ? NULL : fdopendir(fd);
+    if (!files && fd >= 0)
+        close(fd);
+    if (!files)
+        return;
+    for (struct dirent *file; (file = readdir(files));)
+        if (is_spool(file->d_name))
+            add(drain, file->d_name);
+    closedir(files);
+    uint64_t changed = (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
+    if (clock_now() > changed + SETTLED)
+        drain->looked = status.st_mtim;
+}
+
+/* --- rounds --- */
+
+static void set_pause(struct spool_drain *spool, int count)
+{
+    uint64_t longer = spool->pause ? 2 * spool->pause : PAUSE_LEAST;
+    spool->pause = count > 0 ? PAUSE_LEAST : longer < PAUSE_MOST ? longer : PAUSE_MOST;
+    if (spool->no_room)
+        spool->pause = PAUSE_NO_ROOM;
+    spool->next = clock_monotonic() + spool->pause;
+}
+
+static void sum(struct drain *drain, const struct spool_drain *spool)
+{
+    drain->figures.chunks += spool->drained;
+    drain->figures.bytes += spool->bytes;
+    drain->figures.packed += spool->packed_size;
+}
+
+static bool is_stopping(const struct drain *drain)
+{
+    return __atomic_load_n(&drain->stop, __ATOMIC_RELAXED);
+}
+
+static void look_at(struct drain *drain, struct spool_drain *spool)
+{
+    int count = spool_drain_round(spool, &drain->tools);
+    if (count == 0 && !spool->unusable && !is_stopping(drain))
+        spool_drain_end(spool, &drain->tools);
+    set_pause(spool, count);
+}
+
+/* Nothing is to be done for it any more. */
+static void leave(struct drain *drain, struct spool_drain *spool)
+{
+    sum(drain, spool);
+    drain->ended_disk += spool->disk;
+    if (spool->removed) /* another process may come to have its name */
+        map_remove(&drain->known, hash_bytes(spool->name, strlen(spool->name)));
+    live_process_release(&spool->process, drain->tools.live);
+    spool_drain_release(spool);
+    *spool = drain->spools.items[--drain->spools.count];
+}
+
+/* Gives when the next one is due. */
+static uint64_t drain_due(struct drain *drain)
+{
+    uint64_t now = clock_monotonic(), due = now + LOOK;
+    for (size_t i = 0; i < drain->spools.count && !is_stopping(drain);) {
+        struct spool_drain *spool = &drain->spools.items[i];
+        if (spool->next <= now)
+            look_at(drain, spool);
+        if (spool->over || spool->unusable) {
+            leave(drain, spool);
+            continue;
+        }
+        due = spool->next < due ? spool->next : due;
+        i++;
+    }
+    return due;
+}
+
+static void tell(struct drain *drain)
+{
+    uint64_t now = clock_monotonic(), disk = 0;
+    if (!drain->listener.tell || now - drain->told < drain->listener.every)
+        return;
+    drain->told = now;
+    disk = drain->ended_disk;
+    for (size_t i = 0; i < drain->spools.count; i++)
+        disk += drain->spools.items[i].disk;
+    drain->listener.tell(drain->listener.context, drain->tools.live, disk);
+}
+
+static void wait_until(struct drain *drain, uint64_t due)
+{
+    struct timespec limit = {.tv_sec = (time_t)(due / NS_PER_S), .tv_nsec = (long)(due % NS_PER_S)};
+    pthread_mutex_lock(&drain->lock);
+    if (!drain->stop)
+        pthread_cond_clockwait(&drain->stopping, &drain->lock, CLOCK_MONOTONIC, &limit);
+    pthread_mutex_unlock(&drain->lock);
+}
+
+/* Packing much takes a processor's time, of which the program is to have what it wants. Until then processes that end
+ * one after another must not pile up while it has all processors. */
+static void give_way(struct drain *drain)
+{
+    uint64_t bytes = drain->figures.bytes;
+    for (size_t i = 0; i < drain->spools.count && !drain->nice; i++)
+        bytes += drain->spools.items[i].bytes;
+    if (drain->nice || bytes < NICE_BYTES)
+        return;
+    id_t thread = (id_t)syscall(SYS_gettid);
+    setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + 10);
+    drain->nice = true;
+}
+
+static void *run(void *context)
+{
+    struct drain *drain = context;
+    prctl(PR_SET_NAME, "gputrace-drain", 0, 0, 0);
+    while (!is_stopping(drain)) {
+        uint64_t due = clock_monotonic() + LOOK;
+        if (drain->hold < 0 || flock(drain->hold, LOCK_EX | LOCK_NB) == 0) {
+            look_for_spools(drain);
+            due = drain_due(drain);
+            give_way(drain);
+            if (drain->hold >= 0)
+                flock(drain->hold, LOCK_UN);
+        }
+        tell(drain);
+        wait_until(drain, due);
+    }
+    drain->figures.processor = clock_read(CLOCK_THREAD_CPUTIME_ID);
+    return NULL;
+}
+
+/* --- begin and end --- */
+
+static void release(struct drain *drain)
+{
+    for (size_t i = 0; i < drain->spools.count; i++) {
+        live_process_release(&drain->spools.items[i].process, NULL);
+        spool_drain_release(&drain->spools.items[i]);
+    }
+    array_release(&drain->spools);
+    map_release(&drain->known);
+    packer_release(&drain->tools.packer);
+    free(drain->tools.data);
+    free(drain->tools.live);
+    if (drain->tools.directory >= 0)
+        close(drain->tools.directory);
+    if (drain->hold >= 0)
+        close(drain->hold);
+    free(drain);
+}
+
+static int open_hold(int directory)
+{
+    return openat(directory, SPOOL_SESSION_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static int open_all(struct drain *drain, const char *path, const struct drain_listener *listener)
+{
+    struct drain_tools *tools = &drain->tools;
+    tools->stop = &drain->stop;
+    tools->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tools->directory < 0)
+        return -1;
+    drain->hold = open_hold(tools->directory);
+    tools->data = aligned_alloc(SPOOL_ALIGN, SPOOL_SEGMENT_BYTES);
+    if (listener) {
+        drain->listener = *listener;
+        drain->told = clock_monotonic();
+        tools->live = calloc(1, sizeof(*tools->live));
+    }
+    if (packer_init(&tools->packer) != 0 || !tools->data || (listener && !tools->live)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    if (listener)
+        tools->live->started = clock_now();
+    return 0;
+}
+
+struct drain *drain_start(const char *path, const struct drain_listener *listener)
+{
+    struct drain *drain = calloc(1, sizeof(*drain));
+    if (!drain)
+        return NULL;
+    drain->tools.directory = drain->hold = -1;
+    pthread_mutex_init(&drain->lock, NULL);
+    pthread_cond_init(&drain->stopping, NULL);
+    if (open_all(drain, path, listener) == 0 && threads_start(&drain->thread, 1, run, drain) == 1)
+        return drain;
+    int failure = errno;
+    release(drain);
+    errno = failure;
+    return NULL;
+}
+
+struct drain_figures drain_stop(struct drain *drain)
+{
+    struct drain_figures figures = {0};
+    if (!drain)
+        return figures;
+    pthread_mutex_lock(&drain->lock);
+    __atomic_store_n(&drain->stop, true, __ATOMIC_RELAXED);
+    pthread_cond_signal(&drain->stopping);
+    pthread_mutex_unlock(&drain->lock);
+    pthread_join(drain->thread, NULL);
+    for (size_t i = 0; i < drain->spools.count; i++)
+        sum(drain, &drain->spools.items[i]);
+    figures = drain->figures;
+    release(drain);
+    return figures;
+}
+
+int drain_hold(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), hold = fd < 0 ? -1 : open_hold(fd);
+    if (fd >= 0)
+        close(fd);
+    for (int i = 0; hold >= 0 && i < HOLD_TRIES; i++) {
+        if (flock(hold, LOCK_SH | LOCK_NB) == 0)
+            return 0; /* the descriptor stays open */
+        struct timespec step = {.tv_nsec = 10 * (long)NS_PER_MS};
+        nanosleep(&step, NULL);
+    }
+    if (hold >= 0)
+        close(hold);
+    return -1;
+}

@@ -1,0 +1,134 @@
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+/* Two pipes: on `go` the child waits for its way; on `failure` it tells errno when exec failed, GONE_PLAIN when it
+ * tries again without what inside() added. Both close at exec. */
+#define GONE_PLAIN (-1)
+struct pipes {
+    int go[2];
+    int failure[2];
+};
+
+static int open_pipes(struct pipes *pipes)
+{
+    if (pipe2(pipes->go, O_CLOEXEC) != 0)
+        return error("cannot make a pipe: %s", strerror(errno));
+    if (pipe2(pipes->failure, O_CLOEXEC) != 0) {
+        error("cannot make a pipe: %s", strerror(errno));
+        close(pipes->go[0]);
+        close(pipes->go[1]);
+        return -1;
+    }
+    return 0;
+}
+
+static ssize_t read_whole(int fd, void *data, size_t size)
+{
+    ssize_t got;
+    do
+        got = read(fd, data, size);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static void write_whole(int fd, const void *data, size_t size)
+{
+    while (write(fd, data, size) < 0 && errno == EINTR)
+        continue;
+}
+
+/* The environment as it is now: setenv() leaves the texts of the old one where they are. NULL: no memory. */
+static char **keep_environment(void)
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **kept = calloc(count + 1, sizeof(*kept));
+    for (size_t i = 0; kept && i < count; i++)
+        kept[i] = environ[i];
+    return kept;
+}
+
+static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes)
+{
+    close(pipes->go[1]); /* so that our death is seen as the end of the pipe */
+    char way = LAUNCH_CANCELLED;
+    if (read_whole(pipes->go[0], &way, 1) != 1 || way == LAUNCH_CANCELLED)
+        _exit(EXIT_OURS);
+    signals_restore(&launch->signals);
+    char **before = way == LAUNCH_PREPARED ? keep_environment() : NULL;
+    if (way == LAUNCH_PREPARED)
+        launch->inside(launch->context);
+    execvp(launch->path, launch->argv); /* the path has a slash: no search, but scripts without #! work */
+    int failure = errno;
+    if (failure == E2BIG && before) {
+        int plain = GONE_PLAIN;
+        write_whole(pipes->failure[1], &plain, sizeof(plain));
+        environ = before;
+        execvp(launch->path, launch->argv);
+        failure = errno;
+    }
+    write_whole(pipes->failure[1], &failure, sizeof(failure));
+    _exit(EXIT_NOT_RUN);
+}
+
+static int error_not_run(const struct launch *launch, int failure)
+{
+    if (failure == ENOENT)
+        error("cannot run '%s': it is there, but not the interpreter or loader that it names", launch->path);
+    else
+        error("cannot run '%s': %s", launch->path, strerror(failure));
+    return EXIT_NOT_RUN;
+}
+
+static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
+{
+    char way = (char)launch->before(launch->context, child);
+    write_whole(pipes->go[1], &way, 1);
+    int failure = 0;
+    ssize_t told = read_whole(pipes->failure[0], &failure, sizeof(failure));
+    if (told == (ssize_t)sizeof(failure) && failure == GONE_PLAIN) {
+        launch->plain = true;
+        told = read_whole(pipes->failure[0], &failure, sizeof(failure));
+    }
+    if (told == 0 && way != LAUNCH_CANCELLED)
+        verbose("started '%s' as process %d", launch->path, (int)child);
+    launch->status = signals_wait(&launch->signals, child);
+    launch->ended = clock_now();
+    if (way == LAUNCH_CANCELLED)
+        return EXIT_OURS;
+    return told == (ssize_t)sizeof(failure) ? error_not_run(launch, failure) : 0;
+}
+
+int launch_run(struct launch *launch)
+{
+    struct pipes pipes;
+    if (open_pipes(&pipes) < 0)
+        return EXIT_OURS;
+    signals_hold(&launch->signals);
+    launch->started = clock_now();
+    pid_t child = fork();
+    int result = EXIT_OURS;
+    if (child == 0)
+        be_child(launch, &pipes);
+    close(pipes.failure[1]);
+    if (child < 0)
+        error("cannot start a process: %s", strerror(errno));
+    else
+        result = follow(launch, &pipes, child);
+    signals_drain(&launch->signals);
+    close(pipes.go[0]);
+    close(pipes.go[1]);
+    close(pipes.failure[0]);
+    return result;
+}

@@ -1,0 +1,287 @@
+#include "launch/spool_drain.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/disk_room.h"
+#include "launch/round.h"
+#include "trace/spool/cupti.h"
+#include "trace/spool/packed_file.h"
+
+/* Of a chunk in use so much is looked at in a round. */
+#define LOOK_BYTES ((size_t)256 << 10)
+
+int spool_drain_init(struct spool_drain *drain, const char *name)
+{
+    *drain = (struct spool_drain){0};
+    if (strlen(name) >= sizeof(drain->name))
+        return -1;
+    strcpy(drain->name, name);
+    return packed_file_name(name, drain->packed_name, sizeof(drain->packed_name));
+}
+
+void spool_drain_release(struct spool_drain *drain)
+{
+    array_release(&drain->open);
+    map_release(&drain->seen);
+}
+
+int round_read(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
+}
+
+int round_write(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+    return pwrite(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
+}
+
+bool round_is_usable(const struct spool_header *header)
+{
+    return memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) == 0 && header->version == SPOOL_VERSION &&
+           header->header_bytes == SPOOL_HEADER_BYTES;
+}
+
+static uint64_t offset_of(const struct segment_drain *segment)
+{
+    return SPOOL_HEADER_BYTES + (uint64_t)segment->number * SPOOL_SEGMENT_BYTES;
+}
+
+/* --- one chunk --- */
+
+/* Where the next entry goes: its end as we know it, or as it is when somebody made the file shorter. */
+int round_open_packed(struct round *round)
+{
+    struct stat status;
+    if (round->packed >= 0)
+        return 0;
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    round->packed = openat(round->tools->directory, round->drain->packed_name, flags, 0600);
+    if (round->packed < 0 || fstat(round->packed, &status) != 0 || !S_ISREG(status.st_mode))
+        return -1;
+    uint64_t size = (uint64_t)status.st_size / SPOOL_ALIGN * SPOOL_ALIGN;
+    if (size < round->drain->packed_size)
+        round->drain->packed_size = size;
+    return 0;
+}
+
+/* All or nothing. */
+static int append(struct round *round, const uint8_t *entry, size_t size)
+{
+    struct spool_drain *drain = round->drain;
+    if (round_open_packed(round) != 0 || !disk_room(round->packed, size))
+        return -1;
+    if (round_write(round->packed, entry, size, drain->packed_size) != 0) {
+        int cut = ftruncate(round->packed, (off_t)drain->packed_size);
+        (void)cut; /* what stays of it is no whole entry, and is written over */
+        return -1;
+    }
+    drain->packed_size += size;
+    return 0;
+}
+
+/* Gives the bytes that were seen. */
+static size_t see_part(struct round *round, const struct spool_part *part)
+{
+    uint16_t sizes[SPOOL_CUPTI_KINDS];
+    if (part->type == SPOOL_RECORDS) {
+        live_see_own(round->tools->live, &round->drain->process, part);
+        return part->size;
+    }
+    cupti_record_sizes(sizes, &round->header);
+    return live_see_cupti(round->tools->live, part, sizes);
+}
+
+/* The records of a chunk since the last look, which are multiples of 8 bytes. One that is done was read already; of our
+ * own, `used` tells at any time how many there are. */
+static void see(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+{
+    struct drain_tools *tools = round->tools;
+    bool done = chunk->state == SPOOL_DONE;
+    uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
+    uint64_t room = chunk->bytes - sizeof(*chunk);
+    uint64_t bytes = (done || chunk->type == SPOOL_RECORDS ? chunk->used : room) & ~UINT64_C(7);
+    if (!seen || bytes > room || bytes <= *seen)
+        return;
+    struct spool_part part = {.data = done ? tools->data + *seen : tools->data,
+                              .size = (size_t)(bytes - *seen),
+                              .thread = chunk->thread,
+                              .type = chunk->type,
+                              .state = chunk->state};
+    if (!done && part.type == SPOOL_CUPTI && part.size > LOOK_BYTES)
+        part.size = LOOK_BYTES;
+    if (!done && round_read(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
+        return;
+    *seen += see_part(round, &part);
+}
+
+static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+{
+    struct drain_tools *tools = round->tools;
+    size_t size;
+    if (round_read(round->spool, tools->data, (size_t)chunk->used, offset + sizeof(*chunk)) != 0)
+        return -1;
+    const uint8_t *entry = packer_pack(&tools->packer, chunk, tools->data, round->header.record_bytes, &size);
+    if (append(round, entry, size) != 0) {
+        round->drain->no_room = true;
+        return -1;
+    }
+    uint64_t drained = ++round->drain->drained;
+    if (round_write(round->spool, &drained, sizeof(drained), offsetof(struct spool_header, drained)) != 0)
+        return -1;
+    round->drain->bytes += chunk->used;
+    round->count++;
+    see(round, chunk, offset);
+    map_remove(&round->drain->seen, offset);
+    return 0;
+}
+
+/* A chunk that is done is nobody's but ours. */
+int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+{
+    static const uint16_t drained = SPOOL_DRAINED;
+    if (chunk->used > chunk->bytes - sizeof(*chunk))
+        return -1;
+    if (chunk->used > 0 && pack(round, chunk, offset) != 0)
+        return -1;
+    chunk->state = drained;
+    return round_write(round->spool, &drained, sizeof(drained), offset + offsetof(struct spool_chunk, state));
+}
+
+/* --- one segment --- */
+
+/* The header at OFFSET. Twice, as the state is stored last and read first. */
+int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
+{
+    for (int i = 0; i < 2; i++)
+        if (round_read(round->spool, chunk, sizeof(*chunk), offset) != 0)
+            return -1;
+    bool sound = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes >= sizeof(*chunk) && chunk->bytes <= room &&
+                 chunk->bytes % SPOOL_ALIGN == 0;
+    return sound ? 0 : -1;
+}
+
+/* Gives the room of what was drained, and of what was never used, back to the disk; their headers stay. */
+static void punch(struct round *round, const struct segment_drain *segment)
+{
+    struct spool_chunk chunk;
+    for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
+        uint64_t offset = offset_of(segment) + at;
+        if (round_read_chunk(round, &chunk, offset, SPOOL_SEGMENT_BYTES - at) != 0)
+            return;
+        bool empty = chunk.state == SPOOL_DRAINED || chunk.state == SPOOL_READY;
+        uint64_t from = offset + sizeof(chunk), bytes = chunk.bytes - sizeof(chunk);
+        if (empty && bytes > 0)
+            fallocate(round->spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
+    }
+}
+
+/* Whether nothing more is to come of the chunk. */
+static bool take_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+{
+    bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
+    if (records && chunk->state == SPOOL_IN_USE)
+        see(round, chunk, offset);
+    else if (records && chunk->state == SPOOL_DONE && round_drain_chunk(round, chunk, offset) != 0)
+        return false;
+    return chunk->state == SPOOL_DRAINED;
+}
+
+bool round_is_to_stop(const struct round *round)
+{
+    return __atomic_load_n(round->tools->stop, __ATOMIC_RELAXED);
+}
+
+/* True: nothing is to be done there any more. */
+static bool drain_segment(struct round *round, struct segment_drain *segment)
+{
+    struct spool_chunk chunk;
+    if (round_read_chunk(round, &chunk, offset_of(segment), SPOOL_SEGMENT_BYTES) != 0)
+        return false;
+    bool left = chunk.segment == SPOOL_NO_SEGMENT, in_order = true;
+    if (chunk.sequence != segment->sequence) {
+        segment->sequence = chunk.sequence;
+        segment->at = 0;
+    }
+    for (uint64_t at = segment->at; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
+        if (round_read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
+            return false;
+        in_order = take_chunk(round, &chunk, offset_of(segment) + at) && in_order;
+        if (in_order) {
+            segment->at = (uint32_t)(at + chunk.bytes);
+            map_remove(&round->drain->seen, offset_of(segment) + at);
+        }
+        if (round->drain->no_room || round_is_to_stop(round))
+            return false;
+    }
+    if (left)
+        punch(round, segment);
+    return left;
+}
+
+/* --- one spool --- */
+
+static int note_new_segments(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    uint64_t end = round->header.formatted;
+    uint64_t count = end > SPOOL_HEADER_BYTES ? (end - SPOOL_HEADER_BYTES) / SPOOL_SEGMENT_BYTES : 0;
+    for (; drain->segments < count && drain->segments < UINT32_MAX; drain->segments++) {
+        struct segment_drain *new = array_push(&drain->open);
+        if (!new)
+            return -1;
+        new->number = drain->segments;
+    }
+    return 0;
+}
+
+static void drain_segments(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    size_t kept = 0;
+    for (size_t i = 0; i < drain->open.count; i++) {
+        struct segment_drain segment = drain->open.items[i];
+        if (drain->no_room || round_is_to_stop(round) || !drain_segment(round, &segment))
+            drain->open.items[kept++] = segment;
+    }
+    drain->open.count = kept;
+}
+
+int round_open(struct round *round)
+{
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    round->spool = openat(round->tools->directory, round->drain->name, flags);
+    return round->spool < 0 ? -1 : 0;
+}
+
+void round_close(struct round *round)
+{
+    close(round->spool);
+    if (round->packed >= 0)
+        close(round->packed);
+}
+
+void round_see_disk(struct round *round)
+{
+    struct stat status;
+    if (fstat(round->spool, &status) == 0)
+        round->drain->disk = (uint64_t)status.st_blocks * 512 + round->drain->packed_size;
+}
+
+int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
+{
+    struct round round = {.drain = drain, .tools = tools, .packed = -1};
+    if (round_open(&round) != 0)
+        return -1;
+    drain->no_room = false;
+    bool there = round_read(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
+    drain->unusable = there && !round_is_usable(&round.header);
+    if (there && !drain->unusable && note_new_segments(&round) == 0)
+        drain_segments(&round);
+    round_see_disk(&round);
+    round_close(&round);
+    return drain->no_room ? -1 : round.count;
+}

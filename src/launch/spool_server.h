@@ -1,0 +1,21 @@
+/*
+ * A thread of the launcher that makes spool files for processes that cannot make them themselves, and notes those that
+ * are not recorded (common/spool_request.h).
+ */
+#ifndef GPUTRACE_LAUNCH_SPOOL_SERVER_H
+#define GPUTRACE_LAUNCH_SPOOL_SERVER_H
+
+struct spool_server;
+
+/* Begins to listen for processes whose spools belong into DIRECTORY. NULL with errno set: there is no such socket here,
+ * and nobody is helped. */
+struct spool_server *spool_server_start(const char *directory);
+
+/* What processes are to be given as the setting `spool_server`. Lives as long as SERVER. */
+const char *spool_server_address(const struct spool_server *server);
+
+/* Ends the thread and frees SERVER. Gives how many processes are not recorded that the directory does not tell of.
+ * SERVER may be NULL. */
+unsigned spool_server_stop(struct spool_server *server);
+
+#endif

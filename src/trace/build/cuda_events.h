@@ -1,0 +1,31 @@
+/*
+ * Which record of a CUDA event a synchronisation waited for.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_CUDA_EVENTS_H
+#define GPUTRACE_TRACE_BUILD_CUDA_EVENTS_H
+
+#include <stdint.h>
+
+#include "common/big_array.h"
+#include "trace/spool/event_record.h"
+
+struct cuda_event_record {
+    uint64_t event; /* a number of EVENT_CONTEXT, or, of 0, a handle */
+    uint64_t sync_id;
+    uint32_t event_context, correlation, stream;
+};
+
+struct cuda_events {
+    BIG_ARRAY(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
+};
+
+void cuda_events_release(struct cuda_events *events);
+
+/* An EVENT_CUDA_EVENT; and after the last. Give 0, or -1 after error(). */
+int cuda_events_see(struct cuda_events *events, const struct event *event);
+int cuda_events_sort(struct cuda_events *events);
+
+/* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
+const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync);
+
+#endif

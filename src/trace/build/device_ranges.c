@@ -1,0 +1,197 @@
+#include "trace/build/device_ranges.h"
+
+#include "common/log.h"
+
+#define REST_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
+
+void device_ranges_init(struct device_ranges *ranges, const char *directory)
+{
+    *ranges = (struct device_ranges){0};
+    ranges->moments.items.memory.directory = ranges->items.memory.directory = ranges->edges.memory.directory =
+        directory;
+}
+
+void device_ranges_release(struct device_ranges *ranges)
+{
+    device_moments_release(&ranges->moments);
+    big_array_release(&ranges->items);
+    big_array_release(&ranges->edges);
+}
+
+void device_ranges_rest(const struct device_ranges *ranges)
+{
+    device_moments_rest(&ranges->moments);
+    big_array_rest(&ranges->items);
+    big_array_rest(&ranges->edges);
+}
+
+static int no_memory(void)
+{
+    return error_no_memory("device ranges");
+}
+
+int device_ranges_see(struct device_ranges *ranges, const struct event *event)
+{
+    const struct device_moment moment = {.record = event->record,
+                                         .range = event->device_range.number,
+                                         .thread = event->thread,
+                                         .ends = event->device_range.ended,
+                                         .correlation = event->correlation,
+                                         .called = event->start};
+    ranges->any = true;
+    return device_moments_add(&ranges->moments, &moment);
+}
+
+int device_ranges_list(struct device_ranges *ranges)
+{
+    return device_moments_list(&ranges->moments);
+}
+
+void device_ranges_time(struct device_ranges *ranges, const struct event *event)
+{
+    device_moments_mark(&ranges->moments, event);
+}
+
+int device_ranges_order(struct device_ranges *ranges)
+{
+    return device_moments_order(&ranges->moments);
+}
+
+void device_ranges_settle(struct device_ranges *ranges, bool all)
+{
+    device_moments_settle(&ranges->moments, all);
+}
+
+/* Of what started or ended twice the first counts. */
+static int by_range(const void *a, const void *b)
+{
+    const struct device_moment *left = a, *right = b;
+    if (left->range != right->range)
+        return left->range < right->range ? -1 : 1;
+    if (left->ends != right->ends)
+        return left->ends ? 1 : -1;
+    return left->called < right->called ? -1 : left->called > right->called;
+}
+
+/* A range of its moments, of which one may be NULL. False: a time is missing. */
+static bool make_range(struct device_range *range, const struct device_moment *start, const struct device_moment *end,
+                       const struct windows *windows, uint64_t time)
+{
+    if (!start || start->time == 0 || (end && end->time == 0))
+        return false;
+    *range = (struct device_range){.record = start->record,
+                                   .number = start->range,
+                                   .start = start->time,
+                                   .end = end ? end->time : windows_end(windows, start->called),
+                                   .marked = start->marked,
+                                   .thread = start->thread,
+                                   .device = start->device,
+                                   .context = start->context,
+                                   .stream = start->stream,
+                                   .end_stream = end ? end->stream : start->stream,
+                                   .open_at_end = !end};
+    if (!end && range->end > time)
+        range->end = time;
+    if (range->end < range->start)
+        range->end = range->start; /* in another stream, which was there first */
+    return true;
+}
+
+static int outer_first(const void *a, const void *b)
+{
+    const struct device_range *left = a, *right = b;
+    if (left->start != right->start)
+        return left->start < right->start ? -1 : 1;
+    if (left->end != right->end)
+        return left->end > right->end ? -1 : 1;
+    if (left->marked != right->marked) /* put at the same time: the outer one was there first */
+        return left->marked < right->marked ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static int by_place_and_time(const void *a, const void *b)
+{
+    const struct device_edge *left = a, *right = b;
+    if (left->device != right->device)
+        return left->device < right->device ? -1 : 1;
+    if (left->context != right->context)
+        return left->context < right->context ? -1 : 1;
+    if (left->stream != right->stream)
+        return left->stream < right->stream ? -1 : 1;
+    return left->time < right->time ? -1 : left->time > right->time;
+}
+
+static int add_range(struct device_ranges *ranges, const struct device_range *range)
+{
+    const uint64_t times[] = {range->start, range->end};
+    struct device_range *added = big_array_push(&ranges->items);
+    if (!added)
+        return no_memory();
+    *added = *range;
+    for (unsigned i = 0; i < 2; i++) {
+        struct device_edge *edge = big_array_push(&ranges->edges);
+        if (!edge)
+            return no_memory();
+        *edge = (struct device_edge){range->device, range->context, range->stream, times[i]};
+    }
+    return 0;
+}
+
+/* The moments from FIRST on that are of one range. */
+static int close_range(struct device_ranges *ranges, size_t first, size_t end, const struct windows *windows,
+                       uint64_t time)
+{
+    const struct device_moment *moments = ranges->moments.items.items, *started = NULL, *ended = NULL;
+    struct device_range range;
+    for (size_t i = end; i-- > first;) {
+        if (moments[i].ends)
+            ended = &moments[i];
+        else
+            started = &moments[i];
+    }
+    if (make_range(&range, started, ended, windows, time))
+        return add_range(ranges, &range);
+    ranges->untimed++;
+    return 0;
+}
+
+int device_ranges_close(struct device_ranges *ranges, const struct windows *windows, uint64_t time)
+{
+    size_t count = ranges->moments.items.count;
+    if (big_array_sort(&ranges->moments.items, by_range) != 0)
+        return no_memory();
+    const struct device_moment *moments = ranges->moments.items.items;
+    for (size_t first = 0, end, passed = 0; first < count; first = end) {
+        for (end = first + 1; end < count && moments[end].range == moments[first].range;)
+            end++;
+        if (close_range(ranges, first, end, windows, time) != 0)
+            return -1;
+        if (end - passed >= REST_RANGES) {
+            device_ranges_rest(ranges);
+            passed = end;
+        }
+    }
+    device_moments_release(&ranges->moments);
+    if (big_array_sort(&ranges->items, outer_first) != 0 || big_array_sort(&ranges->edges, by_place_and_time) != 0)
+        return no_memory();
+    return 0;
+}
+
+bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
+{
+    const struct device_edge wanted = {work->device, work->context, work->stream, work->start};
+    size_t low = 0, high = ranges->edges.count; /* the first after the work's start */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_place_and_time(&ranges->edges.items[middle], &wanted) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    big_array_found(&ranges->edges, low);
+    if (low == ranges->edges.count)
+        return false;
+    const struct device_edge *next = &ranges->edges.items[low];
+    return next->device == wanted.device && next->context == wanted.context && next->stream == wanted.stream &&
+           next->time < work->end;
+}

@@ -1,0 +1,79 @@
+/*
+ * Device ranges: from a moment in a stream to another one. The library wrote down what they are called and which
+ * correlation ids their two moments have; CUPTI's records of CUDA events with these ids tell stream and time, and the
+ * GPU work around them tells the time that is meant (device_moments.h).
+ *
+ * They are shown on the stream of their start. One that was not ended is shown up to the end of recording; one of which
+ * a time is missing is not shown, and counted.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_DEVICE_RANGES_H
+#define GPUTRACE_TRACE_BUILD_DEVICE_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/big_array.h"
+#include "trace/build/device_moments.h"
+#include "trace/spool/event_record.h"
+#include "trace/build/windows.h"
+
+struct device_range {
+    const void *record;  /* of the start */
+    uint64_t number;     /* within the process */
+    uint64_t start, end; /* ns */
+    uint64_t marked;     /* when the GPU was done with the event of its start, ns */
+    uint32_t thread;     /* that started it */
+    uint32_t device, context, stream;
+    uint32_t end_stream;
+    bool open_at_end;
+};
+
+/* A time at which something starts or ends on a stream's row. */
+struct device_edge {
+    uint32_t device, context, stream;
+    uint64_t time;
+};
+
+struct device_ranges {
+    bool any;                             /* some were seen */
+    struct device_moments moments;        /* all starts and ends; until they are closed */
+    BIG_ARRAY(struct device_range) items; /* once closed: those to be shown, what encloses before the rest */
+    BIG_ARRAY(struct device_edge) edges;  /* in order; once they are closed */
+    uint64_t untimed;                     /* not to be shown */
+};
+
+/* DIRECTORY is for what memory cannot hold; NULL: there is none. One that is all zero, too, can be used. */
+void device_ranges_init(struct device_ranges *ranges, const char *directory);
+void device_ranges_release(struct device_ranges *ranges);
+
+/* What is known need not stay in memory for now. */
+void device_ranges_rest(const struct device_ranges *ranges);
+
+/* An EVENT_DEVICE_RANGE; and after the last of them. Give 0, or -1 after error(). */
+int device_ranges_see(struct device_ranges *ranges, const struct event *event);
+int device_ranges_list(struct device_ranges *ranges);
+
+/* An EVENT_CUDA_EVENT with a time, once they are listed; nothing is done when it is of no range. */
+void device_ranges_time(struct device_ranges *ranges, const struct event *event);
+
+/* After the last of those. Gives 0, or -1 after error(). */
+int device_ranges_order(struct device_ranges *ranges);
+
+/* GPU work of the process with a known time, once they are ordered. */
+static inline void device_ranges_work(struct device_ranges *ranges, const struct event *work)
+{
+    device_moments_see(&ranges->moments, work);
+}
+
+/* After the last work, of which ALL of the process was told or only some sorts: the times become those to be shown,
+ * between moments.first and moments.last. */
+void device_ranges_settle(struct device_ranges *ranges, bool all);
+
+/* Once they are settled, before the edges are asked for. What is open ends with the window it started in, or at TIME.
+ * Gives 0, or -1 after error(). */
+int device_ranges_close(struct device_ranges *ranges, const struct windows *windows, uint64_t time);
+
+/* Whether a range of its stream starts or ends within this GPU work: then they do not nest. */
+bool device_ranges_cut(struct device_ranges *ranges, const struct event *work);
+
+#endif

@@ -1,0 +1,269 @@
+#include "trace/build/launches.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+
+static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
+
+/* Of pages that are added to any launches, or given back. */
+static pthread_mutex_t pages = PTHREAD_MUTEX_INITIALIZER;
+
+void launches_init(struct launches *launches, const char *directory)
+{
+    *launches = (struct launches){.groups = NULL};
+    spill_init(&launches->spill, directory);
+    launches->shares.memory.directory = directory;
+}
+
+void launches_release(struct launches *launches)
+{
+    launches_group *groups = launches->groups;
+    for (size_t i = 0; groups && i < LAUNCHES_GROUPS; i++)
+        free(groups[i]);
+    free(groups);
+    spill_release(&launches->spill);
+    big_array_release(&launches->shares);
+    *launches = (struct launches){.groups = NULL};
+}
+
+void launches_rest(const struct launches *launches)
+{
+    pthread_mutex_lock(&pages);
+    spill_rest(&launches->spill);
+    pthread_mutex_unlock(&pages);
+    big_array_rest(&launches->shares);
+}
+
+/* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
+static struct launch *put_page(struct launches *launches, uint32_t correlation)
+{
+    if (!launches->groups)
+        launches->groups = calloc(LAUNCHES_GROUPS, sizeof(launches_group));
+    launches_group *groups = launches->groups;
+    if (!groups)
+        return NULL;
+    launches_group *place = &groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
+    launches_page *group = *place;
+    if (!group)
+        group = calloc(LAUNCHES_GROUP, sizeof(*group));
+    *place = group;
+    if (!group)
+        return NULL;
+    launches_page *page = &group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP];
+    if (!*page)
+        *page = spill_block(&launches->spill, LAUNCHES_PAGE * sizeof(struct launch));
+    return *page;
+}
+
+struct launch *launches_put(struct launches *launches, uint32_t correlation)
+{
+    struct launch *launch = launches_get(launches, correlation);
+    if (launch)
+        return launch;
+    pthread_mutex_lock(&pages);
+    struct launch *page = put_page(launches, correlation);
+    pthread_mutex_unlock(&pages);
+    if (page)
+        return &page[correlation % LAUNCHES_PAGE];
+    error_no_memory("the table of launches");
+    return NULL;
+}
+
+static bool is_empty(const struct launch *launch)
+{
+    return launch->works == 0 && launch->from == LAUNCH_UNKNOWN && !launch->aside;
+}
+
+uint32_t launches_highest(const struct launches *launches)
+{
+    launches_group *groups = launches->groups;
+    for (size_t page = groups ? LAUNCHES_GROUPS * LAUNCHES_GROUP : 0; page-- > 0;) {
+        const struct launch *launch = launches_get(launches, (uint32_t)(page * LAUNCHES_PAGE));
+        if (!groups[page / LAUNCHES_GROUP])
+            page -= page % LAUNCHES_GROUP;
+        for (uint32_t i = LAUNCHES_PAGE; launch && i-- > 0;)
+            if (!is_empty(&launch[i]))
+                return (uint32_t)(page * LAUNCHES_PAGE) + i;
+    }
+    return 0;
+}
+
+static void hold(struct launch *launch)
+{
+    while (atomic_exchange_explicit(&launch->held, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void let_go(struct launch *launch)
+{
+    atomic_store_explicit(&launch->held, false, memory_order_release);
+}
+
+int launches_work(struct launches *launches, uint32_t correlation)
+{
+    struct launch *launch = launches_put(launches, correlation);
+    if (!launch)
+        return -1;
+    hold(launch);
+    bool several = ++launch->works > 1;
+    let_go(launch);
+    if (several && !atomic_load_explicit(&launches->several, memory_order_relaxed))
+        atomic_store_explicit(&launches->several, true, memory_order_relaxed);
+    return 0;
+}
+
+static enum launch_from from_domain(const struct event *api)
+{
+    return api->api.domain == EVENT_API_RUNTIME ? LAUNCH_RUNTIME : LAUNCH_DRIVER;
+}
+
+static uint32_t duration_of(const struct event *api)
+{
+    uint64_t duration = api->end - api->start;
+    return duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
+}
+
+/* Of two that start at once the shorter one counts, which was told first where one thread tells of all. */
+static bool counts_more(const struct launch *launch, enum launch_from from, const struct event *api)
+{
+    enum launch_from known = (enum launch_from)launch->from;
+    if (from != known)
+        return from > known;
+    return api->start > launch->start || (api->start == launch->start && duration_of(api) < launch->duration);
+}
+
+int launches_call(struct launches *launches, const struct event *api)
+{
+    struct launch *launch = launches_put(launches, api->correlation);
+    enum launch_from from = from_domain(api);
+    if (!launch)
+        return -1;
+    hold(launch);
+    if (counts_more(launch, from, api)) {
+        launch->from = (uint8_t)from;
+        launch->start = api->start;
+        launch->duration = duration_of(api);
+        launch->thread = api->thread;
+    }
+    let_go(launch);
+    return 0;
+}
+
+int launches_aside(struct launches *launches, const struct event *api)
+{
+    struct launch *launch = launches_put(launches, api->correlation);
+    if (!launch)
+        return -1;
+    hold(launch);
+    launch->aside = true;
+    let_go(launch);
+    return 0;
+}
+
+int launches_starts(struct launches *launches, uint32_t correlation, unsigned sorts)
+{
+    struct launch *launch = launches_put(launches, correlation);
+    if (!launch)
+        return -1;
+    hold(launch);
+    launch->sorts |= (uint8_t)(sorts & LAUNCH_ANYTHING);
+    let_go(launch);
+    return 0;
+}
+
+static unsigned sort_of(enum event_type type)
+{
+    switch (type) {
+    case EVENT_KERNEL: return LAUNCH_KERNELS;
+    case EVENT_MEMCPY: return LAUNCH_COPIES;
+    case EVENT_MEMSET: return LAUNCH_SETS;
+    case EVENT_GRAPH: return LAUNCH_GRAPHS;
+    case EVENT_CUDA_EVENT: return LAUNCH_CUDA_EVENTS;
+    default: return 0;
+    }
+}
+
+bool launch_is_aside(const struct launch *launch, enum event_type type)
+{
+    return launch->aside && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
+}
+
+bool launch_is_call(const struct launch *launch, const struct event *api)
+{
+    return (enum launch_from)launch->from == from_domain(api) && launch->start == api->start &&
+           launch->thread == api->thread && launch->duration == duration_of(api);
+}
+
+enum launch_reach launch_reach(struct launch *launch, uint64_t end)
+{
+    bool reaches = launch_reaches(launch, end);
+    hold(launch);
+    launch->works -= !reaches;
+    bool several = launch->works > 1;
+    let_go(launch);
+    return reaches ? several ? LAUNCH_REACHES_SEVERAL : LAUNCH_REACHES_ONE : LAUNCH_REACHES_NOT;
+}
+
+int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part, uint32_t count)
+{
+    struct launch *launch = launches_get(launches, correlation);
+    if (launch->met > 0 && launch->extra != part + 1) {
+        struct launch_share *share = big_array_push(&launches->shares);
+        if (!share)
+            return error_no_memory("the table of launches");
+        *share = (struct launch_share){.part = part, .correlation = correlation, .before = launch->met};
+    }
+    launch->met += count;
+    launch->extra = part + 1;
+    return 0;
+}
+
+static int by_part(const void *a, const void *b)
+{
+    const struct launch_share *left = a, *right = b;
+    if (left->part != right->part)
+        return left->part < right->part ? -1 : 1;
+    return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
+}
+
+uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part)
+{
+    const struct launch_share wanted = {.part = part, .correlation = correlation};
+    const struct launch_share *share =
+        launches->shares.count == 0
+            ? NULL
+            : bsearch(&wanted, launches->shares.items, launches->shares.count, sizeof(wanted), by_part);
+    return share ? share->before : 0;
+}
+
+static void number_page(struct launch *page, uint64_t *next)
+{
+    for (size_t i = 0; i < LAUNCHES_PAGE; i++) {
+        uint32_t more = page[i].works > 1 ? page[i].works - 1 : 0;
+        page[i].extra = 0;
+        if (more == 0 || page[i].from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
+            continue;
+        page[i].extra = (uint32_t)*next;
+        *next += more;
+    }
+}
+
+int launches_number(struct launches *launches, uint64_t *next)
+{
+    if (big_array_sort(&launches->shares, by_part) != 0)
+        return error_no_memory("the table of launches");
+    launches_group *groups = launches->groups;
+    for (size_t i = 0; launches->several && i < LAUNCHES_GROUPS * LAUNCHES_GROUP; i++) {
+        launches_page *group = groups[i / LAUNCHES_GROUP];
+        if (!group)
+            i += LAUNCHES_GROUP - 1;
+        else if (group[i % LAUNCHES_GROUP])
+            number_page(group[i % LAUNCHES_GROUP], next);
+    }
+    launches_rest(launches);
+    return 0;
+}

@@ -1,0 +1,326 @@
+/*
+ * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json_out.h"
+#include "common/log.h"
+#include "common/sink.h"
+#include "trace/build/conversion.h"
+#include "trace/build/walks.h"
+#include "trace/build/nvtx_extensions.h"
+
+#define SCHEMA_VERSION 1
+
+static void put_u64(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_u64(json, value);
+}
+
+static void put_text(struct json_out *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text);
+}
+
+static const struct name *device_name(const struct conversion *conversion, const struct process *process,
+                                      const struct device *device)
+{
+    uint32_t name = pointer_names_find(&process->symbols, device->name, UINT64_MAX);
+    return name == NAMES_NO_MEMORY ? NULL : names_get(&conversion->names, name);
+}
+
+/* As nvidia-smi shows it. */
+static void put_uuid(struct json_out *json, const uint8_t uuid[16])
+{
+    static const uint8_t unknown[16];
+    char text[64], *at = text + sprintf(text, "GPU-");
+    if (memcmp(uuid, unknown, sizeof(unknown)) == 0)
+        return;
+    for (int i = 0; i < 16; i++)
+        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+    put_text(json, "uuid", text);
+}
+
+static void put_device(const struct conversion *conversion, const struct process *process, const struct device *device,
+                       struct json_out *json)
+{
+    const struct name *name = device_name(conversion, process, device);
+    uint64_t threads = (uint64_t)device->max_warps_per_multiprocessor * device->warp_size;
+    json_begin_object(json);
+    put_u64(json, "id", device->id);
+    json_key(json, "name");
+    json_string_n(json, name ? name->text : "", name ? name->length : 0);
+    put_uuid(json, device->uuid);
+    put_u64(json, "totalGlobalMem", device->memory_bytes);
+    put_u64(json, "computeMajor", device->major);
+    put_u64(json, "computeMinor", device->minor);
+    put_u64(json, "maxThreadsPerBlock", device->max_threads_per_block);
+    put_u64(json, "maxThreadsPerMultiprocessor", threads);
+    put_u64(json, "regsPerBlock", device->registers_per_block);
+    put_u64(json, "warpSize", device->warp_size);
+    put_u64(json, "sharedMemPerBlock", device->shared_per_block);
+    put_u64(json, "numSms", device->multiprocessors);
+    put_u64(json, "regsPerMultiprocessor", device->registers_per_multiprocessor);
+    put_u64(json, "sharedMemPerMultiprocessor", device->shared_per_multiprocessor);
+    json_end(json);
+}
+
+static bool told_before(const struct conversion *conversion, size_t process, const struct device *device)
+{
+    for (size_t i = 0; i < process; i++) {
+        const struct device *known = process_device_info(conversion_process(conversion, i), device->id);
+        if (known && memcmp(known->uuid, device->uuid, sizeof(known->uuid)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_devices(const struct conversion *conversion, struct json_out *json)
+{
+    json_begin_array(json);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        for (size_t k = 0; k < process->devices.count; k++)
+            if (!told_before(conversion, i, &process->devices.items[k]))
+                put_device(conversion, process, &process->devices.items[k], json);
+    }
+    json_end(json);
+}
+
+static void put_losses(const struct convert_losses *losses, struct json_out *json)
+{
+    json_begin_object(json);
+#define LOSS(field, words) put_u64(json, #field, losses->field);
+    CONVERT_LOSSES(LOSS)
+#undef LOSS
+    json_end(json);
+}
+
+static void put_process(const struct conversion *conversion, const struct process *process, struct json_out *json)
+{
+    const struct spool_header *header = &process->file.header;
+    json_begin_object(json);
+    put_u64(json, "pid", process->pid);
+    if (process->pid != header->pid)
+        put_u64(json, "system_pid", header->pid);
+    put_u64(json, "parent_pid", header->parent_pid);
+    if (header->rank != 0)
+        put_u64(json, "rank", header->rank - 1);
+    if (header->local_rank != 0)
+        put_u64(json, "local_rank", header->local_rank - 1);
+    put_text(json, "program", header->program);
+    put_text(json, "command", header->command);
+    put_text(json, "state", process_state(conversion, process));
+    put_last_words(conversion, process, json);
+    put_u64(json, "started", header->started);
+    put_u64(json, "finished", header->finished);
+    put_u64(json, "cupti_version", header->cupti_version);
+    json_key(json, "correlation_offset");
+    json_u64(json, process->launches.offset);
+    json_key(json, "gpu_pids");
+    json_begin_object(json);
+    for (size_t i = 0; i < process->gpus.count; i++) {
+        char device[16];
+        snprintf(device, sizeof(device), "%u", process->gpus.items[i].device);
+        put_u64(json, device, process->gpus.items[i].pid);
+    }
+    json_end(json);
+    put_pools(&process->pools, json);
+    json_key(json, "losses");
+    put_losses(&process->losses, json);
+    json_end(json);
+}
+
+/* A reader of traces holds the metadata whole. Processes of which there is nothing special to say come first to be left
+ * out; the rows of all have names. */
+#define PLAIN_BYTES_MAX ((size_t)3 << 20)
+#define PROCESSES_BYTES_MAX ((size_t)6 << 20)
+
+static bool is_plain(const struct process *process)
+{
+    static const struct convert_losses nothing;
+    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 && process->last_words.count == 0 &&
+           memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
+}
+
+static void put_processes(const struct conversion *conversion, struct json_out *json)
+{
+    size_t before = json->sink->length, left_out = 0;
+    json_key(json, "processes");
+    json_begin_array(json);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        if (json->sink->length - before < (is_plain(process) ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
+            put_process(conversion, process, json);
+        else
+            left_out++;
+    }
+    json_end(json);
+    if (left_out > 0)
+        put_u64(json, "processes_left_out", left_out);
+}
+
+/* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
+struct noting {
+    struct json_out *json;
+    struct interner told;
+};
+
+static int put_note(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    struct noting *noting = conversion->noting;
+    if (event->type != EVENT_NOTE || !event->note.warning)
+        return 0;
+    json_begin_object(noting->json);
+    put_u64(noting->json, "pid", process->pid);
+    json_key(noting->json, "text");
+    json_string_n(noting->json, event->text, event->text_length);
+    json_end(noting->json);
+    size_t known = noting->told.count;
+    uint32_t number = intern(&noting->told, event->text, event->text_length);
+    if (number != INTERN_NO_MEMORY && noting->told.count > known && !event->note.printed)
+        warning("%s", interned(&noting->told, number));
+    return 0;
+}
+
+static void put_notes(struct conversion *conversion, struct json_out *json)
+{
+    struct noting noting = {.json = json};
+    conversion->noting = &noting;
+    json_begin_array(json);
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        process_walk_own(conversion, conversion_process(conversion, i), put_note, NULL);
+    json_end(json);
+    conversion->noting = NULL;
+    interner_release(&noting.told);
+}
+
+/* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols with one
+ * readable name the first is told. */
+static void put_symbols(const struct names *names, struct json_out *json)
+{
+    struct map told = {0};
+    json_begin_object(json);
+    for (uint32_t i = 0; i < names->demangled.count; i++) {
+        const struct name *readable = &names->items.items[names->demangled.items[i]];
+        const struct interned *symbol = interner_at(&names->mangled, i);
+        bool same = readable->length == symbol->length && memcmp(readable->text, symbol->text, symbol->length) == 0;
+        bool is_new = false;
+        if (same || !map_put(&told, names->demangled.items[i], &is_new) || !is_new)
+            continue;
+        json_key_text(json, readable->text, readable->length);
+        json_string_n(json, symbol->text, symbol->length);
+    }
+    json_end(json);
+    map_release(&told);
+}
+
+static void put_gputrace(struct conversion *conversion, struct json_out *json)
+{
+    json_begin_object(json);
+    put_text(json, "version", GPUTRACE_VERSION);
+    session_note_put(&conversion->session, json);
+    if (conversion->options->exit_text)
+        put_text(json, "exit", conversion->options->exit_text);
+    json_key(json, "losses");
+    put_losses(&conversion->losses, json);
+    put_missed(conversion, json);
+    json_key(json, "notes");
+    put_notes(conversion, json);
+    json_key(json, "plugins");
+    put_plugins(&conversion->plugins, json);
+    put_nvtx_resources(conversion, json);
+    put_nvtx_counters(conversion, json);
+    put_stacks(conversion, json);
+    json_key(json, "symbols");
+    put_symbols(&conversion->names, json);
+    put_processes(conversion, json);
+    json_end(json);
+}
+
+/* One value, put together in memory and handed to the format. */
+struct value {
+    struct sink sink;
+    struct json_out json;
+};
+
+static struct json_out *value_begin(struct value *value)
+{
+    sink_init_memory(&value->sink);
+    json_out_init(&value->json, &value->sink, false);
+    return &value->json;
+}
+
+static int value_end(struct value *value, struct conversion *conversion, const char *key)
+{
+    int failure = sink_finish(&value->sink);
+    if (failure == 0)
+        conversion->writer.format->metadata(&conversion->writer, key, value->sink.data, value->sink.length);
+    sink_release(&value->sink);
+    return failure == 0 ? 0 : error_no_memory("the trace's metadata");
+}
+
+static int write_number(struct conversion *conversion, const char *key, int64_t number)
+{
+    struct value value;
+    json_i64(value_begin(&value), number);
+    return value_end(&value, conversion, key);
+}
+
+static int write_string(struct conversion *conversion, const char *key, const char *text)
+{
+    struct value value;
+    json_string(value_begin(&value), text);
+    return value_end(&value, conversion, key);
+}
+
+static int write_versions(struct conversion *conversion)
+{
+    const struct spool_header *told = NULL;
+    for (size_t i = 0; i < conversion->processes.count && !told; i++)
+        if (conversion_process(conversion, i)->file.header.cupti_version != 0)
+            told = &conversion_process(conversion, i)->file.header;
+    if (!told)
+        return 0;
+    if (write_number(conversion, "cupti_version", told->cupti_version) != 0)
+        return -1;
+    /* 0: not known, as of a runtime that is linked statically. The key is there all the same: readers expect it. */
+    if (write_number(conversion, "cuda_runtime_version", told->runtime_version) != 0)
+        return -1;
+    return told->driver_version != 0 ? write_number(conversion, "cuda_driver_version", told->driver_version) : 0;
+}
+
+/* HTA finds the rank with the pattern `"rank":\s+(\d+)`: the blank after the colon matters. */
+static int write_distributed(struct conversion *conversion)
+{
+    const struct session_note *session = &conversion->session;
+    char text[96];
+    int length;
+    if (session->rank < 0)
+        return 0;
+    if (session->world_size < 0)
+        length = snprintf(text, sizeof(text), "{\"rank\": %lld}", (long long)session->rank);
+    else
+        length = snprintf(text, sizeof(text), "{\"rank\": %lld, \"world_size\": %lld}", (long long)session->rank,
+                          (long long)session->world_size);
+    conversion->writer.format->metadata(&conversion->writer, "distributedInfo", text, (size_t)length);
+    return 0;
+}
+
+int write_metadata(struct conversion *conversion)
+{
+    struct value value;
+    if (write_number(conversion, "schemaVersion", SCHEMA_VERSION) != 0)
+        return -1;
+    put_devices(conversion, value_begin(&value));
+    if (value_end(&value, conversion, "deviceProperties") != 0 || write_versions(conversion) != 0 ||
+        write_distributed(conversion) != 0 || write_string(conversion, "displayTimeUnit", "ms") != 0 ||
+        write_number(conversion, "baseTimeNanoseconds", (int64_t)conversion->base) != 0 ||
+        write_string(conversion, "traceName", conversion->options->output) != 0)
+        return -1;
+    put_gputrace(conversion, value_begin(&value));
+    return value_end(&value, conversion, "gputrace");
+}

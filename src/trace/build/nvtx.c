@@ -1,0 +1,249 @@
+#include "trace/build/nvtx.h"
+
+#include "common/log.h"
+#include "common/spool_records.h"
+
+#define REST_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
+
+void nvtx_init(struct nvtx *nvtx, const char *directory)
+{
+    *nvtx = (struct nvtx){.directory = directory};
+    nvtx->ranges.memory.directory = nvtx->started.memory.directory = nvtx->recorded_events.memory.directory = directory;
+    nvtx->syncs.steps.memory.directory = nvtx->syncs.waits.memory.directory = nvtx->syncs.holds.memory.directory =
+        directory;
+}
+
+void nvtx_rest(const struct nvtx *nvtx)
+{
+    nvtx_syncs_rest(&nvtx->syncs);
+    for (size_t i = 0; i < nvtx->tracks.count; i++)
+        big_array_rest(&nvtx->tracks.items[i].ranges);
+    big_array_rest(&nvtx->ranges);
+    big_array_rest(&nvtx->started);
+    big_array_rest(&nvtx->recorded_events);
+}
+
+void nvtx_release(struct nvtx *nvtx)
+{
+    for (size_t i = 0; i < nvtx->tracks.count; i++)
+        big_array_release(&nvtx->tracks.items[i].ranges);
+    array_release(&nvtx->tracks);
+    big_array_release(&nvtx->ranges);
+    big_array_release(&nvtx->started);
+    array_release(&nvtx->texts);
+    array_release(&nvtx->ends);
+    map_release(&nvtx->open_started);
+    map_release(&nvtx->early_ends);
+    map_release(&nvtx->tracks_by_key);
+    map_release(&nvtx->tracks_by_thread);
+    map_release(&nvtx->domains);
+    map_release(&nvtx->strings);
+    map_release(&nvtx->categories);
+    map_release(&nvtx->event_names);
+    big_array_release(&nvtx->recorded_events);
+    nvtx_syncs_release(&nvtx->syncs);
+    nvtx_resources_release(&nvtx->resources);
+}
+
+static struct nvtx_track *add_track(struct nvtx *nvtx, uint64_t *index, uint32_t thread)
+{
+    uint64_t *first = map_put(&nvtx->tracks_by_thread, thread, NULL);
+    struct nvtx_track *track = first ? array_push(&nvtx->tracks) : NULL;
+    if (!track) {
+        error_no_memory("NVTX ranges");
+        return NULL;
+    }
+    track->thread = thread;
+    track->ranges.memory.directory = nvtx->directory;
+    track->next = (uint32_t)*first;
+    *first = *index = nvtx->tracks.count;
+    return track;
+}
+
+static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
+{
+    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)event->thread << 32 | event->nvtx.domain, NULL);
+    if (!index) {
+        error_no_memory("NVTX ranges");
+        return NULL;
+    }
+    return *index ? &nvtx->tracks.items[*index - 1] : add_track(nvtx, index, event->thread);
+}
+
+/* Ends the ranges of a track whose window was over before TIME. */
+static void end_with_window(struct nvtx *nvtx, struct nvtx_track *track, const struct windows *windows, uint64_t time)
+{
+    while (windows->limited && track->innermost != 0) {
+        struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
+        uint64_t end = windows_end(windows, range->start);
+        if (end >= time)
+            return;
+        range->end = end;
+        range->open_at_end = true;
+        track->innermost = range->parent;
+    }
+}
+
+static int push(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+{
+    struct nvtx_track *track = track_of(nvtx, event);
+    if (!track)
+        return -1;
+    end_with_window(nvtx, track, windows, event->start);
+    struct nvtx_range *range = big_array_push(&nvtx->ranges);
+    uint32_t *listed = big_array_push(&track->ranges);
+    if (!range || !listed)
+        return error_no_memory("NVTX ranges");
+    *range = (struct nvtx_range){.record = event->record,
+                                 .start = event->start,
+                                 .thread = event->thread,
+                                 .end_thread = event->thread,
+                                 .parent = track->innermost};
+    *listed = (uint32_t)nvtx->ranges.count - 1;
+    track->innermost = (uint32_t)nvtx->ranges.count;
+    return 0;
+}
+
+static uint64_t not_before(uint64_t time, uint64_t start)
+{
+    return time < start ? start : time;
+}
+
+static const void *telling(const struct event *event)
+{
+    return event->nvtx.payload_type == SPOOL_NVTX_PAYLOAD_PIECES ? event->record : NULL;
+}
+
+static int pop(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+{
+    struct nvtx_track *track = track_of(nvtx, event);
+    if (!track)
+        return -1;
+    end_with_window(nvtx, track, windows, event->start);
+    if (track->innermost == 0) {
+        nvtx->unmatched += !windows->limited; /* else its push came while recording was off */
+        return 0;
+    }
+    struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
+    range->end = not_before(event->start, range->start);
+    range->end_record = telling(event);
+    track->innermost = range->parent;
+    return 0;
+}
+
+/* An end may be read before its start: threads write in chunks of their own. */
+static int start(struct nvtx *nvtx, const struct event *event)
+{
+    struct nvtx_range *range = big_array_push(&nvtx->started);
+    if (!range)
+        return error_no_memory("NVTX ranges");
+    *range = (struct nvtx_range){.record = event->record, .start = event->start, .thread = event->thread};
+    const uint64_t *early = map_get(&nvtx->early_ends, event->nvtx.range);
+    if (early) {
+        struct nvtx_end *found = &nvtx->ends.items[*early - 1];
+        range->end = not_before(found->time, range->start);
+        range->end_thread = found->thread;
+        range->end_record = found->record;
+        found->next = nvtx->free_ends;
+        nvtx->free_ends = (uint32_t)*early;
+        map_remove(&nvtx->early_ends, event->nvtx.range);
+        return 0;
+    }
+    uint64_t *index = map_put(&nvtx->open_started, event->nvtx.range, NULL);
+    if (!index)
+        return error_no_memory("NVTX ranges");
+    *index = nvtx->started.count;
+    return 0;
+}
+
+/* Index + 1; 0: no memory. */
+static uint32_t new_end(struct nvtx *nvtx)
+{
+    uint32_t index = nvtx->free_ends;
+    if (index == 0)
+        return array_push(&nvtx->ends) ? (uint32_t)nvtx->ends.count : 0;
+    nvtx->free_ends = nvtx->ends.items[index - 1].next;
+    return index;
+}
+
+static int end_early(struct nvtx *nvtx, const struct event *event)
+{
+    uint64_t *index = map_put(&nvtx->early_ends, event->nvtx.range, NULL);
+    if (!index)
+        return error_no_memory("NVTX ranges");
+    if (*index != 0)
+        nvtx->unmatched++;
+    else if ((*index = new_end(nvtx)) == 0)
+        return error_no_memory("NVTX ranges");
+    nvtx->ends.items[*index - 1] =
+        (struct nvtx_end){.time = event->start, .thread = event->thread, .record = telling(event)};
+    return 0;
+}
+
+static int end(struct nvtx *nvtx, const struct event *event)
+{
+    const uint64_t *index = map_get(&nvtx->open_started, event->nvtx.range);
+    if (!index)
+        return end_early(nvtx, event);
+    struct nvtx_range *range = &nvtx->started.items[*index - 1];
+    range->end = not_before(event->start, range->start);
+    range->end_thread = event->thread;
+    range->end_record = telling(event);
+    map_remove(&nvtx->open_started, event->nvtx.range);
+    return 0;
+}
+
+static int see_event(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+{
+    switch (event->nvtx.what) {
+    case SPOOL_NVTX_PUSH: return push(nvtx, windows, event);
+    case SPOOL_NVTX_POP: return pop(nvtx, windows, event);
+    case SPOOL_NVTX_START: return start(nvtx, event);
+    case SPOOL_NVTX_END: return end(nvtx, event);
+    case SPOOL_NVTX_MARK: nvtx->marks++; return 0;
+    case SPOOL_NVTX_ACQUIRE:
+    case SPOOL_NVTX_ACQUIRED:
+    case SPOOL_NVTX_ACQUIRE_FAILED:
+    case SPOOL_NVTX_RELEASE: return nvtx_syncs_see(&nvtx->syncs, event);
+    default: nvtx->unmatched++; return 0;
+    }
+}
+
+int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_NVTX: return see_event(nvtx, windows, event);
+    case EVENT_NVTX_RESOURCE: return nvtx_resources_see(&nvtx->resources, event);
+    default: return nvtx_see_name(nvtx, event);
+    }
+}
+
+static void close_range(struct nvtx_range *range, const struct windows *windows, uint64_t time)
+{
+    if (range->end != 0)
+        return;
+    uint64_t window_end = windows_end(windows, range->start);
+    range->end = not_before(time < window_end ? time : window_end, range->start);
+    range->end_thread = range->thread;
+    range->open_at_end = true;
+}
+
+int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
+{
+    nvtx->unmatched += windows->limited ? 0 : nvtx->early_ends.count;
+    for (size_t i = 0; i < nvtx_range_count(nvtx); i++) {
+        close_range((struct nvtx_range *)nvtx_range(nvtx, i), windows, time);
+        if (i % REST_RANGES == 0)
+            nvtx_rest(nvtx);
+    }
+    if (nvtx_close_names(nvtx) != 0 || nvtx_syncs_match(&nvtx->syncs, windows, time) != 0)
+        return -1;
+    nvtx->unmatched += nvtx->syncs.unmatched;
+    return 0;
+}
+
+const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
+{
+    const uint64_t *index = map_get(&nvtx->tracks_by_thread, thread);
+    return index && *index ? &nvtx->tracks.items[*index - 1] : NULL;
+}

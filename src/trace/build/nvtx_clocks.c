@@ -1,0 +1,266 @@
+#include "trace/build/nvtx_clocks.h"
+
+#include <math.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/payload.h"
+
+#define CHAIN_MAX 4    /* clocks that lead from one to the trace's */
+#define STEPS_MAX 1024 /* that are tried */
+#define PAIRS_MAX 512  /* of clocks that were read together; a program has a few */
+#define DOMAINS_MAX 512
+#define REST_SYNCS ((size_t)1 << 17) /* are taken before pages are given back */
+
+/* NVTX_TIMESTAMP_TYPE_… that say what their numbers are. */
+enum { TYPE_TSC = 10, TYPE_TSC_PHYSICAL = 11, TYPE_FIRST_COUNTED = 14, TYPE_LAST_COUNTED = 17, TYPE_STEADY = 50 };
+enum { START_UNIX_EPOCH = 3 };
+
+void nvtx_clocks_release(struct nvtx_clocks *clocks)
+{
+    for (size_t i = 0; i < clocks->pairs.count; i++)
+        big_array_release(&clocks->pairs.items[i].points);
+    array_release(&clocks->pairs);
+    array_release(&clocks->domains);
+    big_array_release(&clocks->syncs);
+}
+
+void nvtx_clocks_rest(const struct nvtx_clocks *clocks)
+{
+    big_array_rest(&clocks->syncs);
+    for (size_t i = 0; i < clocks->pairs.count; i++)
+        big_array_rest(&clocks->pairs.items[i].points);
+}
+
+int nvtx_clocks_see(struct nvtx_clocks *clocks, const struct event *event)
+{
+    const struct spool_record *head = event->record;
+    if (head->type == SPOOL_RECORD_NVTX_TIME_DOMAIN) {
+        if (clocks->domains.count >= DOMAINS_MAX)
+            return 0;
+        const struct spool_nvtx_time_domain **domain = array_push(&clocks->domains);
+        if (!domain)
+            return error_no_memory("clocks");
+        *domain = event->record;
+    } else if (head->type == SPOOL_RECORD_NVTX_SYNC) {
+        clocks->syncs.memory.directory = clocks->directory;
+        const struct spool_nvtx_sync **sync = big_array_push(&clocks->syncs);
+        if (!sync)
+            return error_no_memory("clocks");
+        *sync = event->record;
+    }
+    return 0;
+}
+
+/* --- pairs --- */
+
+/* Clocks of the system are the same in all domains. */
+static bool same_clock(uint64_t a, uint32_t domain_a, uint64_t b, uint32_t domain_b)
+{
+    return a == b && (a < PAYLOAD_FIRST_SCHEMA || domain_a == domain_b);
+}
+
+static struct nvtx_clock_pair *pair_of(struct nvtx_clocks *clocks, uint32_t domain, uint64_t from, uint64_t to)
+{
+    for (size_t i = 0; i < clocks->pairs.count; i++) {
+        struct nvtx_clock_pair *pair = &clocks->pairs.items[i];
+        if (same_clock(pair->from, pair->domain, from, domain) && same_clock(pair->to, pair->domain, to, domain))
+            return pair;
+    }
+    struct nvtx_clock_pair *pair = clocks->pairs.count < PAIRS_MAX ? array_push(&clocks->pairs) : NULL;
+    if (pair)
+        *pair = (struct nvtx_clock_pair){
+            .from = from, .to = to, .domain = domain, .points.memory.directory = clocks->directory};
+    return pair;
+}
+
+static int add_point(struct nvtx_clocks *clocks, const struct spool_nvtx_sync *sync, bool reversed)
+{
+    struct nvtx_clock_pair *pair = reversed ? pair_of(clocks, sync->domain, sync->target, sync->source)
+                                            : pair_of(clocks, sync->domain, sync->source, sync->target);
+    if (!pair && clocks->pairs.count >= PAIRS_MAX)
+        return 0;
+    struct nvtx_sync_point *point = pair ? big_array_push(&pair->points) : NULL;
+    if (!point)
+        return error_no_memory("clocks");
+    bool told = sync->head.flags == SPOOL_NVTX_SYNC_SLOPE && isfinite(sync->slope) && sync->slope != 0;
+    point->from = reversed ? sync->target_time : sync->source_time;
+    point->to = reversed ? sync->source_time : sync->target_time;
+    point->slope = !told ? 0 : reversed ? 1 / sync->slope : sync->slope;
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct nvtx_sync_point *left = a, *right = b;
+    return left->from < right->from ? -1 : left->from > right->from;
+}
+
+int nvtx_clocks_close(struct nvtx_clocks *clocks)
+{
+    for (size_t i = 0; i < clocks->syncs.count; i++) {
+        if (add_point(clocks, clocks->syncs.items[i], false) != 0 ||
+            add_point(clocks, clocks->syncs.items[i], true) != 0)
+            return -1;
+        if (i % REST_SYNCS == 0)
+            nvtx_clocks_rest(clocks);
+    }
+    big_array_release(&clocks->syncs);
+    for (size_t i = 0; i < clocks->pairs.count; i++)
+        if (big_array_sort(&clocks->pairs.items[i].points, by_time) != 0)
+            return error_no_memory("clocks");
+    return 0;
+}
+
+/* --- one step --- */
+
+static const struct spool_nvtx_time_domain *time_domain(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t id)
+{
+    for (size_t i = clocks->domains.count; i > 0; i--)
+        if (clocks->domains.items[i - 1]->id == id && clocks->domains.items[i - 1]->domain == domain)
+            return clocks->domains.items[i - 1];
+    return NULL;
+}
+
+/* Ticks of a clock in a second; 0: not known. */
+static double rate(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock)
+{
+    const struct spool_nvtx_time_domain *told = time_domain(clocks, domain, clock);
+    if (told && told->resolution > 0)
+        return (double)told->resolution;
+    uint64_t type = told ? told->type : clock;
+    bool counted = type >= TYPE_FIRST_COUNTED && type <= TYPE_LAST_COUNTED;
+    return counted || type == TYPE_STEADY || type == NVTX_CLOCKS_OURS || type == 12 || type == 13 ? (double)NS_PER_S
+                                                                                                  : 0;
+}
+
+/* The two points that TIME lies between, or the nearest two. */
+static size_t segment(const struct nvtx_clock_pair *pair, int64_t time)
+{
+    size_t low = 0, high = pair->points.count; /* the first later than TIME */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (pair->points.items[middle].from <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > 0)
+        low--;
+    return low + 2 <= pair->points.count ? low : pair->points.count - 2;
+}
+
+static bool shift(const struct nvtx_sync_point *point, double slope, int64_t ticks, int64_t *result)
+{
+    double difference = (double)((__int128)ticks - point->from) * slope, value = (double)point->to + difference;
+    if (!(fabs(value) < 9e18))
+        return false;
+    *result = point->to + (int64_t)llround(difference);
+    return true;
+}
+
+static bool step(const struct nvtx_clocks *clocks, const struct nvtx_clock_pair *pair, int64_t ticks, int64_t *result)
+{
+    const struct nvtx_sync_point *points = pair->points.items;
+    const struct nvtx_sync_point *last = &points[pair->points.count - 1];
+    if (pair->points.count > 1 && points[0].from != last->from) {
+        /* Within, between two neighbours; without, as it went over all. */
+        bool within = ticks >= points[0].from && ticks <= last->from;
+        const struct nvtx_sync_point *near = &points[within ? segment(pair, ticks) : 0], *next = near + 1;
+        if (!within)
+            near = ticks < points[0].from ? &points[0] : last;
+        double run = within ? (double)(next->from - near->from) : (double)(last->from - points[0].from);
+        double rise = within ? (double)(next->to - near->to) : (double)(last->to - points[0].to);
+        if (run > 0)
+            return shift(near, rise / run, ticks, result);
+    }
+    double from = rate(clocks, pair->domain, pair->from), to = rate(clocks, pair->domain, pair->to);
+    double slope = last->slope != 0 ? last->slope : from > 0 && to > 0 ? to / from : 0;
+    return slope != 0 && shift(last, slope, ticks, result);
+}
+
+/* --- chains --- */
+
+/* What needs no reading: clocks that count from the epoch. */
+static bool from_epoch(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock, int64_t ticks, int64_t *time)
+{
+    const struct spool_nvtx_time_domain *told = time_domain(clocks, domain, clock);
+    double seconds;
+    switch (told ? told->type : clock) {
+    case NVTX_CLOCKS_OURS:
+    case 12: /* CLOCK_REALTIME, and the coarse one */
+    case 13:
+    case 42: /* timespec_get() */
+    case 51: /* the C++ library's high-resolution clock is its system clock */
+    case 52: *time = ticks; break;
+    case 40:
+        seconds = (double)ticks;
+        *time = (int64_t)(seconds * (double)NS_PER_S);
+        break;
+    default:
+        if (!told || told->start != START_UNIX_EPOCH || told->resolution <= 0)
+            return false;
+        *time = ticks;
+    }
+    if (told && told->resolution > 0 && (uint64_t)told->resolution != NS_PER_S)
+        *time = (int64_t)((__int128)ticks * (__int128)NS_PER_S / told->resolution);
+    return true;
+}
+
+/* The clock that TYPE of a time domain says it is. */
+static uint64_t clock_of_type(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock)
+{
+    const struct spool_nvtx_time_domain *told = time_domain(clocks, domain, clock);
+    return told ? told->type : clock;
+}
+
+struct chain {
+    const struct nvtx_clocks *clocks;
+    uint32_t domain;
+    unsigned steps; /* that may still be tried */
+};
+
+static bool follow(struct chain *chain, uint64_t clock, int64_t ticks, unsigned left, int64_t *time)
+{
+    const struct nvtx_clocks *clocks = chain->clocks;
+    uint32_t domain = chain->domain;
+    for (size_t i = 0; i < clocks->pairs.count && left > 0 && chain->steps > 0; i++) {
+        const struct nvtx_clock_pair *pair = &clocks->pairs.items[i];
+        int64_t there;
+        if (!same_clock(pair->from, pair->domain, clock, domain))
+            continue;
+        chain->steps--;
+        if (step(clocks, pair, ticks, &there) &&
+            (from_epoch(clocks, domain, pair->to, there, time) || follow(chain, pair->to, there, left - 1, time)))
+            return true;
+    }
+    return false;
+}
+
+static bool convert(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock, int64_t ticks, int64_t *time)
+{
+    struct chain chain = {clocks, domain, STEPS_MAX};
+    if (clock < PAYLOAD_FIRST_SCHEMA && from_epoch(clocks, domain, clock, ticks, time))
+        return true;
+    return follow(&chain, clock, ticks, CHAIN_MAX, time);
+}
+
+bool nvtx_clocks_convert(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock, int64_t ticks,
+                         uint64_t *time)
+{
+    int64_t found;
+    uint64_t type = clock_of_type(clocks, domain, clock);
+    bool known = convert(clocks, domain, clock, ticks, &found) || from_epoch(clocks, domain, clock, ticks, &found) ||
+                 (type != clock && convert(clocks, domain, type, ticks, &found));
+    if (known && found > 0)
+        *time = (uint64_t)found;
+    return known && found > 0;
+}
+
+uint64_t nvtx_clocks_of_scope(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t scope)
+{
+    for (size_t i = clocks->domains.count; i > 0 && scope != 0; i--)
+        if (clocks->domains.items[i - 1]->scope == scope && clocks->domains.items[i - 1]->domain == domain)
+            return clocks->domains.items[i - 1]->id;
+    return NVTX_CLOCKS_OURS;
+}

@@ -1,0 +1,100 @@
+/*
+ * What NVTX's domains, strings, categories and CUDA events are called.
+ */
+#include "common/log.h"
+#include "trace/build/nvtx.h"
+#include "common/spool_records.h"
+
+static uint64_t pair(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+static int put_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)
+{
+    uint64_t *index = map_put(map, key, NULL);
+    if (!index || (*index == 0 && !array_push(&nvtx->texts)))
+        return error_no_memory("NVTX names");
+    if (*index == 0)
+        *index = nvtx->texts.count;
+    nvtx->texts.items[*index - 1] = (struct nvtx_text){event->text, event->text_length};
+    return 0;
+}
+
+static struct nvtx_text get_text(const struct nvtx *nvtx, const struct map *map, uint64_t key)
+{
+    const uint64_t *index = map_get(map, key);
+    return index && *index ? nvtx->texts.items[*index - 1] : (struct nvtx_text){NULL, 0};
+}
+
+static int see_recorded(struct nvtx *nvtx, const struct event *event)
+{
+    struct nvtx_recorded *recorded = big_array_push(&nvtx->recorded_events);
+    if (!recorded)
+        return error_no_memory("NVTX names");
+    *recorded = (struct nvtx_recorded){.event = event->nvtx_name.object,
+                                       .correlation = event->correlation,
+                                       .order = (uint32_t)nvtx->recorded_events.count};
+    return 0;
+}
+
+int nvtx_see_name(struct nvtx *nvtx, const struct event *event)
+{
+    uint64_t key = pair(event->nvtx_text.domain, event->nvtx_text.number);
+    switch (event->type) {
+    case EVENT_NVTX_DOMAIN: return put_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
+    case EVENT_NVTX_STRING: return put_text(nvtx, &nvtx->strings, key, event);
+    case EVENT_NVTX_CATEGORY: return put_text(nvtx, &nvtx->categories, key, event);
+    case EVENT_NVTX_NAME:
+        return event->nvtx_name.what != SPOOL_NVTX_CUDA_EVENT
+                   ? 0
+                   : put_text(nvtx, &nvtx->event_names, event->nvtx_name.object, event);
+    case EVENT_NVTX_RECORDED: return see_recorded(nvtx, event);
+    default: return 0;
+    }
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+    const struct nvtx_recorded *left = a, *right = b;
+    if (left->correlation != right->correlation)
+        return left->correlation < right->correlation ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+int nvtx_close_names(struct nvtx *nvtx)
+{
+    return big_array_sort(&nvtx->recorded_events, by_correlation) == 0 ? 0 : error_no_memory("NVTX names");
+}
+
+struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)
+{
+    if (event->nvtx.string != 0)
+        return get_text(nvtx, &nvtx->strings, pair(event->nvtx.domain, event->nvtx.string));
+    return (struct nvtx_text){event->text, event->text_length};
+}
+
+struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain)
+{
+    return get_text(nvtx, &nvtx->domains, domain);
+}
+
+struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)
+{
+    return get_text(nvtx, &nvtx->categories, pair(domain, category));
+}
+
+struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
+{
+    size_t low = 0, high = nvtx->recorded_events.count; /* the last of them counts */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (nvtx->recorded_events.items[middle].correlation <= correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct nvtx_recorded *recorded = low > 0 ? &nvtx->recorded_events.items[low - 1] : NULL;
+    return recorded && recorded->correlation == correlation ? get_text(nvtx, &nvtx->event_names, recorded->event)
+                                                            : (struct nvtx_text){NULL, 0};
+}

@@ -1,0 +1,260 @@
+#include "trace/build/payload_json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json_out.h"
+#include "common/sink.h"
+#include "trace/build/payload_enum.h"
+#include "trace/build/payload_values.h"
+
+#define DEPTH_MAX 24 /* below what json_out can nest */
+
+/* --- single values --- */
+
+static void put_category(const struct payload_view *view, struct json_out *json, uint32_t category)
+{
+    struct nvtx_text name = nvtx_category_name(view->sources->nvtx, view->domain, category);
+    if (name.text)
+        json_string_n(json, name.text, name.length);
+    else
+        json_u64(json, category);
+}
+
+static void put_color(struct json_out *json, uint32_t color)
+{
+    char text[16];
+    int length = color >> 24 == 0xff ? snprintf(text, sizeof(text), "#%06x", color & 0xffffff)
+                                     : snprintf(text, sizeof(text), "#%08x", color);
+    json_string_n(json, text, (size_t)length);
+}
+
+static void put_scope(const struct payload_view *view, struct json_out *json, uint64_t scope)
+{
+    struct sink path;
+    sink_init_memory(&path);
+    nvtx_scopes_put(view->sources->scopes, &path, view->domain, scope);
+    json_string_n(json, path.data, path.length);
+    sink_release(&path);
+}
+
+static void put_handle(const struct payload_view *view, struct json_out *json, uint64_t handle)
+{
+    uint64_t size;
+    const uint8_t *text = payload_pieces_string(view->sources->pieces, view->number, handle, &size);
+    if (text)
+        json_string_n(json, (const char *)text, (size_t)size);
+    else if (handle == 0)
+        json_string(json, NULL);
+    else
+        payload_put_hex(json, handle);
+}
+
+static void put_predefined(const struct payload_view *view, struct json_out *json, uint64_t type, const uint8_t *bytes)
+{
+    struct payload_number number;
+    switch (payload_value_of(type)) {
+    case PAYLOAD_CHARACTER: payload_put_characters(json, type, bytes, 1); break;
+    case PAYLOAD_ADDRESS: payload_put_hex(json, payload_load(bytes, 8)); break;
+    case PAYLOAD_BYTES: payload_put_bytes(json, bytes, 1); break;
+    case PAYLOAD_CATEGORY: put_category(view, json, (uint32_t)payload_load(bytes, 4)); break;
+    case PAYLOAD_COLOR: put_color(json, (uint32_t)payload_load(bytes, 4)); break;
+    case PAYLOAD_SCOPE: put_scope(view, json, payload_load(bytes, 8)); break;
+    case PAYLOAD_HANDLE: put_handle(view, json, payload_load(bytes, 8)); break;
+    case PAYLOAD_SELECTOR: json_u64(json, payload_load(bytes, 4)); break;
+    default:
+        if (payload_number(&number, type, bytes))
+            payload_put_number(json, &number);
+        else
+            payload_put_wide(json, bytes, payload_value_of(type) == PAYLOAD_SIGNED);
+    }
+}
+
+/* --- what holds others --- */
+
+/* A name that no entry before has, or the number of the entry. */
+static void put_key(struct json_out *json, const struct payload_described *schema, uint32_t index)
+{
+    const struct payload_text *name = &schema->words[index].name;
+    char text[32];
+    bool taken = name->text == NULL;
+    for (uint32_t i = 0; i < index && !taken; i++) {
+        const struct payload_text *other = &schema->words[i].name;
+        taken = other->length == name->length && other->text && memcmp(other->text, name->text, name->length) == 0;
+    }
+    if (taken)
+        json_key_text(json, text, (size_t)snprintf(text, sizeof(text), "#%u", index));
+    else
+        json_key_text(json, name->text, name->length);
+}
+
+static void put_members(struct payload_view *view, struct json_out *json, struct payload_cursor *cursor)
+{
+    const struct payload_described *schema = (const struct payload_described *)cursor->schema;
+    struct payload_field field;
+    json_begin_object(json);
+    while (payload_next(cursor, &field) && view->values_left > 0) {
+        if (field.entry->flags & PAYLOAD_FLAG_HIDE)
+            continue;
+        put_key(json, schema, field.index);
+        payload_view_put_field(view, json, cursor, &field);
+    }
+    json_end(json);
+}
+
+/* Element N of FIELD, whose first is at BYTES, SIZE of which are there. */
+static void put_nested(struct payload_view *view, struct json_out *json, const struct payload_cursor *outer,
+                       const struct payload_field *field, const uint8_t *bytes, uint64_t size, uint64_t n)
+{
+    struct payload_cursor inner;
+    struct payload_field there = *field;
+    struct payload_cursor from = *outer;
+    if (field->nested->kind == PAYLOAD_ENUM) {
+        payload_put_enum(json, (const struct payload_described *)field->nested, bytes + n * field->unit, field->unit);
+        return;
+    }
+    if (field->pointer) { /* it begins anew where the pointer leads to */
+        from.bytes = bytes;
+        from.size = size;
+        there.at = 0;
+    }
+    bool is_union = field->nested->kind == PAYLOAD_UNION || field->nested->kind == PAYLOAD_UNION_SELECTED;
+    if (is_union && field->nested->kind == PAYLOAD_UNION_SELECTED)
+        there.member = payload_selected(&from, field->nested, there.at + n * field->unit);
+    if ((is_union && there.member == PAYLOAD_NO_MEMBER) || json->depth >= DEPTH_MAX ||
+        !payload_enter(&inner, &from, &there, n))
+        json_string(json, NULL);
+    else
+        put_members(view, json, &inner);
+}
+
+static void put_element(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
+                        const struct payload_field *field, const uint8_t *bytes, uint64_t size, uint64_t n)
+{
+    if (view->values_left > 0)
+        view->values_left--;
+    if (field->nested)
+        put_nested(view, json, cursor, field, bytes, size, n);
+    else if (field->form == PAYLOAD_TEXTS_OF)
+        payload_put_characters(json, field->entry->type, bytes + n * field->unit, field->characters);
+    else
+        put_predefined(view, json, field->entry->type, bytes + n * field->unit);
+}
+
+struct elements {
+    struct payload_view *view;
+    struct json_out *json;
+    const struct payload_cursor *cursor;
+    const struct payload_field *field;
+    const uint8_t *bytes;
+    uint64_t size, next;
+};
+
+static void put_dimension(struct elements *elements, uint32_t dimension)
+{
+    const struct payload_field *field = elements->field;
+    bool last = dimension + 1 >= field->dimensions || elements->json->depth >= DEPTH_MAX;
+    uint64_t count = field->dimensions ? field->dimension[dimension] : field->count;
+    json_begin_array(elements->json);
+    for (uint64_t i = 0; i < count && elements->next < field->count && elements->view->values_left > 0; i++) {
+        if (last)
+            put_element(elements->view, elements->json, elements->cursor, field, elements->bytes, elements->size,
+                        elements->next++);
+        else
+            put_dimension(elements, dimension + 1);
+    }
+    json_end(elements->json);
+}
+
+static void put_array(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
+                      const struct payload_field *field, const uint8_t *bytes, uint64_t size)
+{
+    enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
+    struct elements elements = {view, json, cursor, field, bytes, size, 0};
+    if (value == PAYLOAD_CHARACTER && field->dimensions == 0)
+        payload_put_characters(json, field->entry->type, bytes, field->count);
+    else if (value == PAYLOAD_BYTES && field->dimensions == 0)
+        payload_put_bytes(json, bytes, field->count);
+    else
+        put_dimension(&elements, 0);
+}
+
+void payload_view_put_field(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
+                            struct payload_field *field)
+{
+    uint64_t size = 0;
+    const uint8_t *bytes = payload_view_bytes(view, cursor, field, &size);
+    if (!bytes && field->address == 0)
+        json_string(json, NULL);
+    else if (!bytes || json->depth >= DEPTH_MAX)
+        payload_put_hex(json, field->address);
+    else if (field->form == PAYLOAD_TEXT)
+        payload_put_characters(json, field->entry->type, bytes, field->count);
+    else if (field->form == PAYLOAD_ONE && field->count > 0 && (field->unit <= size || field->nested))
+        put_element(view, json, cursor, field, bytes, size, 0);
+    else if (field->form == PAYLOAD_ONE)
+        json_string(json, NULL);
+    else
+        put_array(view, json, cursor, field, bytes, size);
+}
+
+/* --- payloads --- */
+
+/* One that is of a type of NVTX's: as many values as fit in it. */
+static void put_plain(struct payload_view *view, struct json_out *json, const struct payload_blob *blob)
+{
+    uint64_t unit = payload_bytes_of(blob->schema);
+    struct payload_entry entry = {.type = blob->schema};
+    struct payload_field field = {.entry = &entry, .form = PAYLOAD_ARRAY_OF, .unit = unit};
+    struct payload_cursor cursor;
+    if (unit == 0) {
+        payload_put_bytes(json, blob->bytes, blob->size);
+        return;
+    }
+    field.count = blob->size / unit;
+    payload_begin(&cursor, &view->reader, NULL, blob->bytes, blob->size, 0);
+    if (payload_value_of(blob->schema) == PAYLOAD_STRING)
+        payload_put_characters(json, blob->schema, blob->bytes, field.count);
+    else if (field.count == 1)
+        put_predefined(view, json, blob->schema, blob->bytes);
+    else
+        put_array(view, json, &cursor, &field, blob->bytes, blob->size);
+}
+
+static void put_blob(struct payload_view *view, struct json_out *json, const struct payload_blob *blob, uint64_t start)
+{
+    const struct payload_described *schema = payload_view_described(view, blob->schema);
+    struct payload_cursor cursor;
+    if (!blob->bytes || start > blob->size) {
+        json_string(json, NULL);
+    } else if (!schema) {
+        put_plain(view, json, blob);
+    } else if (schema->layout.kind == PAYLOAD_ENUM) {
+        payload_put_enum(json, schema, blob->bytes,
+                         schema->layout.size < blob->size ? schema->layout.size : blob->size);
+    } else {
+        payload_begin(&cursor, &view->reader, &schema->layout, blob->bytes, blob->size, start);
+        if (schema->layout.kind == PAYLOAD_UNION_SELECTED)
+            cursor.member = payload_selected(&cursor, &schema->layout, start);
+        put_members(view, json, &cursor);
+    }
+}
+
+void payload_view_put(struct payload_view *view, struct json_out *json, uint64_t stride, uint64_t n)
+{
+    if (stride != 0) {
+        if (view->reader.blob_count > 0 && n < view->blobs[0].size / stride)
+            put_blob(view, json, &view->blobs[0], n * stride);
+        else
+            json_string(json, NULL);
+        return;
+    }
+    unsigned shown = payload_view_shown(view);
+    if (shown > 1)
+        json_begin_array(json);
+    for (size_t i = 0; i < view->reader.blob_count; i++)
+        if (payload_view_shows(view, &view->blobs[i]))
+            put_blob(view, json, &view->blobs[i], 0);
+    if (shown > 1)
+        json_end(json);
+}

@@ -1,0 +1,59 @@
+/*
+ * What plugins of one process, and the program itself, added: who they are, their slices, their lines for the user.
+ * Texts lie in the spool.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_PLUGINS_H
+#define GPUTRACE_TRACE_BUILD_PLUGINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/big_array.h"
+#include "common/map.h"
+#include "trace/spool/event_record.h"
+
+struct plugin_text {
+    const char *text;
+    uint32_t length;
+};
+
+struct plugin {
+    uint32_t number;         /* 1: the program */
+    struct plugin_text name; /* NULL: its record was lost */
+    uint64_t calls, ns;      /* in its callbacks */
+    uint64_t told;           /* when these were so, ns */
+};
+
+struct plugin_slice {
+    const void *record;
+    uint64_t start, end; /* ns */
+    uint32_t plugin, thread;
+};
+
+struct plugin_line {
+    struct plugin_text text;
+    uint64_t time; /* ns */
+    uint32_t plugin, stack;
+};
+
+struct plugins {
+    ARRAY(struct plugin) items;            /* once closed: by number */
+    struct map by_number;                  /* -> index + 1 */
+    BIG_ARRAY(struct plugin_slice) slices; /* once closed: what encloses comes first */
+    ARRAY(struct plugin_line) lines;       /* once closed: by time */
+};
+
+void plugins_release(struct plugins *plugins);
+
+/* Remembers an EVENT_PLUGIN, _TIME or _LINE, or that there is a plugin of an EVENT_PLUGIN_EVENT, and its slice. Gives
+ * 0, or -1 after error(). */
+int plugins_see(struct plugins *plugins, const struct event *event);
+
+/* After the last: puts all in order. Gives 0, or -1 after error(). */
+int plugins_close(struct plugins *plugins);
+
+/* NULL: nothing was seen of it. */
+const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number);
+
+#endif

@@ -1,0 +1,97 @@
+#include "trace/build/pools.h"
+
+#include "common/log.h"
+
+void pools_release(struct pools *pools)
+{
+    big_array_release(&pools->steps);
+    array_release(&pools->peaks);
+    map_release(&pools->peak_of);
+    map_release(&pools->latest);
+    array_release(&pools->levels);
+}
+
+static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t device)
+{
+    uint64_t *index = map_put(&pools->peak_of, pool, NULL);
+    if (index && *index != 0 && pools->peaks.items[*index - 1].device == device)
+        return &pools->peaks.items[*index - 1];
+    struct pool_peak *peak = index ? array_push(&pools->peaks) : NULL;
+    if (!peak)
+        return NULL;
+    *index = pools->peaks.count;
+    *peak = (struct pool_peak){.pool = pool, .device = device};
+    return peak;
+}
+
+static void raise_to(uint64_t *peak, uint64_t bytes)
+{
+    if (bytes > *peak)
+        *peak = bytes;
+}
+
+int pools_collect(struct pools *pools, const struct event *event)
+{
+    struct pool_step *step = big_array_push(&pools->steps);
+    struct pool_peak *peak = peak_of(pools, event->pool.handle, event->device);
+    if (!step || !peak)
+        return error_no_memory("memory pools");
+    raise_to(&peak->reserved, event->pool.reserved_high);
+    raise_to(&peak->used, event->pool.used_high);
+    *step = (struct pool_step){.time = event->start,
+                               .pool = event->pool.handle,
+                               .reserved = event->pool.reserved,
+                               .used = event->pool.used,
+                               .device = event->device,
+                               .order = (uint32_t)pools->steps.count};
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct pool_step *left = a, *right = b;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+int pools_sort(struct pools *pools)
+{
+    return big_array_sort(&pools->steps, by_time) == 0 ? 0 : error_no_memory("memory pools");
+}
+
+static struct pool_level *level_of(struct pools *pools, uint32_t device)
+{
+    for (size_t i = 0; i < pools->levels.count; i++)
+        if (pools->levels.items[i].device == device)
+            return &pools->levels.items[i];
+    struct pool_level *level = array_push(&pools->levels);
+    if (level) /* also nothing is shown: what is known of pools is that they exist */
+        *level = (struct pool_level){.device = device, .reserved_changed = true, .used_changed = true};
+    return level;
+}
+
+struct pool_level *pools_apply(struct pools *pools, size_t index)
+{
+    const struct pool_step *step = &pools->steps.items[index];
+    struct pool_level *level = level_of(pools, step->device);
+    uint64_t *latest = level ? map_put(&pools->latest, step->pool, NULL) : NULL;
+    if (!latest) {
+        error_no_memory("memory pools");
+        return NULL;
+    }
+    struct pool_level told = *level;
+    if (*latest != 0) { /* a handle given out again may be of another device */
+        const struct pool_step *before = &pools->steps.items[*latest - 1];
+        struct pool_level *of_before = level_of(pools, before->device);
+        of_before->reserved -= before->reserved;
+        of_before->used -= before->used;
+    }
+    *latest = index + 1;
+    level = level_of(pools, step->device);
+    level->reserved += step->reserved;
+    level->used += step->used;
+    level->reserved_changed |= level->reserved != told.reserved;
+    level->used_changed |= level->used != told.used;
+    return level;
+}

@@ -1,0 +1,47 @@
+/*
+ * Call stacks of one process as they were recorded, and the mappings of its code that their addresses lie in. What is
+ * kept points into the spool; names are found elsewhere (frames.h).
+ */
+#ifndef GPUTRACE_TRACE_BUILD_STACKS_H
+#define GPUTRACE_TRACE_BUILD_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "trace/spool/event_record.h"
+
+struct recorded_stack {
+    const char *words; /* addresses, innermost first, not aligned; NULL: its record was lost */
+    uint32_t count;    /* of them */
+    uint32_t number;   /* within the process */
+    bool wanted;       /* events of the trace refer to it */
+    bool told;         /* the trace's metadata has it */
+};
+
+struct stacks {
+    struct map by_number;               /* -> index + 1 in items */
+    ARRAY(struct recorded_stack) items; /* as they came */
+    ARRAY(struct recorded_mapping {
+        const char *text; /* a line of maps, without newline or NUL */
+        uint32_t length;
+    })
+    mappings;
+    uint32_t highest; /* number that was seen */
+};
+
+/* All zero is empty. */
+void stacks_release(struct stacks *stacks);
+
+/* Remembers an EVENT_STACK or EVENT_MAPPING. Gives 0, or -1 after error(). */
+int stacks_see(struct stacks *stacks, const struct event *event);
+
+/* An event refers to stack NUMBER; 0 is none. Gives 0, or -1 after error(). */
+int stacks_want(struct stacks *stacks, uint32_t number);
+
+/* NULL: nothing is known of it. */
+struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number);
+
+#endif

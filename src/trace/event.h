@@ -1,0 +1,286 @@
+/*
+ * What is drawn: the vocabulary between those who know what an event means and those who write a file.
+ * Everything here lives only as long as the call that it is handed to. Times are ns of CLOCK_REALTIME.
+ */
+#ifndef GPUTRACE_TRACE_EVENT_H
+#define GPUTRACE_TRACE_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "trace/names.h"
+#include "trace/tracks.h"
+
+/*      category               name in the file */
+#define CATEGORIES(X)                             \
+    X(KERNEL, "kernel")                           \
+    X(GPU_MEMCPY, "gpu_memcpy")                   \
+    X(GPU_MEMSET, "gpu_memset")                   \
+    X(GPU_GRAPH, "gpu_graph")                     \
+    X(GPU_IN_FLIGHT, "gpu_in_flight")             \
+    X(CUDA_RUNTIME, "cuda_runtime")               \
+    X(CUDA_DRIVER, "cuda_driver")                 \
+    X(CUDA_SYNC, "cuda_sync")                     \
+    X(CUDA_EVENT, "cuda_event")                   \
+    X(USER_ANNOTATION, "user_annotation")         \
+    X(GPU_USER_ANNOTATION, "gpu_user_annotation") \
+    X(MEMORY, "memory")                           \
+    X(CAPTURE, "capture")                         \
+    X(OVERHEAD, "overhead")                       \
+    X(COMPILATION, "compilation")                 \
+    X(PLUGIN, "plugin")                           \
+    X(NVTX_MEMORY, "nvtx_memory")
+
+enum category {
+#define CATEGORY(name, text) CATEGORY_##name,
+    CATEGORIES(CATEGORY)
+#undef CATEGORY
+        CATEGORY_COUNT
+};
+extern const char *const slice_categories[CATEGORY_COUNT]; /* their names */
+
+/* The category of this name (need not end with a NUL). False: it is none of these, and *CATEGORY is 0. */
+bool slice_category_find(const char *text, size_t length, enum category *category);
+
+/*      key                      name in the file */
+#define ARG_KEYS(X)                                             \
+    X(QUEUED, "queued")                                         \
+    X(DEVICE, "device")                                         \
+    X(CONTEXT, "context")                                       \
+    X(STREAM, "stream")                                         \
+    X(CORRELATION, "correlation")                               \
+    X(REGISTERS, "registers per thread")                        \
+    X(SHARED_MEMORY, "shared memory")                           \
+    X(BLOCKS_PER_SM, "blocks per SM")                           \
+    X(WARPS_PER_SM, "warps per SM")                             \
+    X(GRID, "grid")                                             \
+    X(BLOCK, "block")                                           \
+    X(OCCUPANCY, "est. achieved occupancy %")                   \
+    X(GRAPH, "graph id")                                        \
+    X(GRAPH_NODE, "graph node id")                              \
+    X(BYTES, "bytes")                                           \
+    X(BANDWIDTH, "memory bandwidth (GB/s)")                     \
+    X(COPIES, "copies")                                         \
+    X(FROM_DEVICE, "fromDevice")                                \
+    X(FROM_CONTEXT, "inContext")                                \
+    X(TO_DEVICE, "toDevice")                                    \
+    X(TO_CONTEXT, "toContext")                                  \
+    X(VALUE, "value")                                           \
+    X(CBID, "cbid")                                             \
+    X(RETURN_VALUE, "return value")                             \
+    X(ERROR, "error")                                           \
+    X(SYNC_KIND, "cuda_sync_kind")                              \
+    X(WAIT_ON_STREAM, "wait_on_stream")                         \
+    X(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id") \
+    X(WAIT_ON_EVENT, "wait_on_cuda_event_id")                   \
+    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")            \
+    X(EVENT, "cuda_event_id")                                   \
+    X(EVENT_NAME, "cuda_event_name")                            \
+    X(MESSAGE, "message")                                       \
+    X(DOMAIN, "domain")                                         \
+    X(CATEGORY, "category")                                     \
+    X(COLOR, "color")                                           \
+    X(PAYLOAD, "payload")                                       \
+    X(OPEN_AT_END, "open at end")                               \
+    X(FAILED, "failed")                                         \
+    X(ADDRESS, "address")                                       \
+    X(KIND, "kind")                                             \
+    X(POOL, "pool")                                             \
+    X(RESULT, "result")                                         \
+    X(FAULT, "fault")                                           \
+    X(HELD, "held")                                             \
+    X(HELD_BY_KIND, "held by kind")                             \
+    X(STACK, "stack")                                           \
+    X(REASON, "reason")                                         \
+    X(THREAD, "thread")                                         \
+    X(TRIGGER, "trigger")                                       \
+    X(FUNCTION, "function")                                     \
+    X(PHASE, "phase")                                           \
+    X(ENDING, "ending")                                         \
+    X(CACHE_HIT, "cache hit")                                   \
+    X(GROUP, "group")                                           \
+    X(CACHE_LIMIT, "cache limit bytes")                         \
+    X(FROM, "from")                                             \
+    X(DETAIL, "detail")                                         \
+    X(RANGE, "range")                                           \
+    X(END_STREAM, "end stream")                                 \
+    X(SCHEMA, "schema")                                         \
+    X(END_PAYLOAD, "end payload")                               \
+    X(SCOPE, "scope")                                           \
+    X(NAME, "name")                                             \
+    X(HEAP, "heap")                                             \
+    X(USAGE, "usage")                                           \
+    X(PERMISSIONS, "permissions")                               \
+    X(ACCESS, "access")                                         \
+    X(FLAGS, "flags")                                           \
+    X(OFFSET, "offset")                                         \
+    X(EXTENT, "extent")
+
+enum arg_key {
+#define KEY(name, text) ARG_##name,
+    ARG_KEYS(KEY)
+#undef KEY
+        ARG_KEY_COUNT
+};
+
+enum arg_type {
+    ARG_TYPE_U64,
+    ARG_TYPE_I64,
+    ARG_TYPE_FIXED, /* six decimals */
+    ARG_TYPE_REAL,  /* the shortest exact form; what is not finite is written as text */
+    ARG_TYPE_HEX,   /* a text, "0x7f00" */
+    ARG_TYPE_COLOR, /* ARGB as a text, "#rrggbb", or "#aarrggbb" unless it is opaque */
+    ARG_TYPE_TEXT,  /* to be escaped */
+    ARG_TYPE_TRUE,
+    ARG_TYPE_FALSE,
+    ARG_TYPE_SIZE3,   /* [x,y,z] */
+    ARG_TYPE_JSON,    /* a value that is put together when it is written */
+    ARG_TYPE_MEMBERS, /* text: the inside of an object of JSON, as it is; the argument's own key is not told */
+};
+
+struct sink;
+
+/* Writes one JSON value of whatever CONTEXT and the numbers name. */
+struct arg_json {
+    void (*put)(struct sink *sink, const struct arg_json *json);
+    const void *context;
+    uint64_t number, stride;
+    uint32_t domain, index;
+};
+
+struct arg {
+    enum arg_key key;
+    enum arg_type type;
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double real;
+        const int32_t *size3;
+        struct {
+            const char *text;
+            size_t length;
+        };
+        struct arg_json json;
+    };
+};
+
+#define ARGS_MAX 20
+
+struct args {
+    size_t count;
+    struct arg items[ARGS_MAX + 1]; /* the last is where an argument too many goes: it is not counted, nor written */
+};
+
+/* Returns the new argument, for the caller to set its value; never NULL. */
+static inline struct arg *args_add(struct args *args, enum arg_key key, enum arg_type type)
+{
+    struct arg *arg = &args->items[args->count];
+    args->count += args->count < ARGS_MAX;
+    arg->key = key;
+    arg->type = type;
+    return arg;
+}
+
+static inline void args_u64(struct args *args, enum arg_key key, uint64_t value)
+{
+    args_add(args, key, ARG_TYPE_U64)->u64 = value;
+}
+
+static inline void args_i64(struct args *args, enum arg_key key, int64_t value)
+{
+    args_add(args, key, ARG_TYPE_I64)->i64 = value;
+}
+
+static inline void args_real(struct args *args, enum arg_key key, enum arg_type type, double value)
+{
+    args_add(args, key, type)->real = value;
+}
+
+static inline void args_text(struct args *args, enum arg_key key, const char *text, size_t length)
+{
+    struct arg *arg = args_add(args, key, ARG_TYPE_TEXT);
+    arg->text = text;
+    arg->length = length;
+}
+
+/* What a call returned that is not success: the number under KEY, and CUDA's NAME for it (NULL: it has none). */
+static inline void args_error(struct args *args, enum arg_key key, int64_t number, const char *name)
+{
+    args_i64(args, key, number);
+    if (name)
+        args_text(args, ARG_ERROR, name, strlen(name));
+}
+
+struct slice {
+    enum category category;
+    const char *other_category; /* none of ours: its name, in JSON's escapes. NULL: `category` */
+    struct name name;
+    struct row row;
+    uint64_t start, end; /* of an instant: start alone */
+    const struct args *args;
+};
+
+/* A range that may begin and end on different threads. */
+struct async_slice {
+    enum category category;
+    const char *other_category; /* as of a slice */
+    struct name name;
+    struct row begin, end_row;
+    uint64_t start, end;
+    uint64_t id; /* unique in the trace */
+    const struct args *args;
+};
+
+/* One of several values of a counter. */
+struct counter_value {
+    const char *name; /* escaped when it is written */
+    size_t length;
+    enum { COUNTER_UNSIGNED, COUNTER_SIGNED, COUNTER_REAL } kind;
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double real; /* finite */
+    };
+};
+
+/* Some, put together with array_push(). */
+struct counter_values {
+    struct counter_value *items;
+    size_t count, capacity;
+};
+
+struct counter {
+    struct name name; /* unique within its process */
+    uint32_t pid;
+    uint64_t time;
+    bool real; /* it has a value, else bytes */
+    union {
+        uint64_t bytes;
+        double value; /* finite */
+    };
+    const struct counter_value *values; /* instead, when there are any */
+    size_t value_count;
+};
+
+/* One end of the arrow from a call to the GPU work it started. */
+struct arrow {
+    uint32_t id;
+    uint32_t bind_id; /* what all arrows of one call have in common: the id of the first; 0: it has none */
+    struct row row;
+    uint64_t time;
+};
+
+/* Of a GPU's rows: it is not known whose work they show. */
+#define ROW_OWNER_UNKNOWN UINT32_MAX
+
+struct row_name {
+    struct row row;
+    const char *name;  /* escaped when it is written */
+    const char *label; /* of a process; NULL: none */
+    uint32_t owner;    /* of a GPU's rows: the pid of the process whose work they show; 0: these are no such rows */
+    int64_t sort_index;
+};
+
+#endif

@@ -1,0 +1,126 @@
+#include "trace/json/json_event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/map.h"
+#include "common/sink.h"
+
+static bool is_key(struct json_text key, const char *word)
+{
+    return key.length == strlen(word) && memcmp(key.at, word, key.length) == 0;
+}
+
+static struct json_text inside(struct json_text text)
+{
+    return json_is_string(text) ? (struct json_text){text.at + 1, text.length - 2} : (struct json_text){0};
+}
+
+uint64_t json_id(struct json_text text)
+{
+    char digits[24] = "";
+    if (text.length == 0)
+        return 0;
+    if (json_is_string(text))
+        return hash_bytes(text.at, text.length) >> 2;
+    memcpy(digits, text.at, text.length < sizeof(digits) ? text.length : sizeof(digits) - 1);
+    return strtoull(digits, NULL, 10);
+}
+
+/* With an exponent, or of too many digits: as a double. */
+static uint64_t odd_ns(struct json_text text)
+{
+    char digits[64];
+    size_t length = text.length < sizeof(digits) - 1 ? text.length : sizeof(digits) - 1;
+    memcpy(digits, text.at, length);
+    digits[length] = '\0';
+    double value = strtod(digits, NULL) * 1e3;
+    return value > 0 && value < 9e18 ? (uint64_t)(value + 0.5) : 0;
+}
+
+uint64_t json_ns(struct json_text text)
+{
+    uint64_t ns = 0;
+    int decimals = -1;
+    for (size_t i = 0; i < text.length; i++) {
+        char c = text.at[i];
+        if (c == '.' && decimals < 0) {
+            decimals = 0;
+        } else if (c >= '0' && c <= '9' && decimals < 3 && ns < UINT64_MAX / 100) {
+            ns = ns * 10 + (uint64_t)(c - '0');
+            decimals += decimals >= 0;
+        } else if (c >= '0' && c <= '9' && decimals == 3) {
+            ns += c >= '5';
+            decimals = 4;
+        } else if (c < '0' || c > '9' || decimals < 3) {
+            return odd_ns(text);
+        }
+    }
+    for (decimals = decimals < 0 ? 0 : decimals; decimals < 3; decimals++)
+        ns *= 10;
+    return ns;
+}
+
+struct json_event json_event_read(struct json_text text)
+{
+    struct json_event event = {0};
+    struct json_text key, value, phase = {0};
+    const char *at = text.at + 1, *end = text.at + text.length;
+    if (text.length < 2 || text.at[0] != '{')
+        return event;
+    while (json_member(&at, end, &key, &value)) {
+        if (is_key(key, "ph"))
+            phase = inside(value);
+        else if (is_key(key, "cat"))
+            event.category = inside(value);
+        else if (is_key(key, "name"))
+            event.name = inside(value);
+        else if (is_key(key, "pid"))
+            event.pid = value;
+        else if (is_key(key, "tid"))
+            event.tid = value;
+        else if (is_key(key, "id"))
+            event.id = value;
+        else if (is_key(key, "bind_id"))
+            event.bind_id = value;
+        else if (is_key(key, "flow_out"))
+            event.flow_out = value.at[0] == 't';
+        else if (is_key(key, "flow_in"))
+            event.flow_in = value.at[0] == 't';
+        else if (is_key(key, "args") && value.at[0] == '{')
+            event.args = value;
+        else if (is_key(key, "ts"))
+            event.time = json_ns(value);
+        else if (is_key(key, "dur"))
+            event.duration = json_ns(value);
+    }
+    event.phase = phase.length == 1 ? phase.at[0] : '\0';
+    return event;
+}
+
+bool json_event_arg(const struct json_event *event, const char *word, struct json_text *value)
+{
+    struct json_text key;
+    if (event->args.length == 0)
+        return false;
+    const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
+    while (json_member(&at, end, &key, value))
+        if (is_key(key, word))
+            return true;
+    return false;
+}
+
+char *json_unescaped(struct json_text text)
+{
+    struct json_text plain = inside(text);
+    if (!json_is_string(text) || !memchr(plain.at, '\\', plain.length))
+        return json_is_string(text) ? strndup(plain.at, plain.length) : strndup(text.at, text.length);
+    struct sink out;
+    sink_init_memory(&out);
+    json_unescape(&out, plain);
+    sink_char(&out, '\0');
+    if (!out.failure)
+        return out.data;
+    sink_release(&out);
+    return NULL;
+}

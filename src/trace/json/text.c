@@ -1,0 +1,351 @@
+#include "trace/json/text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "common/json_out.h"
+#include "common/sink.h"
+#include "common/utf8.h"
+
+#define CHARACTER_BYTES 4 /* of UTF-8 */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static const char *skip_blank(const char *at, const char *end)
+{
+    while (at < end && is_blank(*at))
+        at++;
+    return at;
+}
+
+/* --- escapes --- */
+
+/* The four hexadecimal digits at AT; -1: these are not there. */
+static int32_t hex4(const char *at, const char *end)
+{
+    int32_t value = 0;
+    if (end - at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        char c = at[i], lower = (char)(c | 0x20);
+        if (c >= '0' && c <= '9')
+            value = value * 16 + (c - '0');
+        else if (lower >= 'a' && lower <= 'f')
+            value = value * 16 + (lower - 'a' + 10);
+        else
+            return -1;
+    }
+    return value;
+}
+
+/* \uXXXX, or two of them that are a surrogate pair; AT is behind the 'u'. */
+static const char *unicode_character(const char *at, const char *end, char *bytes, size_t *size)
+{
+    int32_t first = hex4(at, end);
+    uint32_t unit = (uint32_t)first;
+    if (first < 0 || (first >= 0xdc00 && first < 0xe000))
+        return NULL;
+    at += 4;
+    if (first >= 0xd800 && first < 0xdc00) {
+        int32_t second = end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? hex4(at + 2, end) : -1;
+        if (second < 0xdc00 || second >= 0xe000)
+            return NULL;
+        unit = 0x10000 + ((unit - 0xd800) << 10) + ((uint32_t)second - 0xdc00);
+        at += 6;
+    }
+    *size = utf8_from_units(bytes, CHARACTER_BYTES, &unit, 1, sizeof(unit));
+    return at;
+}
+
+/* What the escape at AT stands for, as UTF-8: sets *SIZE bytes of BYTES. Returns what follows it, or NULL: it is not an
+ * escape, or half of a surrogate pair. */
+static const char *read_escape(const char *at, const char *end, char bytes[CHARACTER_BYTES], size_t *size)
+{
+    static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    if (end - at < 2)
+        return NULL;
+    if (at[1] == 'u')
+        return unicode_character(at + 2, end, bytes, size);
+    const char *letter = at[1] ? strchr(letters, at[1]) : NULL;
+    if (!letter)
+        return NULL;
+    bytes[0] = meanings[letter - letters];
+    *size = 1;
+    return at + 2;
+}
+
+/* --- what is valid --- */
+
+struct check {
+    const char *at, *end; /* at: what is not JSON, once a function gave false */
+};
+
+static bool pass_blank(struct check *check)
+{
+    check->at = skip_blank(check->at, check->end);
+    return check->at < check->end;
+}
+
+static bool pass_byte(struct check *check, char c)
+{
+    if (check->at == check->end || *check->at != c)
+        return false;
+    check->at++;
+    return true;
+}
+
+static bool pass_string(struct check *check)
+{
+    char bytes[CHARACTER_BYTES];
+    size_t size;
+    if (!pass_byte(check, '"'))
+        return false;
+    while (check->at < check->end) {
+        if (*check->at == '"') {
+            check->at++;
+            return true;
+        }
+        const char *after = *check->at == '\\' ? read_escape(check->at, check->end, bytes, &size) : check->at + 1;
+        if (!after)
+            return false;
+        check->at = after;
+    }
+    return false;
+}
+
+static bool pass_digits(struct check *check)
+{
+    const char *start = check->at;
+    while (check->at < check->end && *check->at >= '0' && *check->at <= '9')
+        check->at++;
+    return check->at > start;
+}
+
+static bool pass_number(struct check *check)
+{
+    pass_byte(check, '-');
+    if (!pass_byte(check, '0') && !pass_digits(check))
+        return false;
+    if (pass_byte(check, '.') && !pass_digits(check))
+        return false;
+    if (!pass_byte(check, 'e') && !pass_byte(check, 'E'))
+        return true;
+    if (!pass_byte(check, '+'))
+        pass_byte(check, '-');
+    return pass_digits(check);
+}
+
+static bool pass_word(struct check *check, const char *word)
+{
+    size_t length = strlen(word);
+    if ((size_t)(check->end - check->at) < length || memcmp(check->at, word, length) != 0)
+        return false;
+    check->at += length;
+    return true;
+}
+
+/* A value that is not an object or array. */
+static bool pass_scalar(struct check *check)
+{
+    switch (*check->at) {
+    case '"': return pass_string(check);
+    case 't': return pass_word(check, "true");
+    case 'f': return pass_word(check, "false");
+    case 'n': return pass_word(check, "null");
+    default: return pass_number(check);
+    }
+}
+
+static bool pass_key(struct check *check)
+{
+    return pass_blank(check) && pass_string(check) && pass_blank(check) && pass_byte(check, ':');
+}
+
+/* What comes after a value: ends of what it is in, then a ',' and, in an object, the next key. */
+static bool pass_after(struct check *check, const char *closes, size_t *depth)
+{
+    while (*depth > 0 && pass_blank(check)) {
+        if (pass_byte(check, closes[*depth - 1]))
+            --*depth;
+        else
+            return pass_byte(check, ',') && (closes[*depth - 1] == ']' || pass_key(check));
+    }
+    return *depth == 0;
+}
+
+static bool pass_value(struct check *check)
+{
+    char closes[JSON_TEXT_DEPTH_MAX];
+    size_t depth = 0;
+    do {
+        if (!pass_blank(check))
+            return false;
+        if (*check->at != '{' && *check->at != '[') {
+            if (!pass_scalar(check) || !pass_after(check, closes, &depth))
+                return false;
+            continue;
+        }
+        if (depth == JSON_TEXT_DEPTH_MAX)
+            return false;
+        closes[depth++] = *check->at++ == '{' ? '}' : ']';
+        bool empty = pass_blank(check) && *check->at == closes[depth - 1];
+        if (empty ? !pass_after(check, closes, &depth) : closes[depth - 1] == '}' && !pass_key(check))
+            return false;
+    } while (depth > 0);
+    return true;
+}
+
+bool json_check(const char *text, size_t length, size_t *error_at)
+{
+    struct check check = {.at = text, .end = text + length};
+    bool valid = pass_value(&check) && !pass_blank(&check);
+    *error_at = (size_t)(check.at - text);
+    return valid;
+}
+
+/* --- values and members --- */
+
+static const char *skip_string(const char *at, const char *end)
+{
+    for (at++; at < end; at++) {
+        if (*at == '\\')
+            at++;
+        else if (*at == '"')
+            return at + 1;
+    }
+    return NULL;
+}
+
+static const char *skip_nested(const char *at, const char *end)
+{
+    size_t depth = 0;
+    while (at && at < end) {
+        if (*at == '"') {
+            at = skip_string(at, end);
+            continue;
+        }
+        depth += *at == '{' || *at == '[';
+        if ((*at == '}' || *at == ']') && --depth == 0)
+            return at + 1;
+        at++;
+    }
+    return NULL;
+}
+
+const char *json_skip(const char *at, const char *end)
+{
+    if (at >= end)
+        return NULL;
+    if (*at == '"')
+        return skip_string(at, end);
+    if (*at == '{' || *at == '[')
+        return skip_nested(at, end);
+    while (at < end && !is_blank(*at) && !strchr(",]}:", *at))
+        at++;
+    return at;
+}
+
+bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value)
+{
+    const char *from = skip_blank(*at, end), *to;
+    if (from < end && *from == ',')
+        from = skip_blank(from + 1, end);
+    if (from >= end || *from != '"' || !(to = skip_string(from, end)))
+        return false;
+    *key = (struct json_text){from + 1, (size_t)(to - from) - 2};
+    from = skip_blank(to, end);
+    if (from >= end || *from != ':')
+        return false;
+    from = skip_blank(from + 1, end);
+    to = json_skip(from, end);
+    if (!to || to == from)
+        return false;
+    *value = (struct json_text){from, (size_t)(to - from)};
+    *at = to;
+    return true;
+}
+
+bool json_is_string(struct json_text text)
+{
+    return text.length >= 2 && text.at[0] == '"';
+}
+
+/* --- strings --- */
+
+/* The escape at AT, as UTF-8 of *SIZE bytes in BYTES. Returns what follows it. */
+static const char *unescape(const char *at, const char *end, char bytes[CHARACTER_BYTES], size_t *size)
+{
+    const char *after = read_escape(at, end, bytes, size);
+    if (after)
+        return after;
+    *size = 0; /* not valid JSON: left out */
+    return end;
+}
+
+void json_unescape(struct sink *out, struct json_text inside)
+{
+    char bytes[CHARACTER_BYTES];
+    size_t size;
+    for (const char *at = inside.at, *end = at + inside.length; at < end;) {
+        const char *escape = memchr(at, '\\', (size_t)(end - at));
+        sink_bytes(out, at, (size_t)((escape ? escape : end) - at));
+        if (!escape)
+            return;
+        at = unescape(escape, end, bytes, &size);
+        sink_bytes(out, bytes, size);
+    }
+}
+
+/* Whether the inside of a string is valid UTF-8 without control characters and escapes. */
+static bool is_plain(const char *at, const char *end)
+{
+    while (at < end) {
+        unsigned char c = (unsigned char)*at;
+        if (c < ' ' || c == '\\')
+            return false;
+        size_t size = c < 0x80 ? 1 : utf8_size(at, (size_t)(end - at));
+        if (size == 0)
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+/* Escapes the inside of a string anew. */
+static void escape_again(struct sink *out, const char *at, const char *end)
+{
+    char bytes[CHARACTER_BYTES];
+    size_t size;
+    while (at < end) {
+        const char *escape = memchr(at, '\\', (size_t)(end - at));
+        json_escape(out, at, (size_t)((escape ? escape : end) - at));
+        if (!escape)
+            return;
+        at = unescape(escape, end, bytes, &size);
+        json_escape(out, bytes, size);
+    }
+}
+
+struct json_text json_clean(struct json_text text, struct sink *scratch)
+{
+    const char *copied = text.at, *end = text.at + text.length, *at = text.at;
+    scratch->length = 0;
+    while (at < end && (at = memchr(at, '"', (size_t)(end - at)))) {
+        const char *after = skip_string(at, end);
+        if (!after)
+            break;
+        if (!is_plain(at + 1, after - 1)) {
+            sink_bytes(scratch, copied, (size_t)(at + 1 - copied));
+            escape_again(scratch, at + 1, after - 1);
+            copied = after - 1;
+        }
+        at = after;
+    }
+    if (copied == text.at)
+        return text;
+    sink_bytes(scratch, copied, (size_t)(end - copied));
+    return (struct json_text){scratch->data, scratch->length};
+}

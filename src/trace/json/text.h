@@ -1,0 +1,43 @@
+/*
+ * JSON as text: what is valid, where a value ends, and the members of an object, without a tree of them.
+ *
+ * json_check() is the one definition of what gputrace takes for JSON: RFC 8259, but for bytes in strings, where control
+ * characters and what is not UTF-8 are accepted, as programs write names. json_clean() makes valid JSON of these too.
+ * All other functions expect text that json_check() found valid.
+ */
+#ifndef GPUTRACE_TRACE_JSON_TEXT_H
+#define GPUTRACE_TRACE_JSON_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sink;
+
+/* Text of one value, or of a key without its quotes. */
+struct json_text {
+    const char *at;
+    size_t length;
+};
+
+#define JSON_TEXT_DEPTH_MAX 512 /* objects and arrays in each other; cJSON and Python read 1000 of them */
+
+/* Whether TEXT is one JSON value and nothing else. If not, sets *ERROR_AT to the byte that is not JSON. */
+bool json_check(const char *text, size_t length, size_t *error_at);
+
+/* The end of the value at AT, which is not white space; NULL: it does not end before END. */
+const char *json_skip(const char *at, const char *end);
+
+/* The next member of an object whose text is at *AT, after its '{' or the member before. False: there is none. KEY is
+ * without its quotes. */
+bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value);
+
+bool json_is_string(struct json_text text);
+
+/* Appends INSIDE, the inside of a string, to OUT without its escapes, as UTF-8. */
+void json_unescape(struct sink *out, struct json_text inside);
+
+/* TEXT with valid UTF-8 in its strings, where only what must be escaped is: itself where it is so already, else a copy
+ * in SCRATCH, a sink in memory, which is overwritten. */
+struct json_text json_clean(struct json_text text, struct sink *scratch);
+
+#endif

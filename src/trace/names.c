@@ -1,0 +1,135 @@
+#include "trace/names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json_out.h"
+#include "common/log.h"
+#include "common/sink.h"
+
+/* The C++ runtime's demangler, whose header is C++. */
+char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+#define SYMBOL_MAX 65536 /* longer ones are left as they are */
+
+void names_release(struct names *names)
+{
+    for (size_t i = 0; i < names->items.count; i++)
+        free((char *)(uintptr_t)names->items.items[i].json);
+    array_release(&names->items);
+    array_release(&names->demangled);
+    interner_release(&names->texts);
+    interner_release(&names->mangled);
+}
+
+static int make_ready(struct name *name, const char *text, size_t length)
+{
+    struct sink sink;
+    sink_init_memory(&sink);
+    json_escape(&sink, text, length);
+    if (sink_finish(&sink) != 0) {
+        sink_release(&sink);
+        return error_no_memory("names");
+    }
+    name->text = text;
+    name->length = length;
+    name->json = sink.data ? sink.data : calloc(1, 1); /* ours now */
+    name->json_length = sink.length;
+    return name->json ? 0 : error_no_memory("names");
+}
+
+uint32_t names_put(struct names *names, const char *text, size_t length)
+{
+    uint32_t number = intern(&names->texts, text, length);
+    if (number == INTERN_NO_MEMORY) {
+        error_no_memory("names");
+        return NAMES_NO_MEMORY;
+    }
+    if (number < names->items.count)
+        return number;
+    struct name *name = array_push(&names->items);
+    if (!name || make_ready(name, interned(&names->texts, number), length) != 0)
+        return NAMES_NO_MEMORY;
+    return number;
+}
+
+static uint32_t put_demangled(struct names *names, const char *symbol, size_t length)
+{
+    bool mangled = length > 2 && length < SYMBOL_MAX && symbol[0] == '_' && symbol[1] == 'Z';
+    int status = -1;
+    char *readable = mangled ? __cxa_demangle(symbol, NULL, NULL, &status) : NULL;
+    uint32_t number =
+        readable && status == 0 ? names_put(names, readable, strlen(readable)) : names_put(names, symbol, length);
+    free(readable);
+    return number;
+}
+
+uint32_t names_put_symbol(struct names *names, const char *symbol, size_t length)
+{
+    uint32_t number = intern(&names->mangled, symbol, length);
+    if (number == INTERN_NO_MEMORY) {
+        error_no_memory("names");
+        return NAMES_NO_MEMORY;
+    }
+    if (number < names->demangled.count)
+        return names->demangled.items[number];
+    uint32_t *demangled = array_push(&names->demangled);
+    if (!demangled) {
+        error_no_memory("names");
+        return NAMES_NO_MEMORY;
+    }
+    return *demangled = put_demangled(names, interned(&names->mangled, number), length);
+}
+
+void pointer_names_release(struct pointer_names *pointers)
+{
+    map_release(&pointers->by_pointer);
+    array_release(&pointers->meanings);
+}
+
+int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t time, uint32_t name)
+{
+    uint64_t *latest = map_put(&pointers->by_pointer, pointer, NULL);
+    if (!latest)
+        return error_no_memory("names of pointers");
+    struct pointer_meaning *known = *latest ? &pointers->meanings.items[*latest - 1] : NULL;
+    if (known && known->earlier == 0 && known->name == name) { /* told again */
+        known->since = time < known->since ? time : known->since;
+        return 0;
+    }
+    struct pointer_meaning *meaning = array_push(&pointers->meanings);
+    if (!meaning)
+        return error_no_memory("names of pointers");
+    *meaning = (struct pointer_meaning){.since = time, .name = name};
+    uint32_t index = (uint32_t)pointers->meanings.count;
+    if (*latest == 0 || pointers->meanings.items[*latest - 1].since <= time) {
+        meaning->earlier = (uint32_t)*latest;
+        *latest = index;
+        return 0;
+    }
+    struct pointer_meaning *later = &pointers->meanings.items[*latest - 1];
+    while (later->earlier != 0 && pointers->meanings.items[later->earlier - 1].since > time)
+        later = &pointers->meanings.items[later->earlier - 1];
+    meaning->earlier = later->earlier;
+    later->earlier = index;
+    return 0;
+}
+
+const struct pointer_meaning *pointer_names_meaning(const struct pointer_names *pointers, uint64_t pointer,
+                                                    uint64_t time)
+{
+    const uint64_t *latest = map_get(&pointers->by_pointer, pointer);
+    if (!latest || *latest == 0)
+        return NULL;
+    const struct pointer_meaning *meaning = &pointers->meanings.items[*latest - 1];
+    while (meaning->since > time && meaning->earlier != 0)
+        meaning = &pointers->meanings.items[meaning->earlier - 1];
+    return meaning;
+}
+
+uint32_t pointer_names_find(const struct pointer_names *pointers, uint64_t pointer, uint64_t time)
+{
+    const struct pointer_meaning *meaning = pointer_names_meaning(pointers, pointer, time);
+    return meaning ? meaning->name : NAMES_NO_MEMORY;
+}

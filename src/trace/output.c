@@ -1,0 +1,296 @@
+#include "trace/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "trace/pftrace/compressed.h"
+
+/* Of the file that is being written; NULL: none is. */
+static const char *volatile unfinished;
+
+static int write_packed(struct output *output)
+{
+    return sink_drain_fd(SINK_FD(output->fd), output->packed.data, output->packed.length);
+}
+
+/* One block of the sink becomes members of its own. */
+static int members_drain(void *context, const char *data, size_t size)
+{
+    struct output *output = context;
+    output->packed.length = 0;
+    return gzip_members(output->gzip, &output->packed, data, size) != 0 ? -1 : write_packed(output);
+}
+
+/* Writes the sections that are whole; ALL: the last one is whole, too. */
+static int write_sections(struct output *output, bool all)
+{
+    struct sink *held = &output->held;
+    size_t done;
+    output->packed.length = 0;
+    if (pftrace_compress(output->gzip, &output->packed, held->data, held->length, all, &done) != 0 ||
+        write_packed(output) != 0)
+        return -1;
+    held->length -= done;
+    if (held->length > 0)
+        memmove(held->data, held->data + done, held->length);
+    return 0;
+}
+
+static int sections_drain(void *context, const char *data, size_t size)
+{
+    struct output *output = context;
+    sink_bytes(&output->held, data, size);
+    errno = output->held.failure;
+    return output->held.failure ? -1 : write_sections(output, false);
+}
+
+bool output_name_ends(const char *path, const char *ending)
+{
+    size_t length = strlen(path), size = strlen(ending);
+    return length >= size && strcmp(path + length - size, ending) == 0;
+}
+
+static int set_up_sink(struct output *output, const char *path)
+{
+    bool members = output_name_ends(path, ".gz"), sections = output_name_ends(path, ".pftrace");
+    if (!members && !sections) {
+        sink_init(&output->sink, sink_drain_fd, SINK_FD(output->fd));
+        return 0;
+    }
+    sink_init(&output->sink, members ? members_drain : sections_drain, output);
+    sink_init_memory(&output->packed);
+    sink_init_memory(&output->held);
+    output->gzip = gzip_new(members ? GZIP_MEMBERS : GZIP_STREAMS);
+    return output->gzip ? 0 : -1;
+}
+
+/* Hands on everything that went through the sink. Gives 0, or errno of the first failure. */
+static int finish_sink(struct output *output)
+{
+    int failure = sink_finish(&output->sink);
+    if (failure == 0 && output->held.length > 0 && write_sections(output, true) != 0)
+        failure = errno;
+    return failure;
+}
+
+#define NAMES_MAX 100 /* of temporary files that are tried */
+
+/* What is under PATH itself. Gives its type of st_mode; 0: nothing is there. */
+static mode_t type_of(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0;
+}
+
+/* A device, a pipe or a socket cannot be replaced by renaming. Between the look and the opening somebody may have put a
+ * link to a file there. */
+static int open_special(struct output *output, const char *path)
+{
+    struct stat status;
+    output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+    if (output->fd < 0 || fstat(output->fd, &status) != 0)
+        return error("cannot write '%s': %m", path);
+    return S_ISREG(status.st_mode) ? error("cannot write '%s': it became another file", path) : 0;
+}
+
+/* A name that is taken is never used, be it a link or what an earlier process of this number left. */
+static int open_temporary(struct output *output, const char *path)
+{
+    for (unsigned i = 0; i < NAMES_MAX; i++) {
+        free(output->temporary);
+        if (asprintf(&output->temporary, "%s.%ld-%u.tmp", path, (long)getpid(), i) < 0) {
+            output->temporary = NULL;
+            return error_no_memory("a file name");
+        }
+        output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (output->fd >= 0) {
+            unfinished = output->temporary;
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    int result = error("cannot write '%s': %m", output->temporary);
+    free(output->temporary); /* not ours to remove */
+    output->temporary = NULL;
+    return result;
+}
+
+static int open_file(struct output *output, const char *path)
+{
+    mode_t type = type_of(path);
+    if (type == S_IFLNK)
+        return error("cannot write '%s': it is a symbolic link; name the file that it leads to", path);
+    return type == 0 || type == S_IFREG ? open_temporary(output, path) : open_special(output, path);
+}
+
+static void release(struct output *output)
+{
+    gzip_free(output->gzip);
+    sink_release(&output->packed);
+    sink_release(&output->held);
+    sink_release(&output->sink);
+    if (output->fd >= 0)
+        close(output->fd);
+    unfinished = NULL;
+    free(output->temporary);
+    free(output->path);
+    *output = (struct output){.fd = -1};
+}
+
+int output_try(const char *path)
+{
+    struct output output = {.fd = -1};
+    int result = open_file(&output, path);
+    output_discard(&output);
+    return result;
+}
+
+int output_open(struct output *output, const char *path)
+{
+    *output = (struct output){.fd = -1, .path = strdup(path)};
+    int result = output->path ? open_file(output, path) : error_no_memory("a file name");
+    if (result == 0)
+        result = set_up_sink(output, path);
+    if (result != 0)
+        output_discard(output);
+    return result;
+}
+
+/* Who takes the bytes has said what is wrong. */
+static int take_drain(void *context, const char *data, size_t size)
+{
+    struct output *output = context;
+    if (output->take(output->context, data, size) == 0)
+        return 0;
+    errno = ECANCELED;
+    return -1;
+}
+
+void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size), void *context)
+{
+    *output = (struct output){.fd = -1, .take = take, .context = context};
+    sink_init(&output->sink, take_drain, output);
+}
+
+static int cannot_write(const struct output *output, int failure)
+{
+    if (output->take && failure == ECANCELED)
+        return -1;
+    errno = failure;
+    const char *name = output->temporary ? output->temporary : output->path;
+    return error("cannot write '%s': %m", name ? name : "a stream");
+}
+
+int output_put(struct output *output, const struct output_block *block)
+{
+    const struct sink *bytes = output->gzip ? &block->packed : &block->text;
+    int failure = finish_sink(output);
+    if (failure == 0)
+        failure = bytes->failure;
+    if (failure == 0 && bytes->length > 0 &&
+        (output->take ? take_drain(output, bytes->data, bytes->length)
+                      : sink_drain_fd(SINK_FD(output->fd), bytes->data, bytes->length)) != 0)
+        failure = errno;
+    output->sink.total += block->text.length;
+    return failure ? cannot_write(output, failure) : 0;
+}
+
+static int write_rest(struct output *output)
+{
+    int failure = finish_sink(output);
+    bool empty = output->sink.total == 0; /* a .gz file has at least one member */
+    if (failure == 0 && empty && output->sink.drain == members_drain && members_drain(output, "", 0) != 0)
+        failure = errno;
+    return failure ? cannot_write(output, failure) : 0;
+}
+
+static int put_in_place(struct output *output)
+{
+    int fd = output->fd;
+    output->fd = -1;
+    if (close(fd) != 0)
+        return cannot_write(output, errno);
+    mode_t type = type_of(output->path);
+    if (output->temporary && type != 0 && type != S_IFREG)
+        return error("cannot write '%s': it became something that is not a regular file", output->path);
+    if (output->temporary && rename(output->temporary, output->path) != 0)
+        return error("cannot rename '%s' to '%s': %m", output->temporary, output->path);
+    return 0;
+}
+
+static int end_stream(struct output *output, uint64_t *bytes)
+{
+    int result = write_rest(output);
+    *bytes = output->sink.total;
+    release(output);
+    return result;
+}
+
+int output_commit(struct output *output, uint64_t *bytes)
+{
+    struct stat status = {0};
+    if (output->take)
+        return end_stream(output, bytes);
+    if (write_rest(output) != 0 || fstat(output->fd, &status) != 0 || put_in_place(output) != 0) {
+        output_discard(output);
+        return -1;
+    }
+    *bytes = (uint64_t)status.st_size;
+    release(output);
+    return 0;
+}
+
+void output_abandon(void)
+{
+    if (unfinished)
+        unlink(unfinished);
+}
+
+void output_discard(struct output *output)
+{
+    if (output->temporary)
+        unlink(output->temporary);
+    release(output);
+}
+
+void output_block_init(struct output_block *block)
+{
+    sink_init_memory(&block->text);
+    sink_init_memory(&block->packed);
+}
+
+void output_block_release(struct output_block *block)
+{
+    sink_release(&block->text);
+    sink_release(&block->packed);
+}
+
+void output_block_clear(struct output_block *block)
+{
+    block->text.length = block->packed.length = 0;
+}
+
+static int pack(struct output_block *block, struct gzip *gzip)
+{
+    const struct sink *text = &block->text;
+    size_t done;
+    return gzip_form(gzip) == GZIP_MEMBERS
+               ? gzip_members(gzip, &block->packed, text->data, text->length)
+               : pftrace_compress(gzip, &block->packed, text->data, text->length, true, &done);
+}
+
+void output_block_pack(struct output_block *block, struct gzip *gzip)
+{
+    if (gzip && block->text.length > 0 && !block->text.failure && pack(block, gzip) != 0)
+        block->packed.failure = errno;
+    if (block->text.failure)
+        block->packed.failure = block->text.failure;
+}

@@ -1,0 +1,70 @@
+/*
+ * A file that appears under its name only when it is whole: written beside it and renamed. What goes into a file whose
+ * name ends in ".gz" is compressed on the way, in members that can be unpacked apart; into one that ends in ".pftrace",
+ * section by section (pftrace/compressed.h). Only a regular file is replaced. Links are not followed: one under the
+ * name is refused, and one under the temporary name leads to the next such name.
+ */
+#ifndef GPUTRACE_TRACE_OUTPUT_H
+#define GPUTRACE_TRACE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/sink.h"
+#include "trace/gzip/gzip.h"
+
+struct output {
+    struct sink sink; /* what is written goes here */
+    char *path;
+    char *temporary; /* NULL when PATH is no regular file: then it is written in place */
+    int fd;
+    struct gzip *gzip;  /* for what goes through the sink; NULL: the file is not compressed */
+    struct sink packed; /* in memory: the compressed bytes at hand */
+    struct sink held;   /* in memory: of a .pftrace, what went through the sink since the last whole section */
+    /* Takes all instead of a file, and gives 0, or -1 after error(); NULL: it is a file. */
+    int (*take)(void *context, const char *data, size_t size);
+    void *context;
+};
+
+/* Some text of the file that was made apart, as a rule by another thread. */
+struct output_block {
+    struct sink text;   /* in memory; to be written to */
+    struct sink packed; /* the same as it stands in a compressed file */
+};
+
+void output_block_init(struct output_block *block);
+void output_block_release(struct output_block *block);
+/* Empties it, and keeps its room. */
+void output_block_clear(struct output_block *block);
+
+/* Once its text is whole: compresses it, with the thread's own GZIP; NULL: the file is not compressed. A failure is
+ * told by output_put(). */
+void output_block_pack(struct output_block *block, struct gzip *gzip);
+
+bool output_name_ends(const char *path, const char *ending);
+
+/* Whether a file can be written as PATH: makes a temporary file beside it and removes it. Gives 0, or -1 after error().
+ */
+int output_try(const char *path);
+
+/* Gives 0, or -1 after error(), then there is nothing to close. */
+int output_open(struct output *output, const char *path);
+
+/* Nothing is written: TAKE is given the bytes, in their order, by the thread that has OUTPUT. */
+void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size),
+                        void *context);
+
+/* Puts a packed block into the file, after what went through the sink. Gives 0, or -1 after error(). */
+int output_put(struct output *output, const struct output_block *block);
+
+/* Puts the file in its place, and tells its size in bytes. Gives 0, or -1 after error(): the file is as it was before.
+ * Either way OUTPUT is released. */
+int output_commit(struct output *output, uint64_t *bytes);
+
+/* Removes what was written and releases OUTPUT. */
+void output_discard(struct output *output);
+
+/* Removes what is being written, wherever the program is: for a signal's handler that ends it. */
+void output_abandon(void);
+
+#endif

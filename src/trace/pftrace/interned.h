@@ -1,0 +1,70 @@
+/*
+ * What the packet sequences of a .pftrace have interned, and what else is known of them.
+ */
+#ifndef GPUTRACE_TRACE_PFTRACE_INTERNED_H
+#define GPUTRACE_TRACE_PFTRACE_INTERNED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "common/protobuf.h"
+#include "trace/pftrace/arg.h"
+
+#define PFTRACE_UNKNOWN UINT32_MAX /* a text that was not interned */
+
+struct pftrace_name {
+    uint32_t text; /* in the interner */
+    uint64_t cbid; /* + 1; 0: none */
+};
+
+struct pftrace_specification {
+    uint32_t name, description;
+};
+
+/* What launches of a kernel, or copies of a stream, have in common. */
+struct pftrace_kernel {
+    ARRAY(struct pftrace_arg) args; /* texts live as long as the interner */
+    uint32_t number;                /* in the order of their coming, from 1; 0: there is none of this iid */
+    bool tells_correlation;         /* by an argument of that name */
+};
+
+/* What all sequences of a reader share. */
+struct pftrace_interning {
+    struct interner *strings;
+    uint32_t kernels; /* numbers that were given */
+    size_t gaps;      /* items of the tables that nothing was told of */
+};
+
+/* Arrays by iid, whose gaps are PFTRACE_UNKNOWN or empty. */
+struct pftrace_tables {
+    uint64_t last; /* time of the last packet, ns since the base */
+    uint64_t uuid; /* of the default track */
+    size_t gaps;
+    ARRAY(uint32_t) categories;
+    ARRAY(struct pftrace_name) names;
+    ARRAY(uint32_t) arg_names; /* of annotations */
+    ARRAY(uint32_t) compute_arg_names;
+    ARRAY(uint32_t) texts;
+    ARRAY(struct pftrace_specification) specifications;
+    ARRAY(struct pftrace_kernel) kernels;
+};
+
+void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_interning *interning);
+
+/* Takes InternedData. Gives 0, or -1 without memory, or where it asks for too much of it. */
+int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning *interning,
+                        struct protobuf_reader data);
+
+/* Grids and blocks come as three arguments each. */
+struct pftrace_sizes {
+    struct pftrace_arg grid, block;
+    unsigned seen; /* a bit for each of the six */
+};
+
+/* An ExtraComputeArg, whose text is where the field was. False: it is none that can be shown, or is one of SIZES. */
+bool pftrace_compute_arg(const struct pftrace_tables *tables, const struct interner *strings,
+                         struct protobuf_reader message, struct pftrace_arg *arg, struct pftrace_sizes *sizes);
+
+#endif

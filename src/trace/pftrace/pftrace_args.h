@@ -1,0 +1,49 @@
+/*
+ * Arguments of events in a .pftrace: as debug annotations of a TrackEvent, or as arguments of GPU work, where those
+ * that all launches of a kernel share are kept apart from the others.
+ */
+#ifndef GPUTRACE_TRACE_PFTRACE_PFTRACE_ARGS_H
+#define GPUTRACE_TRACE_PFTRACE_PFTRACE_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/sink.h"
+#include "trace/event.h"
+#include "trace/pftrace/arg.h"
+#include "trace/pftrace/pftrace_sequence.h"
+
+/* Where the arguments of one event go. */
+struct pftrace_put {
+    struct pftrace_sequence *sequence;
+    struct sink *body;   /* annotations, or arguments of a launch */
+    struct sink *shared; /* of GPU work: arguments of an interned kernel; NULL: of a TrackEvent */
+    struct sink *text;   /* for texts that must be put together */
+    /* what is not put, but told of: */
+    uint64_t cbid; /* + 1; of a TrackEvent alone */
+    uint64_t correlation;
+    bool has_correlation, hold_correlation; /* hold: it is wanted here */
+    uint64_t device, context;
+};
+
+/* pftrace_values.c. ARGS may be NULL. */
+void pftrace_put_args(struct pftrace_put *put, const struct args *args);
+
+/* Of one argument. */
+void pftrace_put_arg(struct pftrace_put *put, enum arg_key key, struct pftrace_arg *arg);
+void pftrace_set_text(struct pftrace_arg *arg, enum pftrace_arg_kind kind, const char *text, size_t length);
+/* pftrace_members.c: of an argument of type ARG_TYPE_MEMBERS. */
+void pftrace_put_members(struct pftrace_put *put, const struct arg *arg);
+
+extern const struct pftrace_key {
+    const char *text;
+    size_t length;
+} pftrace_keys[ARG_KEY_COUNT];
+
+/* The argument that was held, after all. */
+void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
+
+/* pftrace_values.c: TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
+const char *pftrace_valid_text(struct sink *scratch, const char *text, size_t *length);
+
+#endif

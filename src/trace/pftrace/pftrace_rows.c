@@ -1,0 +1,121 @@
+/*
+ * Rows of a trace as Perfetto's tracks: processes and threads are those of the system, all else are tracks below them.
+ * The work of a GPU is drawn on Perfetto's own tracks of the GPU, which take their names from here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/protobuf.h"
+#include "trace/tracks.h"
+#include "trace/pftrace/pftrace_state.h"
+
+void pftrace_rows_release(struct pftrace_rows *rows)
+{
+    for (size_t i = 0; i < rows->items.count; i++)
+        free(rows->items.items[i].name);
+    array_release(&rows->items);
+    map_release(&rows->by_uuid);
+}
+
+const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row)
+{
+    const uint64_t *index = map_get(&rows->by_uuid, pftrace_uuid(row.pid, row.tid));
+    return index && *index != 0 ? &rows->items.items[*index - 1] : NULL;
+}
+
+static void remember(struct writer *writer, uint64_t uuid, const struct row_name *name)
+{
+    struct pftrace_state *state = writer->state;
+    struct pftrace_row *row = array_push(&state->own_rows.items);
+    uint64_t *index = row ? map_put(&state->own_rows.by_uuid, uuid, NULL) : NULL;
+    if (index && (row->name = strdup(name->name))) {
+        row->owner = name->owner;
+        *index = state->own_rows.items.count;
+    } else {
+        pftrace_fail(writer);
+    }
+}
+
+static size_t begin_descriptor(struct sink *packet, uint64_t uuid, const struct row_name *name)
+{
+    packet->length = 0;
+    size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
+    protobuf_put_u64(packet, PB_TRACK_UUID, uuid);
+    if (name->sort_index == (int32_t)name->sort_index)
+        protobuf_put_u64(packet, PB_TRACK_SIBLING_ORDER_RANK, (uint64_t)name->sort_index);
+    else
+        protobuf_put_u64(packet, PFTRACE_OWN_RANK, (uint64_t)name->sort_index);
+    if (name->label)
+        protobuf_put_text(packet, PB_TRACK_DESCRIPTION, name->label);
+    return descriptor;
+}
+
+static void put_name(struct pftrace_state *state, uint32_t field, const char *name)
+{
+    pftrace_put_valid(state, &state->body, field, name, strlen(name));
+}
+
+void pftrace_write_process(struct writer *writer, const struct row_name *process)
+{
+    struct pftrace_state *state = writer->state;
+    struct sink *packet = &state->body;
+    uint64_t uuid = pftrace_uuid(process->row.pid, 0);
+    size_t descriptor = begin_descriptor(packet, uuid, process);
+    remember(writer, uuid, process);
+    if (process->owner != 0) {
+        put_name(state, PB_TRACK_NAME, process->name);
+        protobuf_put_u64(packet, PFTRACE_OWN_OWNER, process->owner);
+    } else {
+        size_t message = protobuf_begin(packet, PB_TRACK_PROCESS);
+        protobuf_put_u64(packet, PB_PROCESS_PID, process->row.pid);
+        put_name(state, PB_PROCESS_NAME, process->name);
+        protobuf_end(packet, message);
+    }
+    protobuf_put_u64(packet, PB_TRACK_CHILD_ORDERING, PB_CHILD_ORDERING_EXPLICIT);
+    protobuf_end(packet, descriptor);
+    pftrace_plain_packet(writer->sink, packet);
+}
+
+/* A thread of the system, and no further lane of one. */
+static bool is_thread(const struct pftrace_state *state, struct row row)
+{
+    const struct pftrace_row *process = pftrace_row(&state->own_rows, (struct row){row.pid, 0});
+    return process && process->owner == 0 && row.tid < TRACKS_EXTRA_TID;
+}
+
+void pftrace_write_thread(struct writer *writer, const struct row_name *thread)
+{
+    struct pftrace_state *state = writer->state;
+    struct sink *packet = &state->body;
+    uint64_t uuid = pftrace_uuid(thread->row.pid, thread->row.tid);
+    size_t descriptor = begin_descriptor(packet, uuid, thread);
+    remember(writer, uuid, thread);
+    protobuf_put_u64(packet, PB_TRACK_PARENT_UUID, pftrace_uuid(thread->row.pid, 0));
+    if (is_thread(state, thread->row)) {
+        size_t message = protobuf_begin(packet, PB_TRACK_THREAD);
+        protobuf_put_u64(packet, PB_THREAD_PID, thread->row.pid);
+        protobuf_put_u64(packet, PB_THREAD_TID, thread->row.tid);
+        put_name(state, PB_THREAD_NAME, thread->name);
+        protobuf_end(packet, message);
+    } else {
+        put_name(state, PB_TRACK_NAME, thread->name);
+    }
+    protobuf_end(packet, descriptor);
+    pftrace_plain_packet(writer->sink, packet);
+}
+
+void pftrace_describe_row(struct writer *writer, struct row row)
+{
+    struct pftrace_state *state = writer->state;
+    struct sink *packet = &state->body;
+    packet->length = 0;
+    size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
+    protobuf_put_u64(packet, PB_TRACK_UUID, pftrace_uuid(row.pid, row.tid));
+    size_t message = protobuf_begin(packet, row.tid == 0 ? PB_TRACK_PROCESS : PB_TRACK_THREAD);
+    protobuf_put_u64(packet, row.tid == 0 ? PB_PROCESS_PID : PB_THREAD_PID, row.pid);
+    if (row.tid != 0)
+        protobuf_put_u64(packet, PB_THREAD_TID, row.tid);
+    protobuf_end(packet, message);
+    protobuf_end(packet, descriptor);
+    pftrace_plain_packet(writer->sink, packet);
+}

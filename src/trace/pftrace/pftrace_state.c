@@ -1,0 +1,81 @@
+#include "trace/pftrace/pftrace_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/protobuf.h"
+
+void pftrace_fail(struct writer *writer)
+{
+    if (writer->sink->failure == 0)
+        writer->sink->failure = ENOMEM;
+}
+
+struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row row, enum pftrace_lane lane)
+{
+    struct pftrace_state *state = writer->state;
+    struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, row, lane);
+    if (!sequence) {
+        pftrace_fail(writer);
+    } else if (!sequence->begun) {
+        if (!pftrace_row(state->rows, row))
+            pftrace_describe_row(writer, row);
+        pftrace_sequence_begin(&state->sequences, sequence, writer->sink, writer->base);
+    }
+    return sequence;
+}
+
+void pftrace_send(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
+{
+    struct pftrace_state *state = writer->state;
+    pftrace_packet(&state->sequences, sequence, writer->sink, time, field, state->body.data, state->body.length);
+}
+
+uint64_t pftrace_name_hash(const struct name *name)
+{
+    return hash_bytes(name->text, name->length);
+}
+
+void pftrace_put_valid(struct pftrace_state *state, struct sink *sink, uint32_t field, const char *text, size_t length)
+{
+    const char *valid = pftrace_valid_text(&state->text, text, &length);
+    protobuf_put_bytes(sink, field, valid, length);
+}
+
+bool pftrace_told_by_arrow(const struct pftrace_pending *pending)
+{
+    return pending->put.has_correlation && pending->arrows.count > 0 &&
+           pending->arrows.items[0] == pending->put.correlation;
+}
+
+struct pftrace_state *pftrace_state_new(struct writer *writer, const struct pftrace_rows *rows)
+{
+    struct pftrace_state *state = calloc(1, sizeof(*state));
+    writer->state = state;
+    if (!state) {
+        pftrace_fail(writer);
+        return NULL;
+    }
+    state->rows = rows ? rows : &state->own_rows;
+    pftrace_sequences_init(&state->sequences);
+    struct sink *const sinks[] = {&state->body, &state->launch, &state->shared, &state->text, &state->name};
+    for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++)
+        sink_init_memory(sinks[i]);
+    return state;
+}
+
+void pftrace_state_release(struct writer *writer)
+{
+    struct pftrace_state *state = writer->state;
+    if (!state)
+        return;
+    pftrace_flush(writer);
+    struct sink *const sinks[] = {&state->body, &state->launch, &state->shared, &state->text, &state->name};
+    for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++)
+        sink_release(sinks[i]);
+    pftrace_sequences_release(&state->sequences);
+    pftrace_rows_release(&state->own_rows);
+    array_release(&state->pending.arrows);
+    free(state);
+    writer->state = NULL;
+}

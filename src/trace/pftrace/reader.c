@@ -1,0 +1,336 @@
+#include "trace/pftrace/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "trace/gzip/gzip.h"
+#include "trace/pftrace/reader_state.h"
+#include "trace/pftrace/sequences.h"
+
+#define TEXT_KEPT ((size_t)1 << 20)    /* room for texts that is kept for the next run */
+#define PACKETS_KEPT ((size_t)4 << 20) /* room for unpacked packets that is kept for the next ones */
+
+struct pftrace_reader *pftrace_reader_new(struct interner *strings)
+{
+    struct pftrace_reader *reader = calloc(1, sizeof(*reader));
+    if (!reader) {
+        error_no_memory("reading");
+        return NULL;
+    }
+    reader->interning.strings = strings;
+    sink_init_memory(&reader->text);
+    sink_init_memory(&reader->compressed.packets);
+    reader->run = protobuf_reader("", 0);
+    pftrace_forget(reader);
+    return reader;
+}
+
+struct pftrace_reader *pftrace_open(const char *path, struct interner *strings)
+{
+    struct pftrace_reader *reader = pftrace_reader_new(strings);
+    if (reader && packets_open(&reader->packets, path, 0) != 0) {
+        pftrace_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+void pftrace_close(struct pftrace_reader *reader)
+{
+    pftrace_sequences_forget(reader);
+    array_release(&reader->tables);
+    array_release(&reader->counter_tracks);
+    array_release(&reader->args);
+    array_release(&reader->arrows);
+    sink_release(&reader->text);
+    sink_release(&reader->compressed.packets);
+    packets_run_release(&reader->own_run);
+    packets_close(&reader->packets);
+    free(reader);
+}
+
+uint64_t pftrace_base(const struct pftrace_reader *reader)
+{
+    return reader->base;
+}
+
+uint64_t pftrace_left_out(const struct pftrace_reader *reader)
+{
+    return reader->left_out;
+}
+
+int pftrace_no_memory(void)
+{
+    return error_no_memory("the trace's names");
+}
+
+/* --- the event at hand --- */
+
+const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text)
+{
+    return text == PFTRACE_UNKNOWN ? "" : interned(reader->interning.strings, text);
+}
+
+void pftrace_set_row(struct pftrace_event *to, uint64_t uuid)
+{
+    to->pid = pftrace_uuid_pid(uuid);
+    to->tid = pftrace_uuid_tid(uuid);
+}
+
+void pftrace_set_name(struct pftrace_reader *reader, uint32_t name)
+{
+    reader->event.name_number = name;
+    reader->event.name = pftrace_text(reader, name);
+}
+
+void pftrace_set_category(struct pftrace_reader *reader, uint32_t category)
+{
+    reader->event.category_number = category;
+    reader->event.category = pftrace_text(reader, category);
+}
+
+void pftrace_set_correlation(struct pftrace_reader *reader, bool none)
+{
+    if (none || reader->arrows.count == 0 || reader->own_correlation)
+        return;
+    reader->event.has_correlation = true;
+    reader->event.correlation = reader->arrows.items[0];
+}
+
+static void begin_event(struct pftrace_reader *reader)
+{
+    reader->args.count = reader->arrows.count = 0;
+    reader->text.length = 0;
+    reader->open = reader->told = reader->own_correlation = false;
+    reader->event = (struct pftrace_event){
+        .name = "", .category = "", .name_number = PFTRACE_UNKNOWN, .category_number = PFTRACE_UNKNOWN};
+}
+
+static void give_up_open(struct pftrace_reader *reader)
+{
+    reader->left_out += reader->open;
+    begin_event(reader);
+}
+
+void pftrace_forget(struct pftrace_reader *reader)
+{
+    static const char correlation[] = "correlation";
+    pftrace_sequences_forget(reader);
+    reader->base = 0;
+    begin_event(reader);
+    reader->correlation = intern(reader->interning.strings, correlation, sizeof(correlation) - 1);
+}
+
+/* --- packets --- */
+
+static void read_packet(struct protobuf_reader message, struct pftrace_packet *packet)
+{
+    struct protobuf_field field;
+    *packet = (struct pftrace_packet){0};
+    while (protobuf_next(&message, &field)) {
+        switch (field.number) {
+        case PB_PACKET_TIMESTAMP:
+            packet->time = field.value;
+            packet->has_time = true;
+            break;
+        case PB_PACKET_TIMESTAMP_CLOCK_ID: packet->clock = field.value; break;
+        case PB_PACKET_SEQUENCE_ID: packet->sequence = field.value; break;
+        case PB_PACKET_SEQUENCE_FLAGS: packet->cleared = field.value & PB_SEQUENCE_STATE_CLEARED; break;
+        case PFTRACE_OWN_NO_CORRELATION: packet->no_correlation = true; break;
+        case PFTRACE_OWN_SERIES_FOLLOW: packet->follow = field.value; break;
+        case PFTRACE_OWN_WHOLE: packet->mark = field.value; break;
+        case PFTRACE_OWN_COUNTER_U64: packet->counter = field.value; break;
+        case PB_PACKET_DEFAULTS: packet->defaults = field; break;
+        case PB_PACKET_INTERNED_DATA: packet->interned = field; break;
+        default:
+            if (field.type == PROTOBUF_BYTES)
+                packet->body = field;
+            break;
+        }
+    }
+}
+
+static int take_body(struct pftrace_reader *reader, struct pftrace_tables *tables, const struct pftrace_packet *packet)
+{
+    uint64_t time = packet->has_time ? pftrace_packet_time(reader, tables, packet) : 0;
+    if (!packet->body.bytes)
+        return 0;
+    switch (packet->body.number) {
+    case PB_PACKET_CLOCK_SNAPSHOT: pftrace_take_snapshot(reader, tables, protobuf_inside(&packet->body)); return 0;
+    case PB_PACKET_TRACK_EVENT: return pftrace_track_event(reader, tables, packet, time);
+    case PB_PACKET_GPU_RENDER_STAGE_EVENT: return pftrace_stage_event(reader, tables, packet, time);
+    case PB_PACKET_TRACK_DESCRIPTOR: return pftrace_descriptor_event(reader, packet);
+    case PB_PACKET_TRACE_ATTRIBUTES: return pftrace_attribute_event(reader, packet);
+    case PB_PACKET_GPU_INFO: return 0; /* told by an attribute, "deviceProperties", too */
+    default: reader->left_out++; return 0;
+    }
+}
+
+/* What a BEGIN was read of must be ended by the next packet that is one of an event. */
+static bool is_astray(const struct pftrace_reader *reader, const struct pftrace_packet *packet)
+{
+    return reader->open && packet->body.number != PB_PACKET_TRACK_EVENT &&
+           packet->body.number != PB_PACKET_CLOCK_SNAPSHOT;
+}
+
+/* Nothing more is read of the run. */
+static int end_damaged(struct pftrace_reader *reader)
+{
+    struct packets_run *run = reader->given;
+    run->end = PACKETS_DAMAGED;
+    run->end_offset -= run->size - (size_t)(reader->compressed.at - run->bytes);
+    reader->compressed.open = false;
+    reader->run = protobuf_reader("", 0);
+    return 0;
+}
+
+/* The packets within are read next. There is not a compressed packet among them. */
+static int open_compressed(struct pftrace_reader *reader, const struct protobuf_field *field)
+{
+    struct compressed_packet *compressed = &reader->compressed;
+    if (compressed->open)
+        return end_damaged(reader);
+    if (gzip_unpack_stream(&compressed->packets, field->bytes, field->size, PACKET_MOST) != 0)
+        return errno == EBADMSG ? end_damaged(reader) : error_no_memory("a packet of the trace");
+    compressed->open = true;
+    compressed->after = reader->run;
+    reader->run = protobuf_reader(compressed->packets.data, compressed->packets.length);
+    return 0;
+}
+
+static int take_packet(struct pftrace_reader *reader, struct protobuf_reader message)
+{
+    struct pftrace_packet packet;
+    size_t size = (size_t)(message.end - message.at);
+    reader->given->whole = false;
+    if (packets_begin_section(message.at, size)) {
+        give_up_open(reader);
+        pftrace_forget(reader);
+        if (size == PACKETS_SECTION_SIZE)
+            return 0;
+    }
+    read_packet(message, &packet);
+    reader->given->announced |= packet.mark == PFTRACE_FILE_BEGINS;
+    reader->given->whole = packet.mark == PFTRACE_FILE_ENDS;
+    if (packet.body.number == PB_PACKET_COMPRESSED_PACKETS)
+        return open_compressed(reader, &packet.body);
+    if (is_astray(reader, &packet))
+        give_up_open(reader);
+    struct pftrace_tables *tables = pftrace_sequence(reader, packet.sequence);
+    if (!tables)
+        return -1;
+    if (packet.cleared)
+        pftrace_tables_clear(tables, &reader->interning);
+    if (packet.defaults.bytes)
+        pftrace_take_defaults(tables, protobuf_inside(&packet.defaults));
+    if (packet.interned.bytes &&
+        pftrace_tables_take(tables, &reader->interning, protobuf_inside(&packet.interned)) != 0)
+        return error("the trace has interned data that cannot be held");
+    return take_body(reader, tables, &packet);
+}
+
+/* --- runs --- */
+
+void pftrace_take(struct pftrace_reader *reader, struct packets_run *run)
+{
+    reader->given = run;
+    reader->run = protobuf_reader(run->bytes, run->size);
+}
+
+/* The bytes of a run, or of a compressed packet, are gone when the next one comes: texts of an event that is not whole
+ * are kept apart. */
+static int keep_texts(struct pftrace_reader *reader)
+{
+    size_t size = 0;
+    if (!reader->open || reader->text.length > 0)
+        return 0;
+    for (size_t i = 0; i < reader->args.count; i++) {
+        const struct pftrace_arg *arg = &reader->args.items[i];
+        size += arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_JSON ? arg->length : 0;
+    }
+    if (size > 0 && !sink_reserve(&reader->text, size))
+        return pftrace_no_memory();
+    for (size_t i = 0; i < reader->args.count; i++) {
+        struct pftrace_arg *arg = &reader->args.items[i];
+        if ((arg->kind != PFTRACE_ARG_TEXT && arg->kind != PFTRACE_ARG_JSON) || arg->length == 0)
+            continue;
+        const char *kept = reader->text.data + reader->text.length;
+        sink_bytes(&reader->text, arg->text, arg->length);
+        arg->text = kept;
+    }
+    return 0;
+}
+
+/* 1: there is another run; 0, or -1 after error(). */
+static int next_run(struct pftrace_reader *reader)
+{
+    if (keep_texts(reader) != 0)
+        return -1;
+    if (!reader->open && reader->text.capacity > TEXT_KEPT)
+        sink_release(&reader->text);
+    if (!reader->packets.source.path)
+        return 0;
+    if (packets_tell_end(&reader->packets, &reader->own_run) != 0)
+        return -1;
+    int more = packets_next_run(&reader->packets, &reader->own_run);
+    if (more > 0)
+        pftrace_take(reader, &reader->own_run);
+    return more;
+}
+
+/* 1: what follows the compressed packet is read next; -1 after error(). */
+static int close_compressed(struct pftrace_reader *reader)
+{
+    struct compressed_packet *compressed = &reader->compressed;
+    bool broken = reader->run.broken;
+    if (keep_texts(reader) != 0)
+        return -1;
+    compressed->open = false;
+    reader->run = compressed->after;
+    if (compressed->packets.capacity > PACKETS_KEPT)
+        sink_release(&compressed->packets);
+    if (broken)
+        end_damaged(reader);
+    return 1;
+}
+
+/* 1: the field at hand is a packet; 0, or -1 after error(): there is no other. */
+static int next_packet(struct pftrace_reader *reader, struct protobuf_field *packet)
+{
+    for (;;) {
+        if (!reader->compressed.open)
+            reader->compressed.at = reader->run.at;
+        bool any = protobuf_next(&reader->run, packet);
+        if (any && reader->compressed.open && (packet->number != PB_TRACE_PACKET || packet->type != PROTOBUF_BYTES))
+            end_damaged(reader);
+        else if (any)
+            return 1;
+        int more = reader->compressed.open ? close_compressed(reader) : next_run(reader);
+        if (more <= 0)
+            return more;
+    }
+}
+
+int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **event)
+{
+    struct protobuf_field packet;
+    int taken = 0;
+    if (reader->told)
+        begin_event(reader);
+    while (taken == 0) {
+        int more = next_packet(reader, &packet);
+        if (more <= 0)
+            return more;
+        taken = take_packet(reader, protobuf_inside(&packet));
+    }
+    if (taken < 0)
+        return -1;
+    reader->told = true;
+    reader->event.args = reader->args.items;
+    reader->event.arg_count = reader->args.count;
+    reader->event.arrows = reader->arrows.items;
+    reader->event.arrow_count = reader->arrows.count;
+    *event = &reader->event;
+    return 1;
+}

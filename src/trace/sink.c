@@ -1,0 +1,29 @@
+#include "trace/sink.h"
+
+#include "trace/output.h"
+
+const struct writer_format *writer_format_for(const char *path, bool arrows_on_slices)
+{
+    if (output_name_ends(path, ".pftrace") || output_name_ends(path, ".pftrace.gz"))
+        return &pftrace;
+    return arrows_on_slices ? &chrome_json_slices : &chrome_json;
+}
+
+void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink)
+{
+    *writer = (struct writer){.format = format, .sink = sink};
+}
+
+void writer_release(struct writer *writer)
+{
+    if (writer->format && writer->format->release)
+        writer->format->release(writer);
+}
+
+void writer_piece(struct writer *piece, const struct writer *whole, struct sink *sink)
+{
+    *piece =
+        (struct writer){.format = whole->format, .sink = sink, .base = whole->base, .any = true, .state = whole->state};
+    if (piece->format->piece)
+        piece->format->piece(piece);
+}

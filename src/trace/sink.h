@@ -1,0 +1,75 @@
+/*
+ * A trace file format as a struct of functions. Errors are sticky in the writer's sink and told by finish().
+ *
+ *     metadata* begin (process | thread)*
+ *     (piece (slice | instant | async | counter | arrow_start | arrow_end)*)*
+ *     finish
+ *
+ * The order of events is free but for two things: of slices that begin at the same time on the same row, the enclosing
+ * one comes first; and an arrow's end follows its slice, with nothing but other arrows' between them.
+ *
+ * Pieces are written by several threads at once, each with a writer and a sink of its own (writer_piece()), and their
+ * bytes stand one after another between those of begin() with its rows and those of finish(). A piece of no events may
+ * be left out. So a piece may know nothing of what another one holds.
+ */
+#ifndef GPUTRACE_TRACE_SINK_H
+#define GPUTRACE_TRACE_SINK_H
+
+#include <stdint.h>
+
+#include "trace/event.h"
+
+struct sink;
+struct writer;
+
+struct writer_format {
+    const char *name;
+    unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each tells names of its own */
+    /* VALUE is one JSON value of SIZE bytes. */
+    void (*metadata)(struct writer *writer, const char *key, const char *value, size_t size);
+    /* No event is earlier than BASE, ns of CLOCK_REALTIME. */
+    void (*begin)(struct writer *writer, uint64_t base);
+    void (*process)(struct writer *writer, const struct row_name *process);
+    void (*thread)(struct writer *writer, const struct row_name *thread);
+    /* Begins a piece: called once on each writer that writer_piece() made, whose state is the whole's until this gives
+     * it its own; what it takes from the whole's may not change as long as there are pieces. NULL: nothing to do. */
+    void (*piece)(struct writer *writer);
+    void (*slice)(struct writer *writer, const struct slice *slice);
+    void (*instant)(struct writer *writer, const struct slice *instant);
+    void (*async)(struct writer *writer, const struct async_slice *slice);
+    void (*counter)(struct writer *writer, const struct counter *counter);
+    void (*arrow_start)(struct writer *writer, const struct arrow *arrow);
+    void (*arrow_end)(struct writer *writer, const struct arrow *arrow);
+    void (*finish)(struct writer *writer);
+    /* Writes what was held back, and frees the writer's state. NULL: it has none. */
+    void (*release)(struct writer *writer);
+};
+
+struct writer {
+    const struct writer_format *format;
+    struct sink *sink;
+    uint64_t base;
+    uint64_t events; /* slices, instants, asynchronous ranges and counters written */
+    bool any;        /* something stands before the next event; true for every piece: rows come first */
+    bool bound;      /* of chrome_json_slices: the last slice has its arrow */
+    void *state;     /* of the format, for this writer alone; released by `release` */
+};
+
+/* Trace Event JSON, the object form: one event per line. Arrows are flow events, "s" and "f", as Kineto writes them. */
+extern const struct writer_format chrome_json;
+/* The same with arrows on the slices they connect: "bind_id" and "flow_out" of the call, "flow_in" of the work. All
+ * works of a call share its bind_id. */
+extern const struct writer_format chrome_json_slices;
+/* Perfetto's own format: trace/pftrace/fields.h. */
+extern const struct writer_format pftrace;
+
+/* That of a file of this name: .pftrace or .pftrace.gz, else JSON, whose arrows may be on its slices. */
+const struct writer_format *writer_format_for(const char *path, bool arrows_on_slices);
+
+void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink);
+void writer_release(struct writer *writer);
+
+/* Begins a piece of what WHOLE writes, after its begin() and rows, into SINK. */
+void writer_piece(struct writer *piece, const struct writer *whole, struct sink *sink);
+
+#endif

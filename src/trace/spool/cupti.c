@@ -1,0 +1,273 @@
+#include "trace/spool/cupti.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cupti_activity.h>
+#include <cupti_activity_deprecated.h>
+
+static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a spool has a size for every kind");
+
+/* The value of a field, or 0 when the record, of BYTES, ends before it. */
+#define FIELD(record, bytes, field) \
+    (offsetof(__typeof__(*(record)), field) + sizeof((record)->field) <= (bytes) ? (record)->field : 0)
+
+/* What all work of a GPU has, in records of different types. */
+#define GPU_WORK(event, what, record)                   \
+    do {                                                \
+        (event)->type = (what);                         \
+        (event)->start = (record)->start;               \
+        (event)->end = (record)->end;                   \
+        (event)->device = (record)->deviceId;           \
+        (event)->context = (record)->contextId;         \
+        (event)->stream = (record)->streamId;           \
+        (event)->correlation = (record)->correlationId; \
+    } while (0)
+
+static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityKernel10 *kernel = at;
+    GPU_WORK(event, EVENT_KERNEL, kernel);
+    event->kernel.name = (uint64_t)(uintptr_t)kernel->name;
+    event->kernel.queued = FIELD(kernel, bytes, queued);
+    event->kernel.graph_node = FIELD(kernel, bytes, graphNodeId);
+    event->kernel.graph = FIELD(kernel, bytes, graphId);
+    event->kernel.grid[0] = kernel->gridX;
+    event->kernel.grid[1] = kernel->gridY;
+    event->kernel.grid[2] = kernel->gridZ;
+    event->kernel.block[0] = kernel->blockX;
+    event->kernel.block[1] = kernel->blockY;
+    event->kernel.block[2] = kernel->blockZ;
+    event->kernel.registers = kernel->registersPerThread;
+    event->kernel.static_shared = (uint32_t)kernel->staticSharedMemory;
+    event->kernel.dynamic_shared = (uint32_t)kernel->dynamicSharedMemory;
+    event->kernel.executed_shared = FIELD(kernel, bytes, sharedMemoryExecuted);
+}
+
+static void decode_memcpy(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityMemcpy6 *copy = at;
+    GPU_WORK(event, EVENT_MEMCPY, copy);
+    event->memcpy.bytes = copy->bytes;
+    event->memcpy.kind = copy->copyKind;
+    event->memcpy.source = copy->srcKind;
+    event->memcpy.target = copy->dstKind;
+    event->memcpy.graph = FIELD(copy, bytes, graphId);
+    event->memcpy.graph_node = FIELD(copy, bytes, graphNodeId);
+    event->memcpy.copies = FIELD(copy, bytes, copyCount);
+}
+
+static void decode_peer_copy(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityMemcpyPtoP4 *copy = at;
+    GPU_WORK(event, EVENT_MEMCPY, copy);
+    event->memcpy.bytes = copy->bytes;
+    event->memcpy.kind = copy->copyKind;
+    event->memcpy.source = copy->srcKind;
+    event->memcpy.target = copy->dstKind;
+    event->memcpy.peer = true;
+    event->memcpy.source_device = copy->srcDeviceId;
+    event->memcpy.source_context = copy->srcContextId;
+    event->memcpy.target_device = copy->dstDeviceId;
+    event->memcpy.target_context = copy->dstContextId;
+    event->memcpy.graph = FIELD(copy, bytes, graphId);
+    event->memcpy.graph_node = FIELD(copy, bytes, graphNodeId);
+}
+
+static void decode_memset(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityMemset4 *set = at;
+    GPU_WORK(event, EVENT_MEMSET, set);
+    event->memset.bytes = set->bytes;
+    event->memset.value = set->value;
+    event->memset.target = set->memoryKind;
+    event->memset.graph = FIELD(set, bytes, graphId);
+    event->memset.graph_node = FIELD(set, bytes, graphNodeId);
+}
+
+static void decode_graph(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityGraphTrace2 *graph = at;
+    (void)bytes;
+    GPU_WORK(event, EVENT_GRAPH, graph);
+    event->graph.graph = graph->graphId;
+}
+
+static void decode_api(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityAPI *api = at;
+    (void)bytes;
+    event->type = EVENT_API;
+    event->start = api->start;
+    event->end = api->end;
+    event->thread = api->threadId;
+    event->correlation = api->correlationId;
+    event->api.domain = api->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? EVENT_API_RUNTIME : EVENT_API_DRIVER;
+    event->api.cbid = api->cbid;
+    event->api.result = api->returnValue;
+}
+
+static void decode_sync(struct event *event, const void *at, uint32_t bytes)
+{
+    static const enum event_sync_kind kinds[] = {
+        [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE] = EVENT_SYNC_EVENT,
+        [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT] = EVENT_SYNC_STREAM_WAIT_EVENT,
+        [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE] = EVENT_SYNC_STREAM,
+        [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE] = EVENT_SYNC_CONTEXT,
+    };
+    const CUpti_ActivitySynchronization2 *sync = at;
+    event->type = EVENT_SYNC;
+    event->start = sync->start;
+    event->end = sync->end;
+    event->correlation = sync->correlationId;
+    event->context = sync->contextId;
+    event->device = EVENT_NO_DEVICE;
+    event->stream = sync->streamId; /* CUPTI_SYNCHRONIZATION_INVALID_VALUE is EVENT_NO_STREAM */
+    event->sync.kind = (size_t)sync->type < sizeof(kinds) / sizeof(*kinds) ? kinds[sync->type] : EVENT_SYNC_UNKNOWN;
+    event->sync.event = sync->cudaEventId;
+    event->sync.event_context = sync->contextId;
+    event->sync.sync_id = FIELD(sync, bytes, cudaEventSyncId);
+    event->sync.result = FIELD(sync, bytes, returnValue);
+}
+
+static void decode_cuda_event(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityCudaEvent2 *record = at;
+    event->type = EVENT_CUDA_EVENT;
+    event->start = event->end = FIELD(record, bytes, deviceTimestamp);
+    event->correlation = record->correlationId;
+    event->context = record->contextId;
+    event->device = bytes >= sizeof(*record) ? record->deviceId : EVENT_NO_DEVICE;
+    event->stream = record->streamId;
+    event->cuda_event.event = record->eventId;
+    event->cuda_event.event_context = record->contextId;
+    event->cuda_event.sync_id = FIELD(record, bytes, cudaEventSyncId);
+}
+
+static const char *overhead_name(CUpti_ActivityOverheadKind kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER: return "Driver Compiler";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH: return "Buffer Flush";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION: return "Instrumentation";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE: return "Resource";
+    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING: return "Runtime Triggered Module Loading";
+    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING: return "Lazy Function Loading";
+    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL: return "Command Buffer Full";
+    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST: return "Activity Buffer Request";
+    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT: return "UVM Activity Init";
+    default: return "Unknown";
+    }
+}
+
+static void decode_overhead(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityOverhead3 *overhead = at;
+    event->type = EVENT_OVERHEAD;
+    event->start = overhead->start;
+    event->end = overhead->end;
+    event->correlation = FIELD(overhead, bytes, correlationId);
+    event->thread = overhead->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? overhead->objectId.pt.threadId : 0;
+    event->overhead.name = overhead_name(overhead->overheadKind);
+}
+
+static_assert((int)EVENT_JIT_CACHE_LOAD == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD &&
+                  (int)EVENT_JIT_CACHE_STORE == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE &&
+                  (int)EVENT_JIT_COMPILE == CUPTI_ACTIVITY_JIT_OPERATION_COMPILE &&
+                  (int)EVENT_JIT_FROM_PTX == CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN &&
+                  (int)EVENT_JIT_FROM_NVVM_IR == CUPTI_ACTIVITY_JIT_ENTRY_NVVM_IR_TO_PTX,
+              "the numbers are CUPTI's");
+
+static void decode_jit(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityJit2 *jit = at;
+    event->type = EVENT_JIT;
+    event->start = jit->start;
+    event->end = jit->end;
+    event->device = jit->deviceId;
+    event->correlation = jit->correlationId;
+    event->thread = FIELD(jit, bytes, threadId);
+    event->jit.group = FIELD(jit, bytes, jitOperationCorrelationId);
+    event->jit.cache_bytes = FIELD(jit, bytes, cacheSize);
+    if ((unsigned)jit->jitOperationType < EVENT_JIT_OPERATION_COUNT)
+        event->jit.operation = (enum event_jit_operation)jit->jitOperationType;
+    if ((unsigned)jit->jitEntryType < EVENT_JIT_ENTRY_COUNT)
+        event->jit.entry = (enum event_jit_entry)jit->jitEntryType;
+}
+
+static void decode_device(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityDevice5 *device = at;
+    (void)bytes;
+    event->type = EVENT_DEVICE;
+    event->device = device->id;
+    struct device *info = &event->device_info;
+    info->id = device->id;
+    info->name = (uint64_t)(uintptr_t)device->name;
+    info->memory_bytes = device->globalMemorySize;
+    info->major = device->computeCapabilityMajor;
+    info->minor = device->computeCapabilityMinor;
+    info->multiprocessors = device->numMultiprocessors;
+    info->warp_size = device->numThreadsPerWarp;
+    info->max_threads_per_block = device->maxThreadsPerBlock;
+    info->max_warps_per_multiprocessor = device->maxWarpsPerMultiprocessor;
+    info->max_blocks_per_multiprocessor = device->maxBlocksPerMultiprocessor;
+    info->registers_per_block = device->maxRegistersPerBlock;
+    info->registers_per_multiprocessor = device->maxRegistersPerMultiprocessor;
+    info->shared_per_block = device->maxSharedMemoryPerBlock;
+    info->shared_per_multiprocessor = device->maxSharedMemoryPerMultiprocessor;
+    memcpy(info->uuid, &device->uuid, sizeof(info->uuid));
+}
+
+static void decode_context(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityContext3 *context = at;
+    (void)bytes;
+    event->type = EVENT_CONTEXT;
+    event->context = context->contextId;
+    event->device = context->deviceId;
+}
+
+/* Which kinds are read, the last field that a record must have, and how. */
+#define UP_TO(structure, field) (offsetof(structure, field) + sizeof(((structure *)0)->field))
+static const struct decoder {
+    void (*decode)(struct event *event, const void *record, uint32_t bytes);
+    uint32_t least_bytes;
+} decoders[SPOOL_CUPTI_KINDS] = {
+    [CUPTI_ACTIVITY_KIND_KERNEL] = {decode_kernel, UP_TO(CUpti_ActivityKernel10, name)},
+    [CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = {decode_kernel, UP_TO(CUpti_ActivityKernel10, name)},
+    [CUPTI_ACTIVITY_KIND_MEMCPY] = {decode_memcpy, UP_TO(CUpti_ActivityMemcpy6, correlationId)},
+    [CUPTI_ACTIVITY_KIND_MEMCPY2] = {decode_peer_copy, UP_TO(CUpti_ActivityMemcpyPtoP4, correlationId)},
+    [CUPTI_ACTIVITY_KIND_MEMSET] = {decode_memset, UP_TO(CUpti_ActivityMemset4, memoryKind)},
+    [CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = {decode_graph, UP_TO(CUpti_ActivityGraphTrace2, streamId)},
+    [CUPTI_ACTIVITY_KIND_RUNTIME] = {decode_api, sizeof(CUpti_ActivityAPI)},
+    [CUPTI_ACTIVITY_KIND_DRIVER] = {decode_api, sizeof(CUpti_ActivityAPI)},
+    [CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = {decode_sync, UP_TO(CUpti_ActivitySynchronization2, cudaEventId)},
+    [CUPTI_ACTIVITY_KIND_CUDA_EVENT] = {decode_cuda_event, UP_TO(CUpti_ActivityCudaEvent2, eventId)},
+    [CUPTI_ACTIVITY_KIND_OVERHEAD] = {decode_overhead, UP_TO(CUpti_ActivityOverhead3, end)},
+    [CUPTI_ACTIVITY_KIND_JIT] = {decode_jit, UP_TO(CUpti_ActivityJit2, correlationId)},
+    [CUPTI_ACTIVITY_KIND_DEVICE] = {decode_device, UP_TO(CUpti_ActivityDevice5, name)},
+    [CUPTI_ACTIVITY_KIND_CONTEXT] = {decode_context, UP_TO(CUpti_ActivityContext3, deviceId)},
+};
+
+bool cupti_kind_decoded(uint32_t kind)
+{
+    return kind < SPOOL_CUPTI_KINDS && decoders[kind].decode;
+}
+
+void cupti_decode(struct event *event, const struct cupti_walk *walk)
+{
+    *event = (struct event){
+        .in_flight = walk->in_flight,
+        .record = walk->record,
+        .device = EVENT_NO_DEVICE,
+        .stream = EVENT_NO_STREAM,
+    };
+    if (walk->kind >= SPOOL_CUPTI_KINDS)
+        return;
+    const struct decoder *decoder = &decoders[walk->kind];
+    if (!decoder->decode || walk->bytes < decoder->least_bytes)
+        return;
+    decoder->decode(event, walk->record, walk->bytes);
+}

@@ -1,0 +1,139 @@
+#include "trace/spool/spool_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "trace/spool/ended_file.h"
+#include "common/spool.h"
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), size = strlen(suffix);
+    return length > size && strcmp(name + length - size, suffix) == 0;
+}
+
+static bool is_of_a_run(const char *name)
+{
+    return ends_with(name, SPOOL_SUFFIX) || ends_with(name, SPOOL_UNRECORDED_SUFFIX) ||
+           strcmp(name, SPOOL_ENDED_FILE) == 0 || strcmp(name, SPOOL_SESSION_FILE) == 0;
+}
+
+bool spool_directory_is(const char *path)
+{
+    DIR *stream = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+    while (stream && !found && (entry = readdir(stream)))
+        found = is_of_a_run(entry->d_name);
+    if (stream)
+        closedir(stream);
+    return found;
+}
+
+/* A link whose target says why there is no spool. */
+static void note_unrecorded(struct spool_directory *directory, const char *path, const char *name)
+{
+    char *link = NULL, why[128];
+    if (asprintf(&link, "%s/%s", path, name) < 0)
+        return;
+    ssize_t length = readlink(link, why, sizeof(why));
+    free(link);
+    directory->unrecorded++;
+    for (ssize_t i = 0; i < length; i++) /* for a terminal */
+        why[i] = why[i] >= ' ' && why[i] != 0x7f ? why[i] : '?';
+    if (length > 0)
+        warning("process %.*s could not be recorded: %.*s", (int)strcspn(name, "-"), name, (int)length, why);
+}
+
+static int add(struct spool_directory *directory, const char *path, const char *name, uint64_t ended)
+{
+    if (directory->count == directory->room) {
+        size_t room = directory->room ? 2 * directory->room : 16;
+        struct spool_place *grown = realloc(directory->places, room * sizeof(*grown));
+        if (!grown)
+            return error_no_memory("the list of spool files");
+        directory->places = grown;
+        directory->room = room;
+    }
+    struct spool_place *place = &directory->places[directory->count];
+    if (asprintf(&place->path, "%s/%s", path, name) < 0)
+        return error_no_memory("the list of spool files");
+    place->ended = ended;
+    directory->count++;
+    return 0;
+}
+
+static int by_pid_and_image(const void *a, const void *b)
+{
+    const struct spool_place *left = a, *right = b;
+    int order = strverscmp(left->path, right->path);
+    return order != 0 ? order : left->ended - 1 < right->ended - 1 ? -1 : left->ended != right->ended;
+}
+
+/* What was written last may be no whole entry. */
+static int add_entries(struct spool_directory *directory, const char *path, int fd)
+{
+    struct stat status;
+    struct ended_entry entry;
+    int result = 0;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return 0;
+    uint64_t size = (uint64_t)status.st_size;
+    for (uint64_t at = 0; result == 0 && ended_entry_read(&entry, fd, at, size) == 0; at = entry.end)
+        result = add(directory, path, entry.head.name, at + 1);
+    return result;
+}
+
+static int add_ended(struct spool_directory *directory, const char *path)
+{
+    if (asprintf(&directory->ended_path, "%s/" SPOOL_ENDED_FILE, path) < 0) {
+        directory->ended_path = NULL;
+        return error_no_memory("the list of spool files");
+    }
+    int fd = open(directory->ended_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error("cannot open '%s': %m", directory->ended_path);
+    int result = add_entries(directory, path, fd);
+    close(fd);
+    return result;
+}
+
+int spool_directory_read(struct spool_directory *directory, const char *path)
+{
+    *directory = (struct spool_directory){0};
+    DIR *stream = opendir(path);
+    if (!stream)
+        return error("cannot read the spool directory '%s': %m", path);
+    int result = 0;
+    struct dirent *entry;
+    while (result == 0 && (errno = 0, entry = readdir(stream)) != NULL)
+        if (ends_with(entry->d_name, SPOOL_SUFFIX))
+            result = add(directory, path, entry->d_name, 0);
+        else if (ends_with(entry->d_name, SPOOL_UNRECORDED_SUFFIX))
+            note_unrecorded(directory, path, entry->d_name);
+    if (result == 0 && errno != 0)
+        result = error("cannot read the spool directory '%s': %m", path);
+    closedir(stream);
+    if (result == 0)
+        result = add_ended(directory, path);
+    if (directory->count > 1)
+        qsort(directory->places, directory->count, sizeof(*directory->places), by_pid_and_image);
+    return result;
+}
+
+void spool_directory_release(struct spool_directory *directory)
+{
+    for (size_t i = 0; i < directory->count; i++)
+        free(directory->places[i].path);
+    free(directory->places);
+    free(directory->ended_path);
+    *directory = (struct spool_directory){0};
+}

@@ -1,0 +1,317 @@
+#include "trace/spool/spool_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/page.h"
+#include "trace/spool/ended_file.h"
+#include "trace/spool/own_parts.h"
+#include "trace/spool/packed_file.h"
+#include "trace/spool/packing.h"
+#include "common/spool_lock.h"
+
+/* A pipe or a device must not hold us up. */
+#define SPOOL_SOURCE_OPEN (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+static int look_at_file(struct spool_file *file, int fd, const char *path)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return error("cannot examine '%s': %m", path);
+    if (!S_ISREG(status.st_mode)) {
+        warning("'%s' is no regular file and is left out", path);
+        return 1;
+    }
+    if (status.st_size < (off_t)sizeof(struct spool_header)) {
+        verbose("'%s' ends within its header and is left out", path);
+        return 1;
+    }
+    file->size = (size_t)status.st_size;
+    return 0;
+}
+
+/* Gives 0; 1 when the file became shorter meanwhile; -1 after error(). */
+static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *path)
+{
+    ssize_t got = pread(fd, bytes, size, (off_t)offset);
+    if (got < 0)
+        return error("cannot read '%s': %m", path);
+    return (size_t)got != size;
+}
+
+/* Gives 0, or 1 after saying why not. */
+static int check_header(struct spool_header *header, const char *path)
+{
+    header->program[sizeof(header->program) - 1] = '\0';
+    header->command[sizeof(header->command) - 1] = '\0';
+    static const char nothing[sizeof(header->magic)];
+    if (memcmp(header->magic, nothing, sizeof(nothing)) == 0) {
+        verbose("'%s' has no header yet and is left out", path);
+        return 1;
+    }
+    if (memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) != 0) {
+        warning("'%s' is not a spool file and is left out", path);
+        return 1;
+    }
+    if (header->version != SPOOL_VERSION) {
+        warning("'%s' is a spool of version %u, by %s gputrace than this, which reads version %u: it is left out", path,
+                header->version, header->version > SPOOL_VERSION ? "a newer" : "an older", SPOOL_VERSION);
+        return 1;
+    }
+    return 0;
+}
+
+static int read_header(struct spool_file *file, int fd, const char *path)
+{
+    int result = read_at(fd, &file->header, sizeof(file->header), 0, path);
+    return result == 0 ? check_header(&file->header, path) : result;
+}
+
+/* The bytes of data that may hold records. No chunk has more than a segment. */
+static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t room)
+{
+    bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE && chunk->state != SPOOL_DRAINED;
+    size_t most = room < SPOOL_SEGMENT_BYTES ? room : SPOOL_SEGMENT_BYTES;
+    if (!open_ended && chunk->used <= most)
+        return (size_t)chunk->used;
+    file->damaged += !open_ended || room > most;
+    return most;
+}
+
+static int add_chunk(struct spool_file *file, size_t offset, const struct spool_chunk *chunk, size_t end)
+{
+    if (chunk->type == SPOOL_FREE || chunk->state == SPOOL_READY)
+        return 0;
+    if (chunk->type != SPOOL_CUPTI && chunk->type != SPOOL_RECORDS) {
+        file->damaged++;
+        return 0;
+    }
+    struct spool_part *part = array_push(&file->parts);
+    if (!part)
+        return error_no_memory("the list of chunks");
+    part->source = &file->spool;
+    part->offset = offset + sizeof(*chunk);
+    part->size = part_size(file, chunk, end - offset - sizeof(*chunk));
+    part->sequence = chunk->sequence;
+    part->thread = chunk->thread;
+    part->opened_monotonic = chunk->opened_monotonic;
+    part->done_monotonic = chunk->done_monotonic;
+    part->type = chunk->type;
+    part->state = chunk->state;
+    return 0;
+}
+
+/* Gives 0; 1 where the chain is broken; -1 after error(). */
+static int follow_chunks(struct spool_file *file, int fd, size_t offset, size_t end, const char *path)
+{
+    while (offset < end && end - offset >= sizeof(struct spool_chunk)) {
+        struct spool_chunk chunk;
+        int result = read_at(fd, &chunk, sizeof(chunk), offset, path);
+        if (result < 0)
+            return -1;
+        if (result > 0 || chunk.magic != SPOOL_CHUNK_MAGIC || chunk.bytes < sizeof(chunk) ||
+            chunk.bytes % SPOOL_ALIGN != 0)
+            return 1;
+        bool cut = chunk.bytes > end - offset;
+        size_t next = cut ? end : offset + (size_t)chunk.bytes;
+        if (add_chunk(file, offset, &chunk, next) != 0)
+            return -1;
+        offset = next;
+    }
+    return 0;
+}
+
+/* A writer that lives may make several drained chunks one while they are followed: then the next look finds a whole
+ * chain. */
+#define LOOKS 4
+
+static int list_chunks(struct spool_file *file, int fd, const char *path)
+{
+    size_t end = file->size, offset = file->header.header_bytes;
+    if (file->header.formatted < end)
+        end = (size_t)file->header.formatted;
+    else if (file->header.formatted > end)
+        file->damaged++; /* the file was cut */
+    if (offset % SPOOL_ALIGN != 0 || offset < sizeof(struct spool_header)) {
+        file->damaged++;
+        return 0;
+    }
+    uint64_t damaged = file->damaged;
+    int result = 1;
+    for (int look = 0; result > 0 && look < LOOKS; look++) {
+        file->parts.count = 0;
+        file->damaged = damaged;
+        result = follow_chunks(file, fd, offset, end, path);
+    }
+    file->damaged += result > 0;
+    return result < 0 ? -1 : 0;
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct spool_part *left = a, *right = b;
+    if (left->sequence != right->sequence)
+        return left->sequence < right->sequence ? -1 : 1;
+    if (left->drained != right->drained)
+        return left->drained ? -1 : 1;
+    return left->offset < right->offset ? -1 : left->offset > right->offset; /* damaged: keep the file's order */
+}
+
+/* A chunk that is packed counts once, wherever else it is. What was drained and is in neither file is lost. */
+static void take_once(struct spool_file *file)
+{
+    uint64_t drained = 0;
+    size_t kept = 0;
+    struct spool_part *parts = file->parts.items;
+    for (size_t i = 0; i < file->parts.count; i++) {
+        const struct spool_part *last = kept > 0 ? &parts[kept - 1] : NULL;
+        bool twice = last && last->drained && last->sequence == parts[i].sequence && parts[i].type == last->type;
+        if (twice)
+            continue;
+        drained += parts[i].drained || parts[i].state == SPOOL_DRAINED;
+        parts[kept] = parts[i];
+        parts[kept++].state = parts[i].state == SPOOL_DRAINED ? SPOOL_DONE : parts[i].state;
+    }
+    file->parts.count = kept;
+    if (file->header.drained > drained)
+        file->damaged += file->header.drained - drained < UINT32_MAX ? file->header.drained - drained : 1;
+}
+
+/* RESULT is that of what was done until now. */
+static int finish_opening(struct spool_file *file, int result, const char *directory)
+{
+    array_fit(&file->parts);
+    if (file->parts.count > 1)
+        qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
+    if (result == 0) {
+        take_once(file);
+        result = own_parts_copy(file, directory);
+    }
+    if (result != 0)
+        spool_file_close(file);
+    return result;
+}
+
+int spool_file_open(struct spool_file *file, const char *path, const char *directory)
+{
+    *file = (struct spool_file){0};
+    int fd = open(path, SPOOL_SOURCE_OPEN);
+    if (fd < 0)
+        return error("cannot open '%s': %m", path);
+    file->is_written = spool_lock_is_held(fd);
+    int result = look_at_file(file, fd, path);
+    if (result == 0 && !(file->spool.path = strdup(path)))
+        result = error_no_memory("a spool");
+    if (result == 0)
+        result = read_header(file, fd, path);
+    if (result == 0)
+        result = list_chunks(file, fd, path);
+    if (result == 0)
+        result = packed_file_add(file, path);
+    close(fd);
+    return finish_opening(file, result, directory);
+}
+
+static int read_ended(struct spool_file *file, int fd, const char *path, uint64_t offset)
+{
+    struct stat status;
+    struct ended_entry entry;
+    if (fstat(fd, &status) != 0)
+        return error("cannot examine '%s': %m", path);
+    if (ended_entry_read(&entry, fd, offset, (uint64_t)status.st_size) != 0 ||
+        ended_header_read(&file->header, &entry, fd, offset) != 0) {
+        warning("'%s' is damaged: a process that ended is left out", path);
+        return 1;
+    }
+    int result = check_header(&file->header, path);
+    return result == 0 ? packed_parts_add(file, fd, path, entry.chunks, entry.end) : result;
+}
+
+int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory)
+{
+    *file = (struct spool_file){0};
+    int fd = open(path, SPOOL_SOURCE_OPEN);
+    if (fd < 0)
+        return error("cannot open '%s': %m", path);
+    file->packed.path = strdup(path);
+    int result = file->packed.path ? read_ended(file, fd, path, offset) : error_no_memory("a spool");
+    close(fd);
+    return finish_opening(file, result, directory);
+}
+
+void spool_file_close(struct spool_file *file)
+{
+    if (file->spool.shorter || file->packed.shorter)
+        warning("the spool of process %u became shorter while it was read: the trace lacks what was there",
+                file->header.pid);
+    own_parts_release(file);
+    free(file->spool.path);
+    free(file->packed.path);
+    array_release(&file->parts);
+    *file = (struct spool_file){0};
+}
+
+void spool_scratch_release(struct spool_scratch *scratch)
+{
+    free(scratch->bytes);
+    *scratch = (struct spool_scratch){0};
+}
+
+/* What is not there any more reads as zeros. */
+static void read_part(const struct spool_part *part, uint8_t *bytes, size_t size)
+{
+    int fd = open(part->source->path, SPOOL_SOURCE_OPEN);
+    size_t there = 0;
+    ssize_t got = fd < 0 ? 0 : 1;
+    for (; there < size && got > 0; there += got > 0 ? (size_t)got : 0)
+        do {
+            got = pread(fd, bytes + there, size - there, (off_t)(part->offset + there));
+        } while (got < 0 && errno == EINTR);
+    if (fd >= 0)
+        close(fd);
+    if (there == size)
+        return;
+    memset(bytes + there, 0, size - there);
+    __atomic_store_n(&part->source->shorter, true, __ATOMIC_RELAXED); /* several threads may be reading */
+}
+
+const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scratch *scratch)
+{
+    if (part->data)
+        return part->data;
+    if (!scratch->bytes)
+        scratch->bytes = aligned_alloc(SPOOL_ALIGN, 2 * SPOOL_SEGMENT_BYTES + UNPACKING_ROOM);
+    if (!scratch->bytes)
+        return NULL;
+    if (part->packed == 0) {
+        read_part(part, scratch->bytes, part->size);
+        return scratch->bytes;
+    }
+    uint8_t *packed = scratch->bytes + SPOOL_SEGMENT_BYTES, *between = packed + SPOOL_SEGMENT_BYTES;
+    read_part(part, packed, part->packed);
+    bool whole = spool_unpack(packed, part->packed, part->columned, between, scratch->bytes, part->size);
+    return whole ? scratch->bytes : NULL;
+}
+
+void spool_part_rest(const struct spool_part *part)
+{
+    if (!part->in_file)
+        return;
+    size_t page = page_bytes();
+    uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)part->data + part->size) / page * page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
+void spool_file_rest(const struct spool_file *file)
+{
+    spill_rest(&file->unpacked);
+}

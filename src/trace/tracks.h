@@ -1,0 +1,118 @@
+/*
+ * The rows of a trace: what is drawn where.
+ *
+ * A track is what a user thinks of as one row: a thread, a stream. It has a lane for most of its slices and more when
+ * they overlap; each lane is one (pid, tid) of the file. Numbers:
+ *
+ *   thread rows    pid, tid: those of the system. Further lanes: tid from TRACKS_EXTRA_TID up.
+ *   GPU rows       pid: the device's number, as Kineto has it, for the first process of the trace that uses a device of
+ *                  that number. When the number is taken, or is the pid of a traced process:
+ *                  TRACKS_GPU_PID + (process << 10) + device, which is beyond all pids of Linux.
+ *                  tid: the stream's number; further lanes, and equal numbers of several contexts, from
+ * TRACKS_EXTRA_TID.
+ *
+ *   of a process   whose pid another had before: TRACKS_PROCESS_PID + its index, for pid.
+ *
+ * All are positive 31-bit numbers, tid 0 is never used, and no tid of an extra row comes twice in a trace.
+ */
+#ifndef GPUTRACE_TRACE_TRACKS_H
+#define GPUTRACE_TRACE_TRACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "trace/lanes.h"
+
+#define TRACKS_EXTRA_TID UINT32_C(0x20000000)
+#define TRACKS_GPU_PID UINT32_C(0x40000000)
+#define TRACKS_PROCESS_PID UINT32_C(0x10000000)
+
+enum track_kind {
+    TRACK_THREAD,      /* number: thread id */
+    TRACK_OVERHEAD,    /* CUPTI's overhead on a thread; number: thread id, 0: of no thread */
+    TRACK_STREAM,      /* number: stream id; GPU work */
+    TRACK_ANNOTATION,  /* NVTX ranges on a stream */
+    TRACK_SYNC,        /* waiting for a stream, or, without a stream, for a context */
+    TRACK_COMPILATION, /* of the process; number: 0 */
+    TRACK_PLUGIN,      /* what one added; number: the plugin's */
+    TRACK_DEFERRED,    /* NVTX's deferred events of one scope; number: of nvtx_deferred's rows */
+    TRACK_KIND_COUNT
+};
+
+struct track {
+    enum track_kind kind;
+    uint32_t device, context; /* of streams, annotations and synchronisation */
+    uint32_t number;
+    uint32_t index; /* among the tracks of its process */
+    uint32_t pid;
+    uint32_t *tids; /* one for each lane, after tracks_number() */
+    bool joined;    /* of annotations: their first lane is the stream's own row */
+    bool apart;     /* of annotations: they do not nest with the stream's work, and are not joined */
+    struct lanes lanes;
+};
+
+struct row {
+    uint32_t pid, tid;
+};
+
+/* What one thread found last, of each kind. Starts as zeros. */
+struct tracks_recent {
+    const struct tracks *tracks;
+    struct track *of_kind[TRACK_KIND_COUNT];
+};
+
+/* The tracks of one process. */
+struct tracks {
+    const char *directory; /* for what memory cannot hold; NULL: none */
+    struct map by_key;
+    ARRAY(struct track *) items;
+    struct tracks_recent recent; /* of who puts */
+};
+
+/* The numbers in use in the whole trace. */
+struct rows {
+    struct map taken_pids;
+    struct map taken_tids; /* pid << 32 | tid */
+    uint32_t next_extra;
+};
+
+void tracks_release(struct tracks *tracks);
+/* What is known of slices need not stay in memory for now. */
+void tracks_rest(const struct tracks *tracks);
+void rows_release(struct rows *rows);
+
+/* The track, made when it is new (*is_new, which may be NULL, tells); stays where it is. NULL after error(). */
+struct track *tracks_put(struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
+                         uint32_t number, bool *is_new);
+/* NULL: there is none. The second remembers it for the next time. */
+struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
+                         uint32_t number);
+struct track *tracks_look(struct tracks *tracks, struct tracks_recent *recent, enum track_kind kind, uint32_t device,
+                          uint32_t context, uint32_t number);
+
+/* The pids of all traced processes come first. Gives 0, or -1 after error(). */
+int rows_take_pid(struct rows *rows, uint32_t pid);
+
+/* The pid of a GPU's rows in the process of this index; 0 may be one. Gives 0, or -1 after error(). */
+int rows_gpu_pid(struct rows *rows, uint32_t process, uint32_t device, uint32_t *pid);
+
+/* Assigns lanes to slices and numbers to lanes. Gives 0, or -1 after error(). */
+int tracks_number(struct tracks *tracks, struct rows *rows);
+
+/* The row of a slice that lanes_see() was told of. */
+static inline struct row track_row(struct track *track, uint64_t start, uint64_t end)
+{
+    uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take(&track->lanes, start, end);
+    return (struct row){track->pid, track->tids[lane]};
+}
+
+/* The same of lanes_collect_own(). */
+static inline struct row track_row_own(struct track *track, uint64_t start, uint64_t end, uint32_t owner)
+{
+    uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take_own(&track->lanes, start, end, owner);
+    return (struct row){track->pid, track->tids[lane]};
+}
+
+#endif

@@ -1,0 +1,259 @@
+#include "agent/cupti/activity_kinds.h"
+
+#include "tests/unit.h"
+
+#include "agent/cupti/cupti_library.h"
+#include "agent/cupti/driver_calls.h"
+#include "agent/dispatch/registry.h"
+#include "common/settings.h"
+
+static bool on[CUPTI_ACTIVITY_KIND_COUNT];
+
+static CUptiResult enable(CUpti_ActivityKind kind)
+{
+    on[kind] = true;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult disable(CUpti_ActivityKind kind)
+{
+    on[kind] = false;
+    return CUPTI_SUCCESS;
+}
+
+/* Functions that are on, and those that were on at any time. */
+static struct calls {
+    bool on[1024], ever[1024];
+} runtime, driver;
+static unsigned newer; /* functions that CUPTI knows and our headers do not */
+
+static CUptiResult enable_call(struct calls *calls, CUpti_CallbackId known, CUpti_CallbackId cbid, uint8_t enabled)
+{
+    if (cbid >= known + newer)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    calls->on[cbid] = enabled;
+    calls->ever[cbid] |= enabled;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult enable_driver_api(CUpti_CallbackId cbid, uint8_t enabled)
+{
+    return enable_call(&driver, CUPTI_DRIVER_TRACE_CBID_SIZE, cbid, enabled);
+}
+
+static CUptiResult enable_runtime_api(CUpti_CallbackId cbid, uint8_t enabled)
+{
+    return enable_call(&runtime, CUPTI_RUNTIME_TRACE_CBID_SIZE, cbid, enabled);
+}
+
+static unsigned count(const bool *calls)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < 1024; i++)
+        n += calls[i];
+    return n;
+}
+
+static bool gpu_times;
+
+static CUptiResult enable_event_times(uint8_t enabled)
+{
+    gpu_times = enabled;
+    return CUPTI_SUCCESS;
+}
+
+static const struct cupti cupti = {
+    .cuptiActivityEnable = enable,
+    .cuptiActivityDisable = disable,
+    .cuptiActivityEnableDriverApi = enable_driver_api,
+    .cuptiActivityEnableRuntimeApi = enable_runtime_api,
+    .cuptiActivityEnableCudaEventDeviceTimestamps = enable_event_times,
+};
+
+static void init(const struct cupti *library, uint64_t trace_bits)
+{
+    memset(on, 0, sizeof(on));
+    memset(&runtime, 0, sizeof(runtime));
+    memset(&driver, 0, sizeof(driver));
+    gpu_times = false;
+    activity_kinds_leave();
+    activity_kinds_init(library, trace_bits);
+}
+
+static void start(uint64_t trace_bits)
+{
+    init(&cupti, trace_bits);
+    activity_kinds_switch(trace_bits, true, true);
+}
+
+/* The first context may be made before recording begins. */
+static void calls_are_on_from_the_start(void **state)
+{
+    (void)state;
+    init(&cupti, TRACE_DEFAULT);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel]);
+    assert_false(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
+}
+
+static void queries_are_never_switched_on_by_default(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000]);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2]);
+    assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020]);
+    assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020]);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState]);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent]);
+}
+
+static void questions_for_the_status_of_work_are_on_with_the_times_of_events(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020]);
+    start(TRACE_DEFAULT | TRACE_EVENT_TIMES);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuStreamQuery]);
+    assert_false(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020]);
+}
+
+static void api_all_switches_queries_on(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT | TRACE_API_ALL);
+    assert_int_equal(count(runtime.on), CUPTI_RUNTIME_TRACE_CBID_SIZE - 1);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState]);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress]); /* the runtime's own */
+}
+
+/* What is in no class is recorded. */
+static void functions_of_a_newer_cupti_are_on(void **state)
+{
+    (void)state;
+    newer = 20;
+    start(TRACE_DEFAULT);
+    newer = 0;
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_SIZE + 19]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_SIZE + 19]);
+}
+
+/* Else CUPTI loses count of the calls that threads are in. */
+static void calls_are_never_switched_off(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    unsigned before = count(runtime.on) + count(driver.on);
+    assert_true(before > 500);
+    activity_kinds_switch(TRACE_DEFAULT, true, false);
+    assert_int_equal(count(runtime.on) + count(driver.on), before);
+    assert_false(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
+}
+
+/* Their callbacks come and go, which they may do only where they are recorded. */
+static void launches_are_recorded_wherever_kernels_are(void **state)
+{
+    (void)state;
+    driver_calls_init();
+    start(TRACE_KERNEL);
+    unsigned launches = 0;
+    for (CUpti_CallbackId cbid = 0; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++) {
+        const struct driver_call *call = driver_call_find(cbid);
+        bool comes_and_goes = call && (call->kinds & (REGISTRY_BIT(kernel_launch) | REGISTRY_BIT(graph_launch)));
+        assert_int_equal(driver.on[cbid], comes_and_goes);
+        launches += comes_and_goes;
+    }
+    assert_true(launches > 10);
+    assert_int_equal(count(runtime.on), 11);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
+    start(TRACE_MEMCPY | TRACE_COMPILE);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
+    assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel]);
+    start(TRACE_NVTX | TRACE_MEMORY);
+    assert_int_equal(count(runtime.on) + count(driver.on), 0);
+}
+
+static void only_the_api_that_was_asked_for_is_on(void **state)
+{
+    (void)state;
+    start(TRACE_MEMORY | TRACE_RUNTIME);
+    assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2]);
+    start(TRACE_MEMORY | TRACE_DRIVER);
+    assert_int_equal(count(runtime.ever), 0);
+}
+
+static void a_cupti_without_single_switches_gets_the_kinds(void **state)
+{
+    (void)state;
+    struct cupti old = cupti;
+    old.cuptiActivityEnableDriverApi = NULL;
+    old.cuptiActivityEnableRuntimeApi = NULL;
+    init(&old, TRACE_DEFAULT);
+    activity_kinds_switch(TRACE_DEFAULT, true, true);
+    assert_true(on[CUPTI_ACTIVITY_KIND_RUNTIME] && on[CUPTI_ACTIVITY_KIND_DRIVER]);
+    start(TRACE_DEFAULT);
+    assert_false(on[CUPTI_ACTIVITY_KIND_RUNTIME] || on[CUPTI_ACTIVITY_KIND_DRIVER]);
+}
+
+static unsigned event_kinds(void)
+{
+    assert_int_equal(on[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION], on[CUPTI_ACTIVITY_KIND_CUDA_EVENT]);
+    return on[CUPTI_ACTIVITY_KIND_CUDA_EVENT];
+}
+
+static void kinds_of_waits_and_events_are_off_by_default(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    assert_true(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
+    assert_int_equal(event_kinds(), 0);
+    start(TRACE_SYNC | TRACE_EVENT);
+    assert_int_equal(event_kinds(), 0);
+    assert_false(gpu_times);
+}
+
+static void they_are_on_for_the_times_of_events(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT | TRACE_EVENT_TIMES);
+    assert_int_equal(event_kinds(), 1);
+    activity_kinds_switch(TRACE_DEFAULT | TRACE_EVENT_TIMES, true, false);
+    assert_int_equal(event_kinds(), 0);
+    start(TRACE_EVENT_TIMES);
+    assert_int_equal(event_kinds(), 1);
+    assert_true(gpu_times);
+}
+
+static void device_ranges_switch_them_on_while_recording_is(void **state)
+{
+    (void)state;
+    start(TRACE_DEFAULT);
+    assert_int_equal(activity_kinds_want_event_times(), ACTIVITY_TIMES_ON);
+    assert_true(gpu_times);
+    assert_int_equal(event_kinds(), 1);
+    activity_kinds_switch(TRACE_DEFAULT, true, false);
+    assert_int_equal(event_kinds(), 0);
+    activity_kinds_switch(TRACE_DEFAULT, true, true);
+    assert_int_equal(event_kinds(), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_are_on_from_the_start),
+        cmocka_unit_test(queries_are_never_switched_on_by_default),
+        cmocka_unit_test(questions_for_the_status_of_work_are_on_with_the_times_of_events),
+        cmocka_unit_test(api_all_switches_queries_on),
+        cmocka_unit_test(functions_of_a_newer_cupti_are_on),
+        cmocka_unit_test(calls_are_never_switched_off),
+        cmocka_unit_test(launches_are_recorded_wherever_kernels_are),
+        cmocka_unit_test(only_the_api_that_was_asked_for_is_on),
+        cmocka_unit_test(a_cupti_without_single_switches_gets_the_kinds),
+        cmocka_unit_test(kinds_of_waits_and_events_are_off_by_default),
+        cmocka_unit_test(they_are_on_for_the_times_of_events),
+        cmocka_unit_test(device_ranges_switch_them_on_while_recording_is),
+    };
+    return cmocka_run_group_tests_name("collect/activity_kinds", tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+#include "tests/agent/cupti/hearing.h"
+
+static const CUstream stream = (CUstream)0x52;
+#define KERNEL ((CUfunction)0xf1)
+
+/* The shape of all launches here. */
+#define SHAPE \
+    .gridDimX = 1, .gridDimY = 2, .gridDimZ = 3, .blockDimX = 4, .blockDimY = 5, .blockDimZ = 6, .sharedMemBytes = 7
+
+static void check(const struct gputrace_kernel_launch *launch, CUstream expected, uint32_t cooperative)
+{
+    assert_int_equal(launch->kernel, 0xf1);
+    assert_ptr_equal(launch->stream, expected);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(launch->grid[i], 1 + i);
+        assert_int_equal(launch->block[i], 4 + i);
+    }
+    assert_int_equal(launch->shared_bytes, 7);
+    assert_int_equal(launch->cooperative, cooperative);
+}
+
+static void launches_tell_kernel_shape_and_stream(void **state)
+{
+    (void)state;
+    fake_symbol = "_Z6kernelv";
+#define CHECK_KIND(function, per_thread, is_cooperative)                                               \
+    do {                                                                                               \
+        function##_params p = {.f = KERNEL, SHAPE, .hStream = stream};                                 \
+        const struct gputrace_kernel_launch *launch = HEAR(kernel_launch, function, &p, 0);            \
+        check(launch, stream, is_cooperative);                                                         \
+        assert_string_equal(launch->name, "_Z6kernelv");                                               \
+        p.hStream = NULL;                                                                              \
+        check(HEAR(kernel_launch, function, &p, CUDA_ERROR_INVALID_VALUE), default_stream(per_thread), \
+              is_cooperative);                                                                         \
+    } while (0)
+#define CHECK(function, per_thread) CHECK_KIND(function, per_thread, 0)
+    PLAIN_AND_PTSZ(CHECK, cuLaunchKernel);
+#undef CHECK
+#define CHECK(function, per_thread) CHECK_KIND(function, per_thread, 1)
+    PLAIN_AND_PTSZ(CHECK, cuLaunchCooperativeKernel);
+#undef CHECK
+}
+
+static void launches_with_a_configuration_tell_it(void **state)
+{
+    (void)state;
+    CUlaunchAttribute attributes[2] = {{.id = CU_LAUNCH_ATTRIBUTE_PRIORITY},
+                                       {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
+#define CHECK(function, per_thread)                                                                        \
+    do {                                                                                                   \
+        CUlaunchConfig config = {SHAPE, .hStream = stream, .attrs = attributes, .numAttrs = 1};            \
+        function##_params p = {.config = &config, .f = KERNEL};                                            \
+        check(HEAR(kernel_launch, function, &p, 0), stream, 0);                                            \
+        config.numAttrs = 2;                                                                               \
+        config.hStream = NULL;                                                                             \
+        check(HEAR(kernel_launch, function, &p, 0), default_stream(per_thread), 1);                        \
+        config.attrs = NULL; /* what a launch was refused for is not looked at */                          \
+        check(HEAR(kernel_launch, function, &p, CUDA_ERROR_INVALID_VALUE), default_stream(per_thread), 0); \
+        p.config = NULL;                                                                                   \
+        HEAR(kernel_launch, function, &p, CUDA_ERROR_INVALID_VALUE);                                       \
+    } while (0)
+    PLAIN_AND_PTSZ(CHECK, cuLaunchKernelEx);
+#undef CHECK
+}
+
+static void a_launch_on_several_devices_is_several_launches(void **state)
+{
+    (void)state;
+    CUDA_LAUNCH_PARAMS each[2] = {{.function = KERNEL, SHAPE, .hStream = stream},
+                                  {.function = KERNEL, SHAPE, .hStream = (CUstream)0x53}};
+    cuLaunchCooperativeKernelMultiDevice_params p = {each, 2, 0};
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice, &p, 0);
+    assert_int_equal(heard(REGISTRY_kernel_launch), 2);
+    check(heard_what(REGISTRY_kernel_launch, 0), stream, 1);
+    check(heard_what(REGISTRY_kernel_launch, 1), (CUstream)0x53, 1);
+    p.launchParamsList = NULL;
+    HEAR(kernel_launch, cuLaunchCooperativeKernelMultiDevice, &p, CUDA_ERROR_INVALID_VALUE);
+}
+
+static void launches_of_old_tell_their_grid(void **state)
+{
+    (void)state;
+    cuLaunch_params one = {KERNEL};
+    assert_int_equal(HEAR(kernel_launch, cuLaunch, &one, 0)->grid[0], 1);
+    cuLaunchGrid_params grid = {KERNEL, 8, 9};
+    assert_int_equal(HEAR(kernel_launch, cuLaunchGrid, &grid, 0)->grid[1], 9);
+    cuLaunchGridAsync_params async = {KERNEL, 8, 9, stream};
+    const struct gputrace_kernel_launch *launch = HEAR(kernel_launch, cuLaunchGridAsync, &async, 0);
+    assert_ptr_equal(launch->stream, stream);
+    assert_int_equal(launch->grid[0], 8);
+    assert_int_equal(launch->grid[2], 1);
+    assert_int_equal(HEAR(kernel_launch, cuLaunchGridAsync, &async, CUDA_ERROR_INVALID_VALUE)->kernel, 0xf1);
+    hearing_covers(&launch_calls);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches_tell_kernel_shape_and_stream),
+        cmocka_unit_test(launches_with_a_configuration_tell_it),
+        cmocka_unit_test(a_launch_on_several_devices_is_several_launches),
+        cmocka_unit_test(launches_of_old_tell_their_grid),
+    };
+    return cmocka_run_group_tests_name("collect/calls_launch", tests, hearing_start, NULL);
+}

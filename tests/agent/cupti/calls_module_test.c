@@ -1,0 +1,165 @@
+#include "tests/agent/cupti/hearing.h"
+
+#include "agent/dispatch/phases.h"
+
+static const char ptx[] = "// a comment\n.version 8.0\n";
+static const unsigned char fatbin[] = {0x50, 0xed, 0x55, 0xba, 0, 0, 0, 0};
+
+static uint32_t phase_trigger(void)
+{
+    assert_int_equal(heard(REGISTRY_compilation_phase_start), 1);
+    assert_int_equal(heard(REGISTRY_compilation_phase_end), 1);
+    assert_int_equal(phases_pending(), 0);
+    const struct gputrace_compilation_phase_end *end = heard_what(REGISTRY_compilation_phase_end, 0);
+    assert_int_equal(end->ending, GPUTRACE_ENDING_RETURNED);
+    return end->trigger;
+}
+
+static void check(const struct gputrace_module_load *load, uint64_t module, bool library, enum gputrace_image image,
+                  const char *file)
+{
+    assert_int_equal(load->module, module);
+    assert_int_equal(load->library, library);
+    assert_int_equal(load->image, image);
+    assert_ptr_equal(load->file, file);
+    assert_int_equal(phase_trigger(),
+                     image == GPUTRACE_IMAGE_PTX ? GPUTRACE_TRIGGER_PTX : GPUTRACE_TRIGGER_MODULE_LOAD);
+}
+
+#define LOADS(function, type, output, is_library, sort, name, ...)                                   \
+    do {                                                                                             \
+        type made = (type)0x70;                                                                      \
+        function##_params p = {.output = &made, __VA_ARGS__};                                        \
+        check(HEAR(module_load, function, &p, 0), 0x70, is_library, sort, name);                     \
+        p.output = NULL;                                                                             \
+        check(HEAR(module_load, function, &p, CUDA_ERROR_INVALID_IMAGE), 0, is_library, sort, name); \
+    } while (0)
+
+static void loads_tell_module_and_image_and_are_phases(void **state)
+{
+    (void)state;
+    LOADS(cuModuleLoadData, CUmodule, module, false, GPUTRACE_IMAGE_PTX, NULL, .image = ptx);
+    LOADS(cuModuleLoadData, CUmodule, module, false, GPUTRACE_IMAGE_FATBIN, NULL, .image = fatbin);
+    LOADS(cuModuleLoadDataEx, CUmodule, module, false, GPUTRACE_IMAGE_PTX, NULL, .image = ptx);
+    LOADS(cuModuleLoadFatBinary, CUmodule, module, false, GPUTRACE_IMAGE_FATBIN, NULL, .fatCubin = fatbin);
+    LOADS(cuLibraryLoadData, CUlibrary, library, true, GPUTRACE_IMAGE_FATBIN, NULL, .code = fatbin);
+    LOADS(cuLibraryLoadData, CUlibrary, library, true, GPUTRACE_IMAGE_PTX, NULL, .code = ptx);
+    static const char file[] = "k.ptx";
+    LOADS(cuModuleLoad, CUmodule, module, false, GPUTRACE_IMAGE_FILE, file, .fname = file);
+    LOADS(cuLibraryLoadFromFile, CUlibrary, library, true, GPUTRACE_IMAGE_FILE, file, .fileName = file);
+}
+
+static void unloads_tell_the_module(void **state)
+{
+    (void)state;
+    cuModuleUnload_params module = {(CUmodule)0x70};
+    assert_int_equal(HEAR(module_unload, cuModuleUnload, &module, 0)->module, 0x70);
+    assert_int_equal(HEAR(module_unload, cuModuleUnload, &module, CUDA_ERROR_INVALID_HANDLE)->library, 0);
+    cuLibraryUnload_params library = {(CUlibrary)0x71};
+    assert_int_equal(HEAR(module_unload, cuLibraryUnload, &library, 0)->module, 0x71);
+    assert_int_equal(HEAR(module_unload, cuLibraryUnload, &library, CUDA_ERROR_INVALID_HANDLE)->library, 1);
+    hearing_covers(&module_calls);
+}
+
+static void check_phase_alone(CUpti_CallbackId cbid, const void *params, uint32_t trigger)
+{
+    make_call(cbid, params, 0);
+    assert_int_equal(heard_in_all(), 0);
+    assert_int_equal(phase_trigger(), trigger);
+    make_call(cbid, params, CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(phase_trigger(), trigger);
+    const struct gputrace_compilation_phase_end *end = heard_what(REGISTRY_compilation_phase_end, 0);
+    assert_int_equal(end->call.result, CUDA_ERROR_INVALID_VALUE);
+}
+
+static void linking_and_getting_functions_are_phases(void **state)
+{
+    (void)state;
+#define CHECK(function, trigger)                                                               \
+    do {                                                                                       \
+        function##_params p;                                                                   \
+        memset(&p, 0, sizeof(p));                                                              \
+        check_phase_alone(CUPTI_DRIVER_TRACE_CBID_##function, &p, GPUTRACE_TRIGGER_##trigger); \
+    } while (0)
+    CHECK(cuLinkAddData, LINK);
+    CHECK(cuLinkAddData_v2, LINK);
+    CHECK(cuLinkAddFile, LINK);
+    CHECK(cuLinkAddFile_v2, LINK);
+    CHECK(cuLinkComplete, LINK);
+    CHECK(cuModuleGetFunction, FUNCTION_LOAD);
+    CHECK(cuFuncLoad, FUNCTION_LOAD);
+    CHECK(cuLibraryGetModule, FUNCTION_LOAD);
+#undef CHECK
+    cuKernelGetFunction_params get = {NULL, (CUkernel)0x20};
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
+    cuLibraryGetKernel_params failed = {0}; /* loads nothing; what it leads to: lazy_loading_test.c */
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel, &failed, CUDA_ERROR_NOT_FOUND);
+    cuLibraryEnumerateKernels_params kernels = {0}; /* nor do these: first_launches_test.c */
+    cuModuleEnumerateFunctions_params functions = {0};
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryEnumerateKernels, &kernels, CUDA_ERROR_INVALID_HANDLE);
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuModuleEnumerateFunctions, &functions, CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(heard_in_all() + heard(REGISTRY_compilation_phase_start), 0);
+    hearing_covers(&code_calls);
+}
+
+/* Libraries ask for a kernel's function before each launch. */
+static void the_function_of_a_kernel_is_loaded_once(void **state)
+{
+    (void)state;
+    cuKernelGetFunction_params get = {NULL, (CUkernel)0x21};
+    cuModuleUnload_params unload = {(CUmodule)0x70};
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(heard(REGISTRY_compilation_phase_start), 0);
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, &unload, 0);
+    make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
+    assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
+}
+
+static void code_tells_the_call_that_it_came_in(void **state)
+{
+    (void)state;
+    CUmodule made = (CUmodule)0x70;
+    cuModuleLoadData_params p = {&made, fatbin};
+    CUpti_ModuleResourceData module = {.moduleId = 9, .cubinSize = sizeof(fatbin), .pCubin = (const char *)fatbin};
+    hearing_clear();
+    fake_enter(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, &p);
+    fake_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, FAKE_CONTEXT, NULL, &module);
+    fake_exit(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, &p, 0);
+    const struct gputrace_code_load *code = heard_what(REGISTRY_code_load, 0);
+    assert_ptr_equal(code->code, fatbin);
+    assert_int_equal(code->bytes, sizeof(fatbin));
+    assert_int_equal(code->module_id, 9);
+    assert_string_equal(code->call.function, "cuModuleLoadData");
+    assert_int_equal(code->call.correlation,
+                     ((const struct gputrace_module_load *)heard_what(REGISTRY_module_load, 0))->call.correlation);
+    hearing_clear();
+    fake_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, FAKE_CONTEXT, NULL, &module);
+    code = heard_what(REGISTRY_code_load, 0);
+    assert_null(code->call.function);
+}
+
+static void profiling_is_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(HEAR(profiler, cuProfilerStart, NULL, 0)->start, 1);
+    assert_int_equal(HEAR(profiler, cuProfilerStop, NULL, 0)->start, 0);
+    HEAR(profiler, cuProfilerStart, NULL, CUDA_ERROR_PROFILER_DISABLED);
+    HEAR(profiler, cuProfilerStop, NULL, CUDA_ERROR_PROFILER_DISABLED);
+    hearing_covers(&profiler_calls);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_tell_module_and_image_and_are_phases),
+        cmocka_unit_test(unloads_tell_the_module),
+        cmocka_unit_test(linking_and_getting_functions_are_phases),
+        cmocka_unit_test(the_function_of_a_kernel_is_loaded_once),
+        cmocka_unit_test(code_tells_the_call_that_it_came_in),
+        cmocka_unit_test(profiling_is_asked_for),
+    };
+    return cmocka_run_group_tests_name("collect/calls_module", tests, hearing_start, NULL);
+}

@@ -1,0 +1,160 @@
+#include "agent/cupti/cupti_callbacks.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "agent/cupti/driver_calls.h"
+#include "tests/agent/cupti/fake_cupti.h"
+#include "tests/unit.h"
+
+#define RECORD CUPTI_DRIVER_TRACE_CBID_cuEventRecord
+
+static struct gputrace_event_record last;
+static unsigned records;
+
+static void hear(void *data, const struct gputrace_event_record *record)
+{
+    (void)data;
+    last = *record;
+    records++;
+    errno = EBADF;
+}
+
+static const cuEventRecord_params params = {(CUevent)0xe1, (CUstream)0x52};
+
+static void another_subscriber_is_told_of(void **state)
+{
+    (void)state;
+    char why[256];
+    fake_subscription = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    assert_int_equal(cupti_callbacks_init(&fake_cupti, why, sizeof(why)), -1);
+    assert_contains(why, "another profiler");
+    fake_subscription = CUPTI_ERROR_NOT_INITIALIZED;
+    assert_int_equal(cupti_callbacks_init(&fake_cupti, why, sizeof(why)), -1);
+    assert_contains(why, "not initialised");
+    assert_int_equal(fake_asked.switches, 0);
+    fake_subscription = CUPTI_SUCCESS;
+    assert_int_equal(cupti_callbacks_init(&fake_cupti, why, sizeof(why)), 0);
+}
+
+static void errno_is_as_before(void **state)
+{
+    (void)state;
+    errno = EDOM;
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(errno, EDOM);
+    assert_int_equal(records, 1);
+}
+
+static void a_contexts_numbers_are_asked_for_once(void **state)
+{
+    (void)state;
+    fake_call(RECORD, &params, 0);
+    unsigned before = fake_asked.contexts;
+    for (unsigned i = 0; i < 5; i++)
+        fake_call(RECORD, &params, 0);
+    assert_int_equal(fake_asked.contexts, before);
+    assert_int_equal(last.call.context_id, FAKE_CONTEXT_ID);
+    assert_int_equal(last.call.device, FAKE_DEVICE);
+    fake_context = (CUcontext)0x1044;
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(last.call.context_id, 0x44);
+    fake_context = NULL;
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(last.call.context_id, 0);
+    assert_int_equal(last.call.device, GPUTRACE_NO_DEVICE);
+    fake_context = FAKE_CONTEXT;
+}
+
+/* Somebody registered while the call was going on. */
+static void a_call_whose_begin_was_not_heard_has_no_duration(void **state)
+{
+    (void)state;
+    fake_exit(RECORD, &params, 0);
+    assert_int_equal(records, 1);
+    assert_true(last.call.start == last.call.end && last.call.start > 0);
+}
+
+static void what_nobody_wants_is_not_told(void **state)
+{
+    (void)state;
+    cuEventQuery_params query = {(CUevent)0xe1};
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &query, 0);
+    assert_int_equal(records, 0);
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventQuery));
+}
+
+/* The event of the next record and its stream are destroyed in between; another stream gets the address. */
+static void a_streams_number_is_asked_for_until_a_stream_goes(void **state)
+{
+    (void)state;
+    fake_call(RECORD, &params, 0);
+    unsigned before = fake_asked.streams;
+    for (unsigned i = 0; i < 5; i++)
+        fake_call(RECORD, &params, 0);
+    assert_int_equal(fake_asked.streams, before);
+    assert_int_equal(last.stream_id, 0x52);
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING));
+    fake_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, fake_context, params.hStream, NULL);
+    before = fake_asked.streams;
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(fake_asked.streams, before + 1);
+}
+
+/* Nobody told of streams that went meanwhile. */
+static void streams_are_asked_for_again_when_nobody_listened(void **state)
+{
+    (void)state;
+    fake_call(RECORD, &params, 0);
+    unsigned before = fake_asked.streams;
+    registry_clear(REGISTRY_LIBRARY, REGISTRY_event_record);
+    assert_int_equal(registry_event_record_register(hear, NULL), 0);
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(fake_asked.streams, before + 1);
+}
+
+/* The last test: a client has registered from here on. */
+static void a_client_is_told_when_what_is_brief_ends(void **state)
+{
+    (void)state;
+    fake_call(RECORD, &params, 0);
+    assert_int_equal(last.call.end, last.call.start);
+    assert_in_range(clock_now() - last.call.start, 0, NS_PER_S);
+    uint64_t registration =
+        registry_add(REGISTRY_PROGRAM, REGISTRY_event_record, (gputrace_any_fn *)(void (*)(void))hear, NULL);
+    assert_true(registration != 0);
+    fake_enter(RECORD, &params);
+    uint64_t within = clock_now();
+    fake_exit(RECORD, &params, 0);
+    assert_true(last.call.start <= within && within <= last.call.end);
+    assert_int_equal(records, 3);
+    assert_int_equal(registry_remove(REGISTRY_PROGRAM, registration), 0);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    records = 0;
+    return 0;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    return registry_event_record_register(hear, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(another_subscriber_is_told_of, clear),
+        cmocka_unit_test_setup(errno_is_as_before, clear),
+        cmocka_unit_test_setup(a_contexts_numbers_are_asked_for_once, clear),
+        cmocka_unit_test_setup(a_call_whose_begin_was_not_heard_has_no_duration, clear),
+        cmocka_unit_test_setup(what_nobody_wants_is_not_told, clear),
+        cmocka_unit_test_setup(a_streams_number_is_asked_for_until_a_stream_goes, clear),
+        cmocka_unit_test_setup(streams_are_asked_for_again_when_nobody_listened, clear),
+        cmocka_unit_test_setup(a_client_is_told_when_what_is_brief_ends, clear),
+    };
+    return cmocka_run_group_tests_name("collect/cupti_callbacks", tests, start, NULL);
+}

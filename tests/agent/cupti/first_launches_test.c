@@ -1,0 +1,247 @@
+#include "agent/cupti/first_launches.h"
+
+#include <pthread.h>
+
+#include "agent/cupti/function_names.h"
+#include "tests/agent/cupti/launching.h"
+#include "tests/unit.h"
+
+static CUresult function_is_called(const char **name, CUfunction function)
+{
+    (void)function;
+    *name = "function";
+    return CUDA_SUCCESS;
+}
+
+static CUresult kernel_is_called(const char **name, CUkernel kernel)
+{
+    (void)kernel;
+    *name = "kernel";
+    return CUDA_SUCCESS;
+}
+
+static void nothing_is_heard_before_a_function_is_got(void **state)
+{
+    (void)state;
+    assert_false(launches_are_on());
+    launch_others(1);
+    assert_int_equal(told.count, 0);
+}
+
+/* At its begin: the process can be killed before it returns. */
+static void a_first_launch_is_told_when_it_begins(void **state)
+{
+    (void)state;
+    cuLaunchKernel_params p = {.f = (CUfunction)0x30};
+    get_function("_Z5firstv");
+    assert_true(launches_are_on());
+    fake_symbol = "_Z5firstv";
+    fake_correlation = 55;
+    fake_enter(LAUNCH, &p);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.correlation, 55);
+    assert_string_equal(told.text, "_Z5firstv");
+    assert_true(launches_are_on());
+    fake_exit(LAUNCH, &p, CUDA_SUCCESS);
+    fake_correlation = 0;
+    assert_false(launches_are_on());
+    launch("_Z5firstv");
+    assert_int_equal(told.count, 1);
+}
+
+static void every_function_is_told_once_whenever_it_is_launched(void **state)
+{
+    (void)state;
+    char name[16];
+    for (unsigned i = 1; i <= 64; i++) {
+        snprintf(name, sizeof(name), "f%u", i);
+        get_function(name);
+    }
+    for (unsigned i = 1; i <= 64; i++) {
+        assert_true(launches_are_on());
+        snprintf(name, sizeof(name), "f%u", i);
+        for (unsigned again = 0; again < 10; again++)
+            launch(name);
+        assert_int_equal(told.count, i);
+        assert_string_equal(told.text, name);
+    }
+    assert_false(launches_are_on());
+}
+
+/* The last was launched first, as only the order of launches matters. */
+static void the_last_that_was_got_does_not_end_it(void **state)
+{
+    (void)state;
+    get_function("one");
+    get_function("two");
+    launch("two");
+    assert_true(launches_are_on());
+    launch("one");
+    assert_string_equal(told.text, "one");
+    assert_int_equal(told.count, 2);
+    assert_false(launches_are_on());
+}
+
+/* A library's kernel has a function in each context, and is launched by any of these handles. */
+static void what_has_several_handles_is_launched_once(void **state)
+{
+    (void)state;
+    CUfunction function = (CUfunction)0x40;
+    cuKernelGetFunction_params p = {&function, (CUkernel)0x20};
+    function_names_replace_driver(function_is_called, kernel_is_called);
+    get_kernel("kernel", CUDA_SUCCESS);
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &p, CUDA_SUCCESS);
+    launch("kernel");
+    assert_int_equal(told.count, 1);
+    assert_false(launches_are_on());
+}
+
+static void what_was_launched_once_is_not_waited_for_again(void **state)
+{
+    (void)state;
+    get_function("again");
+    launch("again");
+    get_function("again");
+    assert_false(launches_are_on());
+}
+
+/* Outside of a capture range a launch has no callback; what was got meanwhile is named when recording is on. */
+static void nothing_is_heard_while_suspended(void **state)
+{
+    (void)state;
+    get_function("before");
+    assert_true(launches_are_on());
+    first_launches_suspend(true);
+    assert_false(launches_are_on());
+    get_function("meanwhile");
+    first_launches_renew(UINT64_MAX);
+    assert_false(launches_are_on());
+    launch("before");
+    assert_int_equal(told.count, 0);
+    first_launches_suspend(false);
+    assert_true(launches_are_on());
+    launch("before");
+    launch("meanwhile");
+    assert_int_equal(told.count, 2);
+    assert_false(launches_are_on());
+    first_launches_suspend(true);
+    first_launches_suspend(false);
+    assert_false(launches_are_on());
+}
+
+static void what_was_not_got_is_not_waited_for(void **state)
+{
+    (void)state;
+    get_kernel("none", CUDA_ERROR_NOT_FOUND);
+    assert_false(launches_are_on());
+}
+
+static void unload(bool library, uintptr_t module)
+{
+    cuModuleUnload_params p = {(CUmodule)module};
+    cuLibraryUnload_params q = {(CUlibrary)module};
+    if (library)
+        fake_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload, &q, CUDA_SUCCESS);
+    else
+        fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, &p, CUDA_SUCCESS);
+}
+
+static void what_was_unloaded_is_waited_for_no_longer(void **state)
+{
+    (void)state;
+    get_function("function");
+    get_kernel("kernel", CUDA_SUCCESS);
+    unload(false, 0x2);
+    assert_true(launches_are_on());
+    unload(false, 0x1);
+    unload(true, 0x1);
+    assert_false(launches_are_on());
+}
+
+static void what_is_enumerated_is_got_too(void **state)
+{
+    (void)state;
+    CUfunction functions[] = {(CUfunction)0x360, (CUfunction)0x370};
+    CUkernel kernels[] = {(CUkernel)0x380};
+    cuModuleEnumerateFunctions_params p = {functions, 2, (CUmodule)0x1};
+    cuLibraryEnumerateKernels_params q = {kernels, 1, (CUlibrary)0x1};
+    function_names_replace_driver(function_is_called, kernel_is_called);
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleEnumerateFunctions, &p, CUDA_ERROR_INVALID_VALUE);
+    assert_false(launches_are_on());
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleEnumerateFunctions, &p, CUDA_SUCCESS);
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryEnumerateKernels, &q, CUDA_SUCCESS);
+    assert_true(launches_are_on());
+    launch("function");
+    assert_true(launches_are_on());
+    launch("kernel");
+    assert_int_equal(told.count, 2);
+    assert_false(launches_are_on());
+}
+
+/* Then it was no launch. */
+static void a_captured_launch_is_not_the_first(void **state)
+{
+    (void)state;
+    cuLaunchKernel_params p = {.f = (CUfunction)0x30};
+    get_function("first");
+    fake_symbol = "first";
+    fake_enter(LAUNCH, &p);
+    first_launches_captured();
+    fake_exit(LAUNCH, &p, CUDA_SUCCESS);
+    assert_true(launches_are_on());
+    launch("first");
+    assert_string_equal(told.text, "first");
+    assert_false(launches_are_on());
+}
+
+static void *launch_elsewhere(void *name)
+{
+    launch(name);
+    return NULL;
+}
+
+static void another_thread_may_launch_it(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char name[] = "elsewhere";
+    get_function(name);
+    assert_int_equal(pthread_create(&thread, NULL, launch_elsewhere, name), 0);
+    pthread_join(thread, NULL);
+    assert_string_equal(told.text, "elsewhere");
+    assert_false(launches_are_on());
+}
+
+static void nobody_who_wants_names_nothing_is_heard(void **state)
+{
+    (void)state;
+    get_function("late");
+    assert_true(launches_are_on());
+    assert_int_equal(launching_want_no_more(), 0);
+    assert_false(launches_are_on());
+    assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 0);
+    get_function("late");
+    assert_false(launches_are_on());
+    assert_int_equal(launching_want(), 0);
+    assert_false(launches_are_on());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(nothing_is_heard_before_a_function_is_got, launching_clear),
+        cmocka_unit_test_teardown(a_first_launch_is_told_when_it_begins, launching_clear),
+        cmocka_unit_test_teardown(every_function_is_told_once_whenever_it_is_launched, launching_clear),
+        cmocka_unit_test_teardown(the_last_that_was_got_does_not_end_it, launching_clear),
+        cmocka_unit_test_teardown(what_has_several_handles_is_launched_once, launching_clear),
+        cmocka_unit_test_teardown(what_was_launched_once_is_not_waited_for_again, launching_clear),
+        cmocka_unit_test_teardown(nothing_is_heard_while_suspended, launching_clear),
+        cmocka_unit_test_teardown(what_was_not_got_is_not_waited_for, launching_clear),
+        cmocka_unit_test_teardown(what_was_unloaded_is_waited_for_no_longer, launching_clear),
+        cmocka_unit_test_teardown(what_is_enumerated_is_got_too, launching_clear),
+        cmocka_unit_test_teardown(a_captured_launch_is_not_the_first, launching_clear),
+        cmocka_unit_test_teardown(another_thread_may_launch_it, launching_clear),
+        cmocka_unit_test_teardown(nobody_who_wants_names_nothing_is_heard, launching_clear),
+    };
+    return cmocka_run_group_tests_name("collect/first_launches", tests, launching_start, NULL);
+}

@@ -1,0 +1,142 @@
+#include "agent/cupti/function_names.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/dispatch/registry.h"
+#include "tests/unit.h"
+
+static struct {
+    unsigned count;
+    const void *function;
+    char text[64];
+} told;
+
+static void hear(void *data, const struct gputrace_function_name *name)
+{
+    (void)data;
+    told.count++;
+    told.function = name->function;
+    snprintf(told.text, sizeof(told.text), "%.*s", (int)name->text.length, name->text.bytes);
+}
+
+static CUresult of_function(const char **name, CUfunction function)
+{
+    *name = "a function";
+    return function == (CUfunction)0xbad ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+static CUresult of_kernel(const char **name, CUkernel kernel)
+{
+    *name = "a kernel";
+    return kernel == (CUkernel)0xbad ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+static uint64_t registration;
+
+static int start(void **state)
+{
+    (void)state;
+    function_names_replace_driver(of_function, of_kernel);
+    registration = registry_add(REGISTRY_LIBRARY, REGISTRY_function_name, (gputrace_any_fn *)hear, NULL);
+    return registration == 0;
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    function_names_forget();
+    memset(&told, 0, sizeof(told));
+    return 0;
+}
+
+static void a_name_is_told_once(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        function_name_tell((void *)0x10, "_Z5firstv");
+    assert_int_equal(told.count, 1);
+    assert_ptr_equal(told.function, (void *)0x10);
+    assert_string_equal(told.text, "_Z5firstv");
+}
+
+static void a_handle_that_is_used_again_is_told_again(void **state)
+{
+    (void)state;
+    function_name_tell((void *)0x10, "one");
+    function_name_tell((void *)0x10, "other");
+    assert_int_equal(told.count, 2);
+    assert_string_equal(told.text, "other");
+    function_name_tell((void *)0x10, "one");
+    assert_int_equal(told.count, 3);
+}
+
+static void nothing_is_told_of_nothing(void **state)
+{
+    (void)state;
+    function_name_tell(NULL, "name");
+    function_name_tell((void *)0x10, NULL);
+    assert_null(function_name_ask(NULL));
+    assert_null(kernel_name_ask(NULL));
+    assert_int_equal(told.count, 0);
+}
+
+static void the_driver_is_asked_by_what_the_handle_is(void **state)
+{
+    (void)state;
+    assert_string_equal(function_name_ask((CUfunction)0x20), "a function");
+    assert_string_equal(kernel_name_ask((CUkernel)0x30), "a kernel");
+    assert_null(function_name_ask((CUfunction)0xbad));
+    assert_null(kernel_name_ask((CUkernel)0xbad));
+    assert_int_equal(told.count, 0);
+}
+
+static void without_the_driver_none_is_asked(void **state)
+{
+    (void)state;
+    function_names_replace_driver(NULL, NULL);
+    assert_null(function_name_ask((CUfunction)0x20));
+    assert_null(kernel_name_ask((CUkernel)0x30));
+    function_names_replace_driver(of_function, of_kernel);
+}
+
+static void a_child_tells_into_its_own_spool(void **state)
+{
+    (void)state;
+    function_name_tell((void *)0x10, "name");
+    pid_t child = fork();
+    if (child == 0) {
+        function_names_leave();
+        function_name_tell((void *)0x10, "name");
+        _exit(told.count == 2 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void who_wants_none_is_told_none(void **state)
+{
+    (void)state;
+    assert_int_equal(registry_remove(REGISTRY_LIBRARY, registration), 0);
+    function_name_tell((void *)0x10, "name");
+    assert_int_equal(told.count, 0);
+    assert_null(function_name_ask((CUfunction)0x20));
+    registration = registry_add(REGISTRY_LIBRARY, REGISTRY_function_name, (gputrace_any_fn *)hear, NULL);
+    function_name_tell((void *)0x10, "name");
+    assert_int_equal(told.count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_name_is_told_once, clear),
+        cmocka_unit_test_teardown(a_handle_that_is_used_again_is_told_again, clear),
+        cmocka_unit_test_teardown(nothing_is_told_of_nothing, clear),
+        cmocka_unit_test_teardown(the_driver_is_asked_by_what_the_handle_is, clear),
+        cmocka_unit_test_teardown(without_the_driver_none_is_asked, clear),
+        cmocka_unit_test_teardown(a_child_tells_into_its_own_spool, clear),
+        cmocka_unit_test_teardown(who_wants_none_is_told_none, clear),
+    };
+    return cmocka_run_group_tests_name("collect/function_names", tests, start, NULL);
+}

@@ -1,0 +1,288 @@
+/* With the rows that tell of nodes: calls_graph_nodes.c. */
+#include "agent/cupti/graph_nodes.h"
+
+#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/driver_calls.h"
+#include "agent/dispatch/registry.h"
+#include "tests/agent/cupti/fake_cupti.h"
+#include "tests/unit.h"
+
+/* cuda.h lets these names stand for the newest version; here the old ones are meant. */
+#undef cuGraphAddKernelNode
+#undef cuGraphAddNode
+#undef cuGraphExecKernelNodeSetParams
+#undef cuGraphKernelNodeSetParams
+#undef cuStreamBeginCapture
+
+#define LAUNCH CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
+#define NODE(number) ((CUgraphNode)(uintptr_t)(0x10000 + (number)))
+
+static struct {
+    unsigned count;
+    struct gputrace_graph_node node;
+} told;
+
+static struct {
+    unsigned count;
+    const void *function;
+    char text[64];
+} named;
+
+static void hear(void *data, const struct gputrace_graph_node *node)
+{
+    (void)data;
+    told.count++;
+    told.node = *node;
+}
+
+static void hear_name(void *data, const struct gputrace_function_name *name)
+{
+    (void)data;
+    named.count++;
+    named.function = name->function;
+    snprintf(named.text, sizeof(named.text), "%.*s", (int)name->text.length, name->text.bytes);
+}
+
+static uint64_t registration;
+
+static int start(void **state)
+{
+    char why[256];
+    (void)state;
+    registration = registry_add(REGISTRY_LIBRARY, REGISTRY_graph_node, (gputrace_any_fn *)hear, NULL);
+    uint64_t names = registry_add(REGISTRY_LIBRARY, REGISTRY_function_name, (gputrace_any_fn *)hear_name, NULL);
+    return registration == 0 || names == 0 || cupti_callbacks_init(&fake_cupti, why, sizeof(why)) != 0;
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    memset(&told, 0, sizeof(told));
+    memset(&named, 0, sizeof(named));
+    return fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH);
+}
+
+static void begin_capture(CUresult result)
+{
+    cuStreamBeginCapture_v2_params p = {.hStream = (CUstream)0x52};
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, &p, result);
+}
+
+static void end_capture(CUresult result)
+{
+    CUgraph graph = (CUgraph)0x60;
+    cuStreamEndCapture_params p = {(CUstream)0x52, &graph};
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, &p, result);
+}
+
+static void resource(CUpti_CallbackIdResource cbid, unsigned node, unsigned original, CUgraphNodeType type)
+{
+    CUpti_GraphData data = {.node = NODE(node), .nodeType = type};
+    if (original)
+        data.originalNode = NODE(original);
+    fake_resource(cbid, FAKE_CONTEXT, NULL, &data);
+}
+
+static void made(unsigned node, CUgraphNodeType type)
+{
+    resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0, type);
+}
+
+/* As CUPTI does it: the copy is made, then told to be one. */
+static void copied(unsigned node, unsigned original)
+{
+    made(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node, original, CU_GRAPH_NODE_TYPE_KERNEL);
+}
+
+static void assert_told(uint64_t node, const void *function, uint64_t original)
+{
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.node.node, node);
+    assert_ptr_equal(told.node.function, function);
+    assert_int_equal(told.node.original, original);
+    assert_int_equal(told.node.correlation, fake_correlation);
+    memset(&told, 0, sizeof(told));
+}
+
+static void launches_are_heard_while_streams_are_captured(void **state)
+{
+    (void)state;
+    begin_capture(CUDA_ERROR_ILLEGAL_STATE);
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    begin_capture(CUDA_SUCCESS);
+    begin_capture(CUDA_SUCCESS);
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    end_capture(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    end_capture(CUDA_SUCCESS);
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    end_capture(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED); /* of other streams */
+    end_capture(CUDA_ERROR_ILLEGAL_STATE);
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    end_capture(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    end_capture(CUDA_SUCCESS);
+    begin_capture(CUDA_SUCCESS);
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    end_capture(CUDA_SUCCESS);
+}
+
+static void a_captured_launch_makes_a_node_of_its_function(void **state)
+{
+    (void)state;
+    cuLaunchKernel_params p = {.f = (CUfunction)0xf1};
+    begin_capture(CUDA_SUCCESS);
+    fake_correlation = 31;
+    fake_symbol = "_Z8capturedv";
+    fake_enter(LAUNCH, &p);
+    assert_string_equal(named.text, "_Z8capturedv");
+    assert_ptr_equal(named.function, (void *)0xf1);
+    made(5, CU_GRAPH_NODE_TYPE_KERNEL);
+    assert_told(5, (void *)0xf1, 0);
+    fake_exit(LAUNCH, &p, CUDA_SUCCESS);
+    fake_correlation = 0;
+    fake_symbol = NULL;
+    end_capture(CUDA_SUCCESS);
+}
+
+static void nodes_that_are_no_kernels_are_not_told(void **state)
+{
+    (void)state;
+    cuLaunchKernel_params p = {.f = (CUfunction)0xf1};
+    begin_capture(CUDA_SUCCESS);
+    fake_enter(LAUNCH, &p);
+    made(5, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    fake_exit(LAUNCH, &p, CUDA_SUCCESS);
+    end_capture(CUDA_SUCCESS);
+    made(5, CU_GRAPH_NODE_TYPE_KERNEL); /* by whom is not known */
+    assert_int_equal(told.count, 0);
+}
+
+static void copies_are_told_with_the_call_that_makes_them(void **state)
+{
+    (void)state;
+    CUgraphExec exec = NULL;
+    cuGraphInstantiateWithFlags_params p = {&exec, (CUgraph)0x60, 0};
+    cuGraphClone_params q = {NULL, (CUgraph)0x60};
+    fake_correlation = 32;
+    fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p);
+    copied(7, 5);
+    assert_told(7, NULL, 5);
+    fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p, CUDA_SUCCESS);
+    fake_correlation = 33;
+    fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphClone, &q);
+    copied(8, 7);
+    assert_told(8, NULL, 7);
+    fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphClone, &q, CUDA_SUCCESS);
+    fake_correlation = 0;
+}
+
+/* The function is called with p, its parameters, once failed and once done: then node 9 launches LAUNCHED. */
+#define SETS(name, launched, ...)                                                \
+    do {                                                                         \
+        name##_params p = {__VA_ARGS__};                                         \
+        fake_correlation = 34;                                                   \
+        fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_ERROR_INVALID_VALUE); \
+        assert_int_equal(told.count, 0);                                         \
+        fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS);             \
+        assert_told(9, launched, 0);                                             \
+        fake_correlation = 0;                                                    \
+    } while (0)
+
+static void calls_that_have_nodes_launch_something_tell_it(void **state)
+{
+    (void)state;
+    CUgraphNode node = NODE(9);
+    CUDA_KERNEL_NODE_PARAMS_v1 older = {.func = (CUfunction)0xf2};
+    CUDA_KERNEL_NODE_PARAMS newer = {.func = (CUfunction)0xf3}, of_kernel = {.kern = (CUkernel)0xf4};
+    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel.kern = (CUkernel)0xf5};
+    SETS(cuGraphAddKernelNode, (void *)0xf2, .phGraphNode = &node, .nodeParams = &older);
+    SETS(cuGraphAddKernelNode_v2, (void *)0xf3, .phGraphNode = &node, .nodeParams = &newer);
+    SETS(cuGraphAddNode, (void *)0xf5, .phGraphNode = &node, .nodeParams = &any);
+    SETS(cuGraphAddNode_v2, (void *)0xf5, .phGraphNode = &node, .nodeParams = &any);
+    SETS(cuGraphKernelNodeSetParams, (void *)0xf2, .hNode = node, .nodeParams = &older);
+    SETS(cuGraphKernelNodeSetParams_v2, (void *)0xf4, .hNode = node, .nodeParams = &of_kernel);
+    SETS(cuGraphNodeSetParams, (void *)0xf5, .hNode = node, .nodeParams = &any);
+}
+
+/* CUPTI tells within the call which node of the executable graph it is. */
+#define SETS_COPY(name, launched, ...)                                                                    \
+    do {                                                                                                  \
+        name##_params p = {.hNode = NODE(9), __VA_ARGS__};                                                \
+        fake_correlation++;                                                                               \
+        fake_enter(CUPTI_DRIVER_TRACE_CBID_##name, &p);                                                   \
+        resource(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, 10, 9, CU_GRAPH_NODE_TYPE_KERNEL);            \
+        assert_told(10, NULL, 9);                                                                         \
+        fake_exit(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS);                                      \
+        assert_told(10, launched, 0);                                                                     \
+        fake_correlation++;                                                                               \
+        fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS); /* it told nothing: none is known */ \
+        assert_int_equal(told.count, 0);                                                                  \
+    } while (0)
+
+static void calls_that_change_a_copy_tell_it_of_the_copy(void **state)
+{
+    (void)state;
+    CUDA_KERNEL_NODE_PARAMS_v1 older = {.func = (CUfunction)0xf2};
+    CUDA_KERNEL_NODE_PARAMS newer = {.func = (CUfunction)0xf3};
+    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel.kern = (CUkernel)0xf5};
+    fake_correlation = 35;
+    SETS_COPY(cuGraphExecKernelNodeSetParams, (void *)0xf2, .nodeParams = &older);
+    SETS_COPY(cuGraphExecKernelNodeSetParams_v2, (void *)0xf3, .nodeParams = &newer);
+    SETS_COPY(cuGraphExecNodeSetParams, (void *)0xf5, .nodeParams = &any);
+    fake_correlation = 0;
+}
+
+/* What is known of its nodes could be wrong. */
+static void an_older_cupti_is_not_asked(void **state)
+{
+    (void)state;
+    struct cupti older = fake_cupti;
+    older.version = 28;
+    graph_nodes_init(&older);
+    graph_node_launches(NODE(9), (void *)0xf1, 1);
+    assert_int_equal(told.count, 0);
+    graph_nodes_init(&fake_cupti);
+    graph_node_launches(NODE(9), (void *)0xf1, 1);
+    assert_int_equal(told.count, 1);
+}
+
+static void other_nodes_that_are_added_are_not_told(void **state)
+{
+    (void)state;
+    CUgraphNode node = NODE(9);
+    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+    cuGraphAddNode_v2_params p = {.phGraphNode = &node, .nodeParams = &any};
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2, &p, CUDA_SUCCESS);
+    assert_int_equal(told.count, 0);
+}
+
+static void who_wants_none_hears_no_launches(void **state)
+{
+    (void)state;
+    begin_capture(CUDA_SUCCESS);
+    assert_int_equal(registry_remove(REGISTRY_LIBRARY, registration), 0);
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED));
+    begin_capture(CUDA_SUCCESS);
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    registration = registry_add(REGISTRY_LIBRARY, REGISTRY_graph_node, (gputrace_any_fn *)hear, NULL);
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(launches_are_heard_while_streams_are_captured, clear),
+        cmocka_unit_test_teardown(a_captured_launch_makes_a_node_of_its_function, clear),
+        cmocka_unit_test_teardown(nodes_that_are_no_kernels_are_not_told, clear),
+        cmocka_unit_test_teardown(copies_are_told_with_the_call_that_makes_them, clear),
+        cmocka_unit_test_teardown(calls_that_have_nodes_launch_something_tell_it, clear),
+        cmocka_unit_test_teardown(calls_that_change_a_copy_tell_it_of_the_copy, clear),
+        cmocka_unit_test_teardown(an_older_cupti_is_not_asked, clear),
+        cmocka_unit_test_teardown(other_nodes_that_are_added_are_not_told, clear),
+        cmocka_unit_test_teardown(who_wants_none_hears_no_launches, clear),
+    };
+    return cmocka_run_group_tests_name("collect/graph_nodes", tests, start, NULL);
+}

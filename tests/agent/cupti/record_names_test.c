@@ -1,0 +1,120 @@
+#include "agent/cupti/record_names.h"
+
+#include "agent/dispatch/registry.h"
+#include "tests/unit.h"
+
+static struct {
+    char text[64];
+    const void *pointer;
+    uint64_t since;
+    unsigned count;
+} told;
+
+static void hear(void *data, const struct gputrace_pointer_name *name)
+{
+    (void)data;
+    snprintf(told.text, sizeof(told.text), "%.*s", (int)name->text.length, name->text.bytes);
+    told.pointer = name->pointer;
+    told.since = name->since;
+    told.count++;
+}
+
+static int subscribe(void **state)
+{
+    (void)state;
+    return registry_pointer_name_register(hear, NULL);
+}
+
+/* Nothing is known of BUFFER's pointer: each test has one of its own. */
+static void begin(char *buffer, const char *text)
+{
+    memset(&told, 0, sizeof(told));
+    strcpy(buffer, text);
+}
+
+static void unload(void)
+{
+    record_names_unloading();
+    record_names_unloaded();
+}
+
+static void a_name_is_told_once(void **state)
+{
+    (void)state;
+    static char name[16];
+    begin(name, "scale");
+    record_names_tell(name, 1);
+    record_names_tell(name, 2);
+    record_names_tell(NULL, 3);
+    assert_int_equal(told.count, 1);
+    assert_string_equal(told.text, "scale");
+    assert_ptr_equal(told.pointer, name);
+}
+
+static void a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_then(void **state)
+{
+    (void)state;
+    static char name[16];
+    begin(name, "module_0");
+    record_names_tell(name, 10);
+    unload();
+    strcpy(name, "library_0");
+    record_names_tell(name, 11);
+    assert_int_equal(told.count, 2);
+    assert_string_equal(told.text, "library_0");
+    assert_int_equal(told.since, record_names_since());
+    record_names_tell(name, 12);
+    assert_int_equal(told.count, 2);
+}
+
+static void a_record_of_before_the_unloading_is_not_looked_at_again(void **state)
+{
+    (void)state;
+    static char name[16];
+    begin(name, "module_0");
+    record_names_tell(name, 10);
+    unload();
+    strcpy(name, "garbage");
+    record_names_tell(name, 10);
+    record_names_tell(name, 9);
+    record_names_tell(name, 0);
+    assert_int_equal(told.count, 1);
+}
+
+static void a_name_that_stayed_is_not_told_again(void **state)
+{
+    (void)state;
+    static char name[16];
+    begin(name, "scale");
+    record_names_tell(name, 20);
+    unload();
+    record_names_tell(name, 21);
+    assert_int_equal(told.count, 1);
+}
+
+static void correlations_begin_again(void **state)
+{
+    (void)state;
+    static char name[16];
+    begin(name, "early");
+    for (uint32_t correlation = 1; correlation < 15; correlation++)
+        record_names_tell(name, correlation * UINT32_C(0x11111111));
+    record_names_tell(name, UINT32_MAX - 1);
+    unload();
+    strcpy(name, "late");
+    record_names_tell(name, 3);
+    assert_int_equal(told.count, 2);
+    assert_string_equal(told.text, "late");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_told_once),
+        cmocka_unit_test(a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_then),
+        cmocka_unit_test(a_record_of_before_the_unloading_is_not_looked_at_again),
+        cmocka_unit_test(a_name_that_stayed_is_not_told_again),
+        cmocka_unit_test(correlations_begin_again),
+    };
+    return cmocka_run_group_tests(tests, subscribe, NULL);
+}

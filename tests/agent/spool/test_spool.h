@@ -1,0 +1,27 @@
+/*
+ * The spool of a test program in this room: in a directory of its own, for all of its tests.
+ */
+#ifndef TESTS_INJECTED_RECORD_TEST_SPOOL_H
+#define TESTS_INJECTED_RECORD_TEST_SPOOL_H
+
+#include "agent/spool/chunks.h"
+#include "tests/agent/spool_reading.h"
+
+static char *directory;
+
+/* Opens it; gives 0, or -1 with errno set. */
+static inline int open_test_spool(uint64_t trace_bits)
+{
+    directory = new_directory();
+    return chunks_open(directory, trace_bits);
+}
+
+/* For cmocka, when all tests are done. */
+static inline int remove_spool(void **state)
+{
+    (void)state;
+    remove_directory(directory);
+    return 0;
+}
+
+#endif

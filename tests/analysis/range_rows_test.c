@@ -1,0 +1,214 @@
+/* GPU busy time of rows of ranges, beside looking at every range for every operation; also where so many are open that
+ * it is measured otherwise. */
+#include "tests/unit.h"
+
+#include "common/log.h"
+#include "analysis/range_rows.h"
+
+enum { THREADS = 3, GPUS = 2, RANGES = 120, WORKS = 200, NAMES = 60, TIMES = 600 };
+
+static unsigned seed;
+
+static unsigned random_below(unsigned most)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % most;
+}
+
+static struct known {
+    int64_t start, end;
+    uint32_t name, thread, end_thread;
+} known[RANGES];
+
+static struct called_work operations[WORKS];
+static uint64_t outside_seen;
+
+static struct known make_known(bool leaks)
+{
+    struct known one = {.start = random_below(TIMES), .name = random_below(NAMES), .thread = random_below(THREADS)};
+    one.end = leaks && random_below(3) ? TIMES : one.start + random_below(TIMES - (unsigned)one.start + 1);
+    one.end_thread = one.end < TIMES ? random_below(THREADS) : one.thread;
+    return one;
+}
+
+static void fill(struct ranges *ranges, struct called_works *works, bool leaks)
+{
+    for (uint32_t i = 0; i < RANGES; i++) {
+        known[i] = make_known(leaks);
+        struct trace_event event = {.phase = 'b', .start = known[i].start, .name = known[i].name, .id = i + 1};
+        assert_int_equal(ranges_add(ranges, &event, known[i].thread), 0);
+        event.phase = 'e';
+        event.start = known[i].end;
+        if (known[i].end < TIMES)
+            assert_int_equal(ranges_add(ranges, &event, known[i].end_thread), 0);
+    }
+    for (size_t i = 0; i < WORKS; i++) {
+        operations[i] = (struct called_work){.called = random_below(TIMES),
+                                             .start = random_below(TIMES),
+                                             .duration = random_below(20),
+                                             .stream = random_below(GPUS),
+                                             .thread = random_below(9) ? random_below(THREADS) : CALLED_NO_THREAD};
+        assert_int_equal(sorter_add(&works->sorter, &operations[i]), 0);
+    }
+    assert_int_equal(ranges_finish(ranges, TIMES), 0);
+    assert_int_equal(sorter_ready(&works->sorter), 0);
+}
+
+static uint32_t row_of(void *context, struct range_walk *walk)
+{
+    (void)context;
+    return walk->open.items[walk->open.count - 1].range.name + 1;
+}
+
+static uint32_t gpu_of(void *context, const struct called_work *work)
+{
+    (void)context;
+    return work->stream;
+}
+
+static int see(void *context, const struct called_work *work, bool outside)
+{
+    (void)context;
+    (void)work;
+    outside_seen += outside;
+    return 0;
+}
+
+static bool is_in(const struct called_work *work, uint32_t row)
+{
+    bool in_any = false;
+    for (size_t i = 0; i < RANGES; i++) {
+        bool in = (work->thread == known[i].thread || work->thread == known[i].end_thread) &&
+                  known[i].start <= work->called && work->called <= known[i].end;
+        in_any |= in;
+        if (in && known[i].name + 1 == row)
+            return true;
+    }
+    return row == RANGE_ROW_OUTSIDE && !in_any;
+}
+
+static int64_t count(uint32_t row, uint32_t gpu)
+{
+    static bool busy[TIMES + 20];
+    int64_t all = 0;
+    memset(busy, 0, sizeof(busy));
+    for (size_t i = 0; i < WORKS; i++)
+        if (operations[i].stream == gpu && is_in(&operations[i], row))
+            memset(&busy[operations[i].start], true, (size_t)operations[i].duration);
+    for (size_t i = 0; i < sizeof(busy); i++)
+        all += busy[i];
+    return all;
+}
+
+/* Gives how many rows were left out. */
+static unsigned check(bool leaks, struct range_rows_limit limit)
+{
+    struct sorter_room room = {.left = 4096, .run = 512};
+    struct ranges ranges;
+    struct called_works works;
+    struct range_busy busy = {0};
+    unsigned left_out = 0, outside = 0;
+    ranges_init(&ranges, &room);
+    called_works_init(&works, &room);
+    fill(&ranges, &works, leaks);
+    const struct range_rows rows = {.ranges = &ranges,
+                                    .works = &works,
+                                    .room = &room,
+                                    .limit = limit,
+                                    .row = row_of,
+                                    .gpu = gpu_of,
+                                    .operation = see};
+    outside_seen = 0;
+    assert_int_equal(range_rows_gather(&rows, &busy), 0);
+    for (uint32_t row = 0; row <= NAMES; row++) {
+        int64_t on[GPUS] = {count(row, 0), count(row, 1)};
+        if (range_busy_total(&busy, row) == RANGE_BUSY_UNKNOWN) {
+            left_out++;
+            continue;
+        }
+        assert_int_equal(range_busy_total(&busy, row), on[0] + on[1]);
+        for (uint32_t gpu = 0; gpu < GPUS; gpu++)
+            assert_int_equal(range_busy_on(&busy, row, gpu), on[gpu]);
+    }
+    for (size_t i = 0; i < WORKS; i++)
+        outside += is_in(&operations[i], RANGE_ROW_OUTSIDE);
+    assert_int_equal(outside_seen, outside);
+    range_busy_release(&busy);
+    called_works_release(&works);
+    ranges_release(&ranges);
+    return left_out;
+}
+
+static void random_rows_agree_with_looking_at_every_range(void **state)
+{
+    (void)state;
+    for (unsigned i = 1; i < 40; i++) {
+        seed = i;
+        assert_int_equal(check(i % 2, RANGE_ROWS_LIMIT), 0);
+    }
+}
+
+/* One step is too little to add any operation to a row, but enough for those rows that are one question. */
+static void rows_beyond_the_limit_are_measured_otherwise_or_left_out(void **state)
+{
+    (void)state;
+    unsigned left_out = 0;
+    log_set_level(LOG_QUIET);
+    for (unsigned i = 1; i < 40; i++) {
+        seed = i;
+        left_out += check(i % 2, (struct range_rows_limit){0, 1});
+        seed = i;
+        check(i % 2, (struct range_rows_limit){0, random_below(3000)});
+    }
+    log_set_level(LOG_NORMAL);
+    assert_true(left_out > 0);
+}
+
+/* Whatever is open at once, nothing is left out where each range is open on one thread and has a name of its own. */
+static void no_row_of_one_range_is_left_out(void **state)
+{
+    (void)state;
+    for (seed = 1; seed < 20; seed++) {
+        struct sorter_room room = sorter_room_usual();
+        struct ranges ranges;
+        struct called_works works;
+        struct range_busy busy = {0};
+        ranges_init(&ranges, &room);
+        called_works_init(&works, &room);
+        for (uint32_t i = 0; i < RANGES; i++) {
+            known[i] = make_known(true);
+            known[i].name = i;
+            known[i].end_thread = known[i].thread;
+            struct trace_event event = {
+                .phase = 'X', .start = known[i].start, .duration = known[i].end - known[i].start, .name = i};
+            assert_int_equal(ranges_add(&ranges, &event, known[i].thread), 0);
+        }
+        for (size_t i = 0; i < WORKS; i++) {
+            operations[i] = (struct called_work){.called = random_below(TIMES),
+                                                 .start = random_below(TIMES),
+                                                 .duration = random_below(20),
+                                                 .thread = random_below(THREADS)};
+            assert_int_equal(sorter_add(&works.sorter, &operations[i]), 0);
+        }
+        assert_int_equal(ranges_finish(&ranges, TIMES), 0);
+        assert_int_equal(sorter_ready(&works.sorter), 0);
+        const struct range_rows rows = {
+            .ranges = &ranges, .works = &works, .room = &room, .limit = {0, 1}, .row = row_of, .gpu = gpu_of};
+        assert_int_equal(range_rows_gather(&rows, &busy), 0);
+        for (uint32_t row = 0; row <= RANGES; row++)
+            assert_int_equal(range_busy_total(&busy, row), count(row, 0));
+        range_busy_release(&busy);
+        called_works_release(&works);
+        ranges_release(&ranges);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_rows_agree_with_looking_at_every_range),
+        cmocka_unit_test(rows_beyond_the_limit_are_measured_otherwise_or_left_out),
+        cmocka_unit_test(no_row_of_one_range_is_left_out),
+    };
+    return cmocka_run_group_tests_name("range_rows", tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+#include "tests/unit.h"
+
+#include "common/sink.h"
+#include "analysis/render.h"
+#include "analysis/table.h"
+
+#define COLUMNS(X)                                            \
+    X(TOTAL, "total", "Total", NS, COLUMN_SUM | COLUMN_APART) \
+    X(AVG, "avg", "Avg", NS, 0)                               \
+    X(SIZE, "size", "Size", BYTES, 0)                         \
+    X(NOTE, "note", "Note", TEXT, COLUMN_OPTIONAL)            \
+    X(NAME, "name", "Name", TEXT, 0)
+
+enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
+static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+
+static struct table table;
+static struct sink out;
+
+static void add_row(int64_t total, double average, int64_t size, const char *name)
+{
+    struct cell *row = table_row(&table);
+    assert_non_null(row);
+    row[COLUMN_TOTAL] = cell_integer(total);
+    row[COLUMN_AVG] = cell_real(average);
+    row[COLUMN_SIZE] = cell_integer(size);
+    row[COLUMN_NAME] = table_text(&table, name);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    table = (struct table){.word = "things", .title = "Things", .columns = columns, .column_count = COLUMNS_END};
+    sink_init_memory(&out);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    table_release(&table);
+    sink_release(&out);
+    return 0;
+}
+
+/* What the format writes, sorted by total. */
+static const char *rendered(const struct renderer *format, const struct report_options *options)
+{
+    struct render render = {.format = format, .out = &out, .options = options};
+    free(table.order);
+    assert_int_equal(table_sort(&table, COLUMN_TOTAL, options->top), 0);
+    out.length = 0;
+    if (format->begin)
+        format->begin(&render);
+    if (format->trace_begin)
+        format->trace_begin(&render, "t.json", "");
+    format->table(&render, &table);
+    if (format->trace_end)
+        format->trace_end(&render);
+    if (format->end)
+        format->end(&render);
+    sink_char(&out, '\0');
+    assert_int_equal(sink_finish(&out), 0);
+    return out.data;
+}
+
+static void a_table_is_aligned_and_summed(void **state)
+{
+    (void)state;
+    struct report_options options = {0};
+    add_row(1500, 751, 100, "small");
+    add_row(2000000, 20000.25, 3145728, "great");
+    assert_string_equal(rendered(&renderer_table, &options), "Things\n"
+                                                             "  Total (µs)  Avg (µs)      Size  Name\n"
+                                                             "  ----------  --------  --------  ----\n"
+                                                             "    2000.000    20.000  3.00 MiB  great\n"
+                                                             "       1.500     0.751     100 B  small\n"
+                                                             "  ----------  --------  --------  ----\n"
+                                                             "    2001.500                      total\n");
+}
+
+static void sizes_of_any_kind_have_a_unit_that_suits_them(void **state)
+{
+    (void)state;
+    struct report_options options = {0};
+    add_row(1, 1, INT64_C(1) << 40, "x");
+    add_row(1, 1, INT64_C(3) << 49, "x");
+    add_row(1, 1, INT64_C(1) << 60, "x");
+    const char *text = rendered(&renderer_table, &options);
+    assert_contains(text, " 1.00 TiB  x\n");
+    assert_contains(text, " 1.50 PiB  x\n");
+    assert_contains(text, " 1.00 EiB  x\n");
+}
+
+static void what_top_cuts_is_told_and_summed(void **state)
+{
+    (void)state;
+    struct report_options options = {.top = 1};
+    for (int i = 0; i < 3; i++)
+        add_row(10 + i, 1, 1, "x");
+    const char *text = rendered(&renderer_table, &options);
+    assert_contains(text, "\n  … and 2 more rows (--top=0 shows all)\n");
+    assert_contains(text, "          33                  total\n");
+}
+
+static void a_chosen_unit_is_used_everywhere(void **state)
+{
+    (void)state;
+    struct report_options options = {.unit = REPORT_UNIT_MS};
+    add_row(1234567, 1000, 1, "x");
+    assert_contains(rendered(&renderer_table, &options), "  Total (ms)  Avg (ms)");
+    assert_contains(rendered(&renderer_table, &options), "       1.235  0.001000");
+    assert_contains(rendered(&renderer_csv, &options),
+                    "total_ms,avg_ms,size_bytes,note,name\r\n1.234567,0.001000,1,,x\r\n");
+}
+
+static void names_are_shortened_in_their_middle_to_fit(void **state)
+{
+    (void)state;
+    struct report_options options = {.width = 60};
+    add_row(1, 1, 1, "abcdefghijklmnopqrstuvwxyzÄÖÜäöüABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    const char *text = rendered(&renderer_table, &options);
+    const char *last = strstr(text, "abc");
+    assert_non_null(last);
+    assert_string_equal(last, "abcdefghijklmnopqrs…QRSTUVWXYZ\n");
+    options.width = 1; /* never to nothing */
+    assert_contains(rendered(&renderer_table, &options), "abcdefghijklmno…STUVWXYZ\n");
+}
+
+static void nothing_in_a_table_breaks_its_lines(void **state)
+{
+    (void)state;
+    struct report_options options = {0};
+    add_row(1, 1, 1,
+            "a\nb\tc\x1b[31m\x7f\xff|\xe2\x80\xae"
+            "d\xc2\x9b");
+    assert_contains(rendered(&renderer_table, &options), "a\\nb\\tc\\x1b[31m\\x7f\xef\xbf\xbd|\\u202ed\\x9b\n");
+}
+
+static void markdown_takes_nothing_for_its_own(void **state)
+{
+    (void)state;
+    struct report_options options = {0};
+    add_row(1, 1, 1, "f<int*>(a|b)\\n_x_`[1]#&$~\n");
+    assert_contains(rendered(&renderer_markdown, &options),
+                    "| f\\<int\\*\\>(a\\|b)\\\\n\\_x\\_\\`\\[1\\]\\#\\&\\$\\~\\\\n |\n");
+}
+
+static void csv_quotes_what_needs_it(void **state)
+{
+    (void)state;
+    struct report_options options = {0};
+    add_row(3, 1.5, 7, "plain | name");
+    add_row(2, 1, 7, "a,\"b\"\r\nc\xff");
+    assert_string_equal(rendered(&renderer_csv, &options), "total_ns,avg_ns,size_bytes,note,name\r\n"
+                                                           "3,1.500,7,,plain | name\r\n"
+                                                           "2,1.000,7,,\"a,\"\"b\"\"\r\nc\xef\xbf\xbd\"\r\n");
+}
+
+static void json_has_exact_numbers_whatever_the_unit(void **state)
+{
+    (void)state;
+    struct report_options options = {.unit = REPORT_UNIT_S};
+    add_row(INT64_C(9007199254740993), 1.5, 7, "a\"\n\xff");
+    assert_string_equal(
+        rendered(&renderer_json, &options),
+        "{\n  \"trace\": \"t.json\",\n  \"things\": [\n    {\"total_ns\": 9007199254740993, \"avg_ns\": "
+        "1.5, \"size_bytes\": 7, \"note\": null, \"name\": \"a\\\"\\n\xef\xbf\xbd\"}\n  ]\n}\n");
+}
+
+static void columns_are_found_by_word_or_by_key(void **state)
+{
+    (void)state;
+    assert_int_equal(table_find_column(columns, COLUMNS_END, "total"), COLUMN_TOTAL);
+    assert_int_equal(table_find_column(columns, COLUMNS_END, "total_ns"), COLUMN_TOTAL);
+    assert_int_equal(table_find_column(columns, COLUMNS_END, "size_bytes"), COLUMN_SIZE);
+    assert_int_equal(table_find_column(columns, COLUMNS_END, "total_ms"), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS_END, "tot"), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS_END, ""), -1);
+}
+
+static void texts_are_sorted_from_a_and_what_is_not_known_comes_last(void **state)
+{
+    (void)state;
+    const char *const names[] = {"b", "c", "a"};
+    for (int i = 0; i < 3; i++)
+        add_row(1, 1, 1, names[i]);
+    assert_non_null(table_row(&table));
+    assert_int_equal(table_sort(&table, COLUMN_NAME, 0), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(*table_cell_text(&table, table_cell(&table, i, COLUMN_NAME)), 'a' + (int)i);
+    assert_int_equal(table_cell(&table, 3, COLUMN_NAME)->kind, CELL_NONE);
+}
+
+static void what_was_not_recorded_is_no_value_for_programs_and_words_for_people(void **state)
+{
+    (void)state;
+    struct report_options options = {.unit = REPORT_UNIT_NS};
+    add_row(5, 1, 1, "b");
+    add_row(7, 1, 1, "a");
+    struct cell *row = table_row(&table);
+    row[COLUMN_TOTAL].kind = CELL_UNRECORDED;
+    row[COLUMN_NAME] = table_text(&table, "c");
+    snprintf(table.missing, sizeof(table.missing), "kernel");
+    const char *text = rendered(&renderer_table, &options);
+    assert_contains(text, "\n  not recorded         -     -  c\n");
+    assert_contains(text, "            12                  total\n  not recorded (left out by --trace): kernel\n");
+    assert_contains(rendered(&renderer_json, &options), "{\"total_ns\": null, ");
+    assert_contains(rendered(&renderer_csv, &options), "\r\n,,,,c\r\n,,,,not recorded: kernel\r\n");
+}
+
+#define RENDER_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RENDER_TEST(a_table_is_aligned_and_summed),
+        RENDER_TEST(sizes_of_any_kind_have_a_unit_that_suits_them),
+        RENDER_TEST(what_top_cuts_is_told_and_summed),
+        RENDER_TEST(a_chosen_unit_is_used_everywhere),
+        RENDER_TEST(names_are_shortened_in_their_middle_to_fit),
+        RENDER_TEST(nothing_in_a_table_breaks_its_lines),
+        RENDER_TEST(markdown_takes_nothing_for_its_own),
+        RENDER_TEST(csv_quotes_what_needs_it),
+        RENDER_TEST(json_has_exact_numbers_whatever_the_unit),
+        RENDER_TEST(columns_are_found_by_word_or_by_key),
+        RENDER_TEST(texts_are_sorted_from_a_and_what_is_not_known_comes_last),
+        RENDER_TEST(what_was_not_recorded_is_no_value_for_programs_and_words_for_people),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+#include "tests/unit.h"
+
+#include <math.h>
+
+#include "analysis/series.h"
+
+static struct summary summary_of(const int64_t *values, size_t count)
+{
+    struct series series = {0};
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(series_add(&series, values[i]), 0);
+    struct summary summary = series_summary(&series);
+    series_release(&series);
+    return summary;
+}
+
+static void of_nothing_all_is_zero(void **state)
+{
+    (void)state;
+    struct summary summary = summary_of(NULL, 0);
+    assert_int_equal(summary.count, 0);
+    assert_int_equal(summary.total, 0);
+    assert_true(summary.average == 0 && summary.median == 0 && summary.deviation == 0);
+}
+
+static void one_value_deviates_from_nothing(void **state)
+{
+    (void)state;
+    struct summary summary = summary_of((const int64_t[]){42}, 1);
+    assert_int_equal(summary.min, 42);
+    assert_int_equal(summary.max, 42);
+    assert_true(summary.average == 42 && summary.median == 42 && summary.deviation == 0);
+}
+
+static void figures_of_a_known_sample(void **state)
+{
+    (void)state;
+    struct summary summary = summary_of((const int64_t[]){2, 4, 4, 4, 5, 5, 7, 9}, 8);
+    assert_int_equal(summary.total, 40);
+    assert_int_equal(summary.min, 2);
+    assert_int_equal(summary.max, 9);
+    assert_true(summary.average == 5);
+    assert_true(summary.median == 4.5);
+    assert_true(summary.deviation > 2.1380899 && summary.deviation < 2.1380900); /* sqrt(32 / 7) */
+}
+
+static int compare(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static double sorted_median(const int64_t *values, size_t count)
+{
+    int64_t sorted[300];
+    memcpy(sorted, values, count * sizeof(*values));
+    qsort(sorted, count, sizeof(*sorted), compare);
+    return ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2]) / 2;
+}
+
+/* Against sorting: random, rising, falling and equal values of every count. */
+static void the_median_is_exact(void **state)
+{
+    (void)state;
+    unsigned seed = 1;
+    for (size_t count = 1; count <= 300; count++) {
+        int64_t values[4][300];
+        for (size_t i = 0; i < count; i++) {
+            seed = seed * 1664525 + 1013904223;
+            values[0][i] = (int64_t)(seed >> 8) % (int64_t)(count + 3);
+            values[1][i] = (int64_t)i;
+            values[2][i] = (int64_t)(count - i);
+            values[3][i] = 7;
+        }
+        for (int kind = 0; kind < 4; kind++)
+            assert_true(summary_of(values[kind], count).median == sorted_median(values[kind], count));
+    }
+}
+
+static void keys_have_series_of_their_own(void **state)
+{
+    (void)state;
+    struct series_by series = {0};
+    const uint64_t keys[] = {5, 9, 5};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(series_by_add(&series, &keys[i], sizeof(keys[i]), i + 1), 0);
+    assert_int_equal(series.items.count, 2);
+    assert_int_equal(series.items.items[0].total, 4);
+    assert_int_equal(series.items.items[1].total, 2);
+    assert_int_equal(*(const uint64_t *)groups_key(&series.groups, 1), 9);
+    assert_int_equal(series_by_total(&series), 6);
+    series_by_release(&series);
+}
+
+static void a_total_too_large_stays_at_the_limit(void **state)
+{
+    (void)state;
+    assert_int_equal(summary_of((const int64_t[]){INT64_MAX, INT64_MAX, 5}, 3).total, INT64_MAX);
+}
+
+/* Of more values than are kept: durations as kernels have them, of two sorts. */
+static void of_many_values_the_median_is_known_to_half_a_percent(void **state)
+{
+    (void)state;
+    static int64_t values[100000];
+    struct series series = {0};
+    const size_t count = sizeof(values) / sizeof(*values);
+    double squares = 0, total = 0;
+    unsigned seed = 3;
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525 + 1013904223;
+        values[i] = i % 3 ? 2000 + (seed >> 8) % 3000 : 1000000 + (seed >> 8) % 9000000;
+        total += (double)values[i];
+        assert_int_equal(series_add(&series, values[i]), 0);
+    }
+    struct summary summary = series_summary(&series);
+    for (size_t i = 0; i < count; i++)
+        squares += ((double)values[i] - total / (double)count) * ((double)values[i] - total / (double)count);
+    qsort(values, count, sizeof(*values), compare);
+    double exact = ((double)values[(count - 1) / 2] + (double)values[count / 2]) / 2;
+    double deviation = sqrt(squares / (double)(count - 1));
+    assert_int_equal(summary.count, count);
+    assert_int_equal(summary.min, values[0]);
+    assert_int_equal(summary.max, values[count - 1]);
+    assert_true((double)summary.total == total);
+    assert_true(fabs(summary.median - exact) <= exact * 0.005);
+    assert_true(fabs(summary.deviation - deviation) <= deviation * 1e-9);
+    assert_null(series.values.items); /* none is kept any more */
+    series_release(&series);
+}
+
+static void many_equal_values_are_told_as_they_are(void **state)
+{
+    (void)state;
+    struct series series = {0};
+    for (int i = 0; i < 3 * SERIES_EXACT; i++)
+        assert_int_equal(series_add(&series, 123456789), 0);
+    struct summary summary = series_summary(&series);
+    assert_true(summary.median == 123456789 && summary.average == 123456789 && summary.deviation == 0);
+    series_release(&series);
+}
+
+static void up_to_a_number_of_values_the_median_is_exact(void **state)
+{
+    (void)state;
+    struct series series = {0};
+    for (int i = 0; i < SERIES_EXACT; i++)
+        assert_int_equal(series_add(&series, 1000001 * (int64_t)(i + 1)), 0);
+    assert_true(series_summary(&series).median == 1000001 * (SERIES_EXACT + 1) / 2.0);
+    series_release(&series);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_nothing_all_is_zero),
+        cmocka_unit_test(one_value_deviates_from_nothing),
+        cmocka_unit_test(figures_of_a_known_sample),
+        cmocka_unit_test(of_many_values_the_median_is_known_to_half_a_percent),
+        cmocka_unit_test(many_equal_values_are_told_as_they_are),
+        cmocka_unit_test(up_to_a_number_of_values_the_median_is_exact),
+        cmocka_unit_test(the_median_is_exact),
+        cmocka_unit_test(keys_have_series_of_their_own),
+        cmocka_unit_test(a_total_too_large_stays_at_the_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

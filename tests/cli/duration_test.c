@@ -1,0 +1,42 @@
+#include "tests/unit.h"
+
+#include "cli/duration.h"
+
+static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } cases[] = {
+        {"0", 0},          {"2", 2000000000}, {"0.25", 250000000},    {"1.5s", 1500000000}, {"300ms", 300000000},
+        {"20.5us", 20500}, {"7ns", 7},        {"1e3", 1000000000000}, {"0.0000000004", 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint64_t ns = 1;
+        assert_int_equal(duration_parse("delay", cases[i].text, &ns), 0);
+        assert_int_equal(ns, cases[i].ns);
+    }
+}
+
+static void what_is_no_time_is_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"",    "s",    "ms",  "soon", "-1",   "-1ms",   "nan",
+                                        "inf", "1e30", "1 s", "1h",   "1sec", "1e20ns", "2s "};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint64_t ns = 1;
+        unit_stderr_begin();
+        assert_int_equal(duration_parse("snapshot", cases[i], &ns), -1);
+        assert_contains(unit_stderr_end(), "gputrace: --snapshot: '");
+        assert_int_equal(ns, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_is_of_seconds_unless_a_unit_follows),
+        cmocka_unit_test(what_is_no_time_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+#include "tests/unit.h"
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+
+struct settings {
+    bool flag;
+    const char *text;
+    int called;
+    const char *value;
+};
+
+static int take(void *context, const char *value)
+{
+    struct settings *settings = context;
+    settings->called++;
+    settings->value = value;
+    return value && strcmp(value, "bad") == 0 ? -1 : 0;
+}
+
+static const struct option_row rows[] = {
+    {.word = "flag", .letter = 'f', .help = "set it", .type = OPTION_FLAG, .offset = offsetof(struct settings, flag)},
+    {.word = "text",
+     .letter = 't',
+     .argument = "TEXT",
+     .help = "store it\nfor later",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct settings, text)},
+    {.word = "call", .argument = "VALUE", .help = "call it", .type = OPTION_CALL, .take = take},
+};
+static const struct command command = {
+    .name = "test", .operands = "FILE...", .summary = "try options", .options = rows, .option_count = 3};
+
+/* Parses up to eight words after the command's name; the words that are left come to be in `left`. */
+static char *left[12];
+static int parse(struct settings *settings, int stop_at_operand, const char *const words[])
+{
+    static char copies[12][64];
+    int count = 1;
+    left[0] = copies[0];
+    snprintf(copies[0], sizeof(copies[0]), "test");
+    for (; words[count - 1]; count++) {
+        snprintf(copies[count], sizeof(copies[0]), "%s", words[count - 1]);
+        left[count] = copies[count];
+    }
+    left[count] = NULL;
+    *settings = (struct settings){0};
+    return options_parse(&command, settings, count, left, stop_at_operand);
+}
+#define PARSE(settings, stop, ...) parse(settings, stop, (const char *const[]){__VA_ARGS__, NULL})
+
+static void every_way_of_writing_an_argument_works(void **state)
+{
+    (void)state;
+    struct settings settings;
+    assert_int_equal(PARSE(&settings, 0, "--text=a"), 2);
+    assert_string_equal(settings.text, "a");
+    assert_int_equal(PARSE(&settings, 0, "--text", "b"), 3);
+    assert_string_equal(settings.text, "b");
+    assert_int_equal(PARSE(&settings, 0, "-tc"), 2);
+    assert_string_equal(settings.text, "c");
+    assert_int_equal(PARSE(&settings, 0, "-t", "d"), 3);
+    assert_string_equal(settings.text, "d");
+    assert_int_equal(PARSE(&settings, 0, "-ft", "e"), 3);
+    assert_true(settings.flag);
+    assert_string_equal(settings.text, "e");
+    assert_int_equal(PARSE(&settings, 0, "--text="), 2);
+    assert_string_equal(settings.text, "");
+}
+
+static void options_and_operands_may_be_mixed(void **state)
+{
+    (void)state;
+    struct settings settings;
+    int first = PARSE(&settings, 0, "one", "--flag", "two", "--call=x", "--", "--three");
+    assert_int_equal(first, 4);
+    assert_true(settings.flag);
+    assert_int_equal(settings.called, 1);
+    assert_string_equal(left[first], "one");
+    assert_string_equal(left[first + 1], "two");
+    assert_string_equal(left[first + 2], "--three");
+}
+
+static void a_program_keeps_its_own_options(void **state)
+{
+    (void)state;
+    struct settings settings;
+    int first = PARSE(&settings, 1, "-f", "program", "-t", "--flag");
+    assert_int_equal(first, 2);
+    assert_null(settings.text);
+    first = PARSE(&settings, 1, "-f", "--", "-program", "-t");
+    assert_string_equal(left[first], "-program");
+}
+
+static const char *refused(int stop, const char *word)
+{
+    struct settings settings;
+    unit_stderr_begin();
+    int result = PARSE(&settings, stop, word);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, OPTIONS_ERROR);
+    return text;
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    (void)state;
+    assert_contains(refused(0, "--flags"), "did you mean '--flag'?");
+    assert_contains(refused(0, "--wholly-other"), "no option '--wholly-other' in 'test'");
+    assert_contains(refused(0, "--wholly-other=5"), "no option '--wholly-other' in 'test'");
+    assert_contains(refused(0, "-x"), "no option '-x'");
+    assert_contains(refused(0, "--text"), "'--text' needs an argument: --text=TEXT");
+    assert_contains(refused(0, "-t"), "'--text' needs an argument");
+    assert_contains(refused(0, "--flag=yes"), "'--flag' takes no argument");
+}
+
+static void a_value_that_is_refused_ends_the_parsing(void **state)
+{
+    (void)state;
+    struct settings settings;
+    assert_int_equal(PARSE(&settings, 0, "--call=bad", "--flag"), OPTIONS_ERROR);
+    assert_false(settings.flag);
+}
+
+static void help_shows_every_option(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    options_help(&command, out);
+    fclose(out);
+    assert_contains(text, "usage: gputrace test [options] FILE...\n");
+    assert_contains(text, "\n  -f, --flag                set it\n");
+    assert_contains(text, "\n  -t, --text=TEXT           store it\n                            for later\n");
+    assert_contains(text, "\n      --call=VALUE          call it\n");
+    assert_contains(text, "\n  -h, --help                print this help\n");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_way_of_writing_an_argument_works),   cmocka_unit_test(options_and_operands_may_be_mixed),
+        cmocka_unit_test(a_program_keeps_its_own_options),          cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(a_value_that_is_refused_ends_the_parsing), cmocka_unit_test(help_shows_every_option),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+#include "tests/unit.h"
+
+#include <sys/stat.h>
+
+#include <limits.h>
+
+#include "cli/output_name.h"
+
+static const struct output_facts facts = {.pid = 4711, .program = "app"};
+
+static const char *expanded(const char *pattern)
+{
+    static char name[PATH_MAX];
+    assert_int_equal(output_name_expand(pattern, &facts, name, sizeof(name)), 0);
+    return name;
+}
+
+static void patterns_are_replaced(void **state)
+{
+    (void)state;
+    char host[256], expected[512];
+    assert_int_equal(gethostname(host, sizeof(host)), 0);
+    snprintf(expected, sizeof(expected), "%s-app.4711.json", host);
+    setenv("OUTPUT_NAME_TEST", "7", 1);
+    assert_string_equal(expanded("trace.json"), "trace.json");
+    assert_string_equal(expanded("%h-%n.%p.json"), expected);
+    assert_string_equal(expanded("r%q{OUTPUT_NAME_TEST}%%"), "r7%");
+}
+
+static const char *refused(const char *pattern, size_t room)
+{
+    char name[64];
+    unit_stderr_begin();
+    int result = output_name_expand(pattern, &facts, name, room);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    return text;
+}
+
+static void wrong_patterns_are_told(void **state)
+{
+    (void)state;
+    unsetenv("OUTPUT_NAME_TEST");
+    assert_contains(refused("a%x", 64), "none of %p, %h, %n");
+    assert_contains(refused("a%", 64), "none of %p, %h, %n");
+    assert_contains(refused("%q", 64), "needs the name of a variable");
+    assert_contains(refused("%q{", 64), "needs the name of a variable");
+    assert_contains(refused("%q{}", 64), "needs the name of a variable");
+    assert_contains(refused("%q{OUTPUT_NAME_TEST}", 64), "no such variable");
+    assert_contains(refused("", 64), "needs the name of a file");
+    assert_contains(refused("12345678", 8), "too long");
+}
+
+static const char *ending_refused(const char *pattern)
+{
+    unit_stderr_begin();
+    int result = output_name_check(pattern);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    return text;
+}
+
+static void the_ending_of_something_else_is_refused(void **state)
+{
+    (void)state;
+    static const char *const right[] = {"trace.json", "t.json.gz", "t.pftrace",  "t.pftrace.gz", "trace",
+                                        "trace.gz",   "run-1.5",   "run-1.5.gz", "a.b/trace",    ".hidden",
+                                        "trace.%p",   "x.txt%p",   "t-%h.json",  "x.%n.pftrace", "%q{A.B}",
+                                        "trace.",     "../t",      "./t.json",   "t.20260801",   "t.json.%p.gz"};
+    setenv("A.B", "value.txt", 1);
+    for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++)
+        assert_int_equal(output_name_check(right[i]), 0);
+    assert_contains(ending_refused("x.nsys-rep"),
+                    "'-o x.nsys-rep': '.nsys-rep' is not a trace format: use .json, .json.gz, .pftrace or");
+    assert_contains(ending_refused("dir/x.txt"), "'.txt' is not");
+    assert_contains(ending_refused("x.txt.gz"), "'.txt.gz' is not");
+    assert_contains(ending_refused("x.json.zip"), "'.zip' is not");
+    assert_contains(ending_refused("x.JSON"), "'.JSON' is not");
+    assert_contains(ending_refused("%p.csv"), "'.csv' is not");
+    assert_true(output_name_ends_well("a.json") && !output_name_ends_well(".json") && !output_name_ends_well("a"));
+}
+
+static char folder[256], path[512], old[600];
+
+static int begin(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "%s", unit_directory());
+    snprintf(path, sizeof(path), "%s/trace.json", folder);
+    snprintf(old, sizeof(old), "%s.old", path);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    unit_remove(folder);
+    return 0;
+}
+
+static const char *content(const char *file)
+{
+    static char text[64];
+    FILE *in = fopen(file, "r");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
+    fclose(in);
+    return text;
+}
+
+static void what_is_there_is_kept_as_old(void **state)
+{
+    (void)state;
+    unit_write_file(path, "second");
+    unit_write_file(old, "first");
+    assert_int_equal(output_name_keep_old(path), 0);
+    assert_string_equal(content(old), "second");
+    /* A writer replaces the name, it does not write into the file. */
+    char fresh[600];
+    snprintf(fresh, sizeof(fresh), "%s.tmp", path);
+    unit_write_file(fresh, "third");
+    assert_int_equal(rename(fresh, path), 0);
+    assert_string_equal(content(old), "second");
+}
+
+static void nothing_there_leaves_nothing_old(void **state)
+{
+    (void)state;
+    assert_int_equal(output_name_keep_old(path), 0);
+    assert_int_not_equal(access(old, F_OK), 0);
+}
+
+static const char *not_writable(const char *name)
+{
+    unit_stderr_begin();
+    int result = output_name_writable(name);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    return text;
+}
+
+static void only_a_regular_file_in_a_folder_can_be_written(void **state)
+{
+    (void)state;
+    char deeper[600];
+    assert_int_equal(output_name_writable(path), 0);
+    unit_write_file(path, "");
+    assert_int_equal(output_name_writable(path), 0);
+    assert_int_equal(output_name_writable("trace.json"), 0);
+    snprintf(deeper, sizeof(deeper), "%s/no/trace.json", folder);
+    assert_contains(not_writable(deeper), "No such file or directory");
+    assert_contains(not_writable(folder), "a regular file is needed");
+    assert_contains(not_writable("/dev/null"), "a regular file is needed");
+    snprintf(deeper, sizeof(deeper), "%s/", folder);
+    assert_contains(not_writable(deeper), "a regular file is needed");
+    snprintf(deeper, sizeof(deeper), "%s/link", folder);
+    assert_int_equal(symlink(path, deeper), 0);
+    assert_contains(not_writable(deeper), "it is a symbolic link");
+    unlink(deeper);
+    assert_contains(not_writable("-"), "a trace needs a file");
+}
+
+static void a_name_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    char name[600];
+    int length = snprintf(name, sizeof(name), "%s/", folder);
+    memset(name + length, 'x', 250); /* NAME_MAX is 255, and the temporary ending is longer than 5 */
+    name[length + 250] = '\0';
+    assert_contains(not_writable(name), "File name too long");
+}
+
+static void a_folder_under_the_old_name_is_refused(void **state)
+{
+    (void)state;
+    unit_write_file(path, "");
+    assert_int_equal(output_name_old_writable(path), 0);
+    assert_int_equal(mkdir(old, 0700), 0);
+    unit_stderr_begin();
+    int result = output_name_old_writable(path);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, -1);
+    assert_contains(text, "that is a directory");
+    unlink(path);
+    assert_int_equal(output_name_old_writable(path), 0);
+    rmdir(old);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns_are_replaced),
+        cmocka_unit_test(wrong_patterns_are_told),
+        cmocka_unit_test(the_ending_of_something_else_is_refused),
+        cmocka_unit_test_setup_teardown(what_is_there_is_kept_as_old, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_there_leaves_nothing_old, begin, end),
+        cmocka_unit_test_setup_teardown(only_a_regular_file_in_a_folder_can_be_written, begin, end),
+        cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_folder_under_the_old_name_is_refused, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+#include "tests/unit.h"
+
+#include "cli/run_options.h"
+
+static int parse(struct run_options *options, const char *word)
+{
+    static char copy[128]; /* options point into it */
+    char *argv[] = {(char *)"run", copy, NULL};
+    snprintf(copy, sizeof(copy), "%s", word);
+    run_options_init(options);
+    return options_parse(&command_run, options, 2, argv, 1);
+}
+
+static void expect_refused(const char *word, const char *why)
+{
+    struct run_options options;
+    unit_stderr_begin();
+    int result = parse(&options, word);
+    const char *text = unit_stderr_end();
+    assert_int_equal(result, OPTIONS_ERROR);
+    assert_contains(text, why);
+}
+
+static void without_options_all_is_recorded_at_once(void **state)
+{
+    (void)state;
+    struct run_options options;
+    run_options_init(&options);
+    assert_string_equal(options.output, "trace.json");
+    assert_int_equal(options.settings.trace, TRACE_DEFAULT);
+    assert_int_equal(options.settings.graph_nodes, 1);
+    assert_string_equal(options.settings.capture_range, "none");
+    assert_int_equal(options.delay, 0);
+    assert_int_equal(run_options_level(&options), LOG_NORMAL);
+}
+
+static void seconds_become_nanoseconds(void **state)
+{
+    (void)state;
+    struct run_options options;
+    assert_int_equal(parse(&options, "--delay=0.25"), 2);
+    assert_int_equal(options.delay, 250000000);
+    assert_int_equal(parse(&options, "--duration=3"), 2);
+    assert_int_equal(options.duration, 3000000000);
+    expect_refused("--delay=-1", "is not a time");
+    assert_int_equal(parse(&options, "--delay=300ms"), 2);
+    assert_int_equal(options.delay, 300000000);
+    expect_refused("--delay=1h", "is not a time");
+    expect_refused("--delay=nan", "is not a time");
+    expect_refused("--delay=1e30", "is not a time");
+    expect_refused("--delay=", "is not a time");
+    expect_refused("--duration=0", "would record nothing");
+}
+
+static void call_stacks_are_kept_when_asked_for(void **state)
+{
+    (void)state;
+    struct run_options options;
+    assert_int_equal(parse(&options, "--quiet"), 2);
+    assert_int_equal(options.settings.backtrace, BACKTRACE_NONE);
+    assert_int_equal(parse(&options, "--backtrace"), 2);
+    assert_int_equal(options.settings.backtrace, BACKTRACE_ALLOCATIONS);
+    expect_refused("--backtrace=all", "takes no argument");
+}
+
+static void capture_ranges_are_checked(void **state)
+{
+    (void)state;
+    static const char *const right[] = {"none", "api", "cudaProfilerApi", "nvtx:a", "nvtx:a@b", "nvtx:a b"};
+    static const char *const wrong[] = {"", "nvtx", "nvtx:", "nvtx:@b", "API"};
+    char word[64];
+    struct run_options options;
+    for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
+        snprintf(word, sizeof(word), "--capture-range=%s", right[i]);
+        assert_int_equal(parse(&options, word), 2);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        snprintf(word, sizeof(word), "--capture-range=%s", wrong[i]);
+        expect_refused(word, "is not valid: use none, api,");
+    }
+}
+
+static void nvtx_domains_are_named(void **state)
+{
+    (void)state;
+    struct run_options options;
+    assert_int_equal(parse(&options, "--quiet"), 2);
+    assert_null(options.settings.nvtx_domains);
+    assert_null(options.settings.nvtx_exclude);
+    assert_int_equal(parse(&options, "--nvtx-domains=default,a\\,b"), 2);
+    assert_string_equal(options.settings.nvtx_domains, "default,a\\,b");
+    assert_int_equal(parse(&options, "--nvtx-exclude=NCCL"), 2);
+    assert_string_equal(options.settings.nvtx_exclude, "NCCL");
+    expect_refused("--nvtx-domains=", "names no NVTX domain");
+    expect_refused("--nvtx-exclude=", "names no NVTX domain");
+}
+
+static void other_values_are_checked(void **state)
+{
+    (void)state;
+    struct run_options options;
+    assert_int_equal(parse(&options, "--graph=graph"), 2);
+    assert_int_equal(options.settings.graph_nodes, 0);
+    expect_refused("--graph=nodes", "neither 'node' nor 'graph'");
+    assert_int_equal(parse(&options, "--flush-interval=50"), 2);
+    assert_int_equal(options.settings.flush_interval_ms, 50);
+    expect_refused("--flush-interval=0", "milliseconds");
+    expect_refused("--flush-interval=9e9", "milliseconds");
+    expect_refused("--cupti=/no/such/libcupti.so", "No such file");
+    expect_refused("--output=%z", "none of %p");
+    assert_int_equal(parse(&options, "-q"), 2);
+    assert_int_equal(run_options_level(&options), LOG_QUIET);
+    assert_int_equal(parse(&options, "-v"), 2);
+    assert_int_equal(run_options_level(&options), LOG_VERBOSE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_options_all_is_recorded_at_once),
+        cmocka_unit_test(seconds_become_nanoseconds),
+        cmocka_unit_test(call_stacks_are_kept_when_asked_for),
+        cmocka_unit_test(capture_ranges_are_checked),
+        cmocka_unit_test(nvtx_domains_are_named),
+        cmocka_unit_test(other_values_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

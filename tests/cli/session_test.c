@@ -1,0 +1,109 @@
+#include "tests/unit.h"
+
+#include <cjson/cJSON.h>
+
+#include "common/clock.h"
+#include "cli/session.h"
+#include "common/spool.h"
+
+static char folder[256];
+static cJSON *json;
+
+static void write_and_parse(char *const *command, const struct settings *settings)
+{
+    char path[300], text[8192];
+    struct session session = {.command = command, .output = "out \"quoted\".json", .settings = settings};
+    assert_int_equal(session_write(folder, &session), 0);
+    snprintf(path, sizeof(path), "%s/" SPOOL_SESSION_FILE, folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    json = cJSON_Parse(text);
+    assert_non_null(json);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    static const char *const ranks[] = {"RANK",     "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                        "PMI_RANK", "PMI_SIZE",   "SLURM_PROCID",         "SLURM_NTASKS"};
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
+        unsetenv(ranks[i]);
+    snprintf(folder, sizeof(folder), "%s", unit_directory());
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    cJSON_Delete(json);
+    json = NULL;
+    unit_remove(folder);
+    return 0;
+}
+
+static const cJSON *member(const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(json, key);
+    if (!value)
+        fail_msg("no '%s'", key);
+    return value;
+}
+
+static void a_session_tells_what_runs_and_how(void **state)
+{
+    (void)state;
+    char *command[] = {(char *)"./a b", (char *)"--x=\n", NULL};
+    struct settings settings = {.trace = TRACE_KERNEL | TRACE_NVTX, .capture_range = "api", .flush_interval_ms = 5};
+    double before = (double)clock_now();
+    write_and_parse(command, &settings);
+    assert_int_equal(cJSON_GetArraySize(member("command")), 2);
+    assert_string_equal(cJSON_GetArrayItem(member("command"), 1)->valuestring, "--x=\n");
+    assert_string_equal(member("output")->valuestring, "out \"quoted\".json");
+    assert_string_equal(member("version")->valuestring, GPUTRACE_VERSION);
+    assert_true(member("started")->valuedouble >= before - 1e3);
+    const cJSON *options = member("options");
+    const cJSON *trace = cJSON_GetObjectItemCaseSensitive(options, "trace");
+    assert_int_equal(cJSON_GetArraySize(trace), 2);
+    assert_string_equal(cJSON_GetArrayItem(trace, 1)->valuestring, "nvtx");
+    assert_string_equal(cJSON_GetObjectItemCaseSensitive(options, "graph")->valuestring, "graph");
+    assert_string_equal(cJSON_GetObjectItemCaseSensitive(options, "api_calls")->valuestring, "without queries");
+    assert_null(cJSON_GetObjectItemCaseSensitive(json, "rank"));
+}
+
+static void a_rank_is_noted_whoever_tells_it(void **state)
+{
+    (void)state;
+    char *command[] = {(char *)"app", NULL};
+    struct settings settings = {0};
+    setenv("RANK", "not a number", 1);
+    setenv("SLURM_PROCID", "3", 1);
+    setenv("SLURM_NTASKS", "8", 1);
+    write_and_parse(command, &settings);
+    assert_int_equal(member("rank")->valueint, 3);
+    assert_int_equal(member("world_size")->valueint, 8);
+}
+
+static void an_existing_session_is_not_overwritten(void **state)
+{
+    (void)state;
+    char *command[] = {(char *)"app", NULL};
+    struct settings settings = {0};
+    struct session session = {.command = command, .output = "x", .settings = &settings};
+    assert_int_equal(session_write(folder, &session), 0);
+    unit_stderr_begin();
+    int again = session_write(folder, &session);
+    assert_contains(unit_stderr_end(), "File exists");
+    assert_int_equal(again, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_session_tells_what_runs_and_how, begin, end),
+        cmocka_unit_test_setup_teardown(a_rank_is_noted_whoever_tells_it, begin, end),
+        cmocka_unit_test_setup_teardown(an_existing_session_is_not_overwritten, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

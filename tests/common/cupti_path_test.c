@@ -1,0 +1,106 @@
+#include "tests/unit.h"
+
+#include <sys/stat.h>
+
+#include "common/cupti_path.h"
+
+struct seen {
+    int count;
+    int stop_at; /* 0: never */
+    char paths[32][512];
+};
+
+static int see(void *context, const char *path)
+{
+    struct seen *seen = context;
+    snprintf(seen->paths[seen->count++], sizeof(seen->paths[0]), "%s", path);
+    return seen->count == seen->stop_at ? 42 : 0;
+}
+
+static int index_of(const struct seen *seen, const char *path)
+{
+    for (int i = 0; i < seen->count; i++)
+        if (strcmp(seen->paths[i], path) == 0)
+            return i;
+    return -1;
+}
+
+static char root[256];
+
+static void make_file(const char *folder, const char *name, char *path, size_t room)
+{
+    char command[1024];
+    snprintf(path, room, "%s/%s/%s", root, folder, name);
+    snprintf(command, sizeof(command), "mkdir -p '%s/%s' && : >'%s'", root, folder, path);
+    assert_int_equal(system(command), 0);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof(root), "%s", unit_directory());
+    unsetenv("LD_LIBRARY_PATH");
+    unsetenv("CUDA_HOME");
+    unsetenv("CUDA_PATH");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    unit_remove(root);
+    return 0;
+}
+
+static void the_order_is_preferred_loader_path_toolkits_sonames(void **state)
+{
+    (void)state;
+    char loader[512], home[512], extras[512], list[600];
+    make_file("lib", "libcupti.so.12", loader, sizeof(loader));
+    make_file("cuda/lib64", "libcupti.so", home, sizeof(home));
+    make_file("cuda/extras/CUPTI/lib64", "libcupti.so.13", extras, sizeof(extras));
+    snprintf(list, sizeof(list), ":/nowhere:%s/lib:", root);
+    setenv("LD_LIBRARY_PATH", list, 1);
+    snprintf(list, sizeof(list), "%s/cuda", root);
+    setenv("CUDA_HOME", list, 1);
+
+    struct seen seen = {0};
+    assert_int_equal(cupti_path_each("/preferred.so", see, &seen), 0);
+    assert_string_equal(seen.paths[0], "/preferred.so");
+    assert_string_equal(seen.paths[1], loader);
+    assert_string_equal(seen.paths[2], home);
+    assert_string_equal(seen.paths[3], extras);
+    int newest = index_of(&seen, "libcupti.so.13");
+    assert_true(newest > 3);
+    assert_true(index_of(&seen, "libcupti.so.12") == newest + 1);
+    assert_int_equal(index_of(&seen, "libcupti.so"), seen.count - 1);
+}
+
+static void the_search_ends_with_the_first_that_is_taken(void **state)
+{
+    (void)state;
+    struct seen seen = {.stop_at = 1};
+    assert_int_equal(cupti_path_each("mine", see, &seen), 42);
+    assert_int_equal(seen.count, 1);
+}
+
+static void an_empty_preference_is_none(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    cupti_path_each("", see, &seen);
+    assert_int_equal(index_of(&seen, ""), -1);
+    struct seen same = {0};
+    cupti_path_each(NULL, see, &same);
+    assert_int_equal(same.count, seen.count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_order_is_preferred_loader_path_toolkits_sonames, begin, end),
+        cmocka_unit_test_setup_teardown(the_search_ends_with_the_first_that_is_taken, begin, end),
+        cmocka_unit_test_setup_teardown(an_empty_preference_is_none, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+#include "tests/unit.h"
+
+#include <math.h>
+
+#include "common/json_out.h"
+#include "common/sink.h"
+
+struct page {
+    struct sink sink;
+    struct json_out json;
+};
+
+static int open_page(struct page *page, bool pretty)
+{
+    sink_init_memory(&page->sink);
+    json_out_init(&page->json, &page->sink, pretty);
+    return 0;
+}
+
+static void expect_page(struct page *page, const char *text)
+{
+    sink_char(&page->sink, '\0');
+    assert_int_equal(sink_finish(&page->sink), 0);
+    assert_string_equal(page->sink.data, text);
+    sink_release(&page->sink);
+}
+
+static void commas_stand_between_values_and_nowhere_else(void **state)
+{
+    (void)state;
+    struct page page;
+    open_page(&page, false);
+    struct json_out *json = &page.json;
+    json_begin_object(json);
+    json_key(json, "a");
+    json_begin_array(json);
+    json_end(json);
+    json_key(json, "b");
+    json_begin_array(json);
+    json_u64(json, UINT64_MAX);
+    json_i64(json, INT64_MIN);
+    json_bool(json, true);
+    json_string(json, NULL);
+    json_end(json);
+    json_key(json, "c");
+    json_begin_object(json);
+    json_end(json);
+    json_end(json);
+    expect_page(&page, "{\"a\":[],\"b\":[18446744073709551615,-9223372036854775808,true,null],\"c\":{}}");
+}
+
+static void pretty_output_has_a_line_per_value(void **state)
+{
+    (void)state;
+    struct page page;
+    open_page(&page, true);
+    struct json_out *json = &page.json;
+    json_begin_object(json);
+    json_key(json, "list");
+    json_begin_array_flat(json);
+    json_u64(json, 1);
+    json_u64(json, 2);
+    json_end(json);
+    json_key(json, "inner");
+    json_begin_object(json);
+    json_key(json, "x");
+    json_bool(json, false);
+    json_end(json);
+    json_end(json);
+    expect_page(&page, "{\n  \"list\": [1, 2],\n  \"inner\": {\n    \"x\": false\n  }\n}");
+}
+
+static void expect_escaped(const char *bytes, size_t length, const char *text)
+{
+    struct sink sink;
+    sink_init_memory(&sink);
+    json_escape(&sink, bytes, length);
+    sink_char(&sink, '\0');
+    assert_string_equal(sink.data, text);
+    sink_release(&sink);
+}
+
+static void what_json_demands_is_escaped(void **state)
+{
+    (void)state;
+    expect_escaped("a\"b\\c\n\t\r\b\f\x01\x1f", 12, "a\\\"b\\\\c\\n\\t\\r\\b\\f\\u0001\\u001f");
+    expect_escaped("\0", 1, "\\u0000");
+    expect_escaped("\x7f", 1, "\x7f");
+    expect_escaped("", 0, "");
+}
+
+static void utf8_stays_as_it_is(void **state)
+{
+    (void)state;
+    expect_escaped("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+}
+
+static void bytes_that_are_no_character_become_replacements(void **state)
+{
+    (void)state;
+    expect_escaped("a\xff\x62", 3, "a\xef\xbf\xbd\x62");
+    expect_escaped("\xc3", 1, "\xef\xbf\xbd");                                 /* cut */
+    expect_escaped("\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* surrogate */
+    expect_escaped("\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd");                 /* overlong */
+}
+
+static void expect_us(int64_t ns, const char *text)
+{
+    struct page page;
+    open_page(&page, false);
+    json_us(&page.json, ns);
+    expect_page(&page, text);
+}
+
+static void nanoseconds_become_microseconds_exactly(void **state)
+{
+    (void)state;
+    expect_us(0, "0.000");
+    expect_us(1, "0.001");
+    expect_us(-1, "-0.001");
+    expect_us(123456789, "123456.789");
+    expect_us(INT64_MAX, "9223372036854775.807");
+    expect_us(INT64_MIN, "-9223372036854775.808");
+}
+
+static void expect_double(double value, int decimals, const char *text)
+{
+    struct page page;
+    open_page(&page, false);
+    json_double(&page.json, value, decimals);
+    expect_page(&page, text);
+}
+
+static void numbers_are_finite_and_short(void **state)
+{
+    (void)state;
+    expect_double(0.1, -1, "0.1");
+    expect_double(1.0 / 3, -1, "0.3333333333333333");
+    expect_double(2.5, 2, "2.50");
+    expect_double((double)NAN, -1, "0");
+    expect_double(-(double)INFINITY, 1, "0.0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commas_stand_between_values_and_nowhere_else),
+        cmocka_unit_test(pretty_output_has_a_line_per_value),
+        cmocka_unit_test(what_json_demands_is_escaped),
+        cmocka_unit_test(utf8_stays_as_it_is),
+        cmocka_unit_test(bytes_that_are_no_character_become_replacements),
+        cmocka_unit_test(nanoseconds_become_microseconds_exactly),
+        cmocka_unit_test(numbers_are_finite_and_short),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

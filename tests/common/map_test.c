@@ -1,0 +1,148 @@
+#include "tests/unit.h"
+
+#include "common/map.h"
+
+static void an_empty_map_has_nothing(void **state)
+{
+    (void)state;
+    struct map map = {0};
+    assert_null(map_get(&map, 0));
+    assert_false(map_remove(&map, 0));
+    map_release(&map);
+}
+
+static void what_was_put_is_found(void **state)
+{
+    (void)state;
+    struct map map = {0};
+    bool is_new = false;
+    for (uint64_t key = 0; key < 10000; key++) {
+        *map_put(&map, key * UINT64_C(0x100000001), &is_new) = key;
+        assert_true(is_new);
+    }
+    assert_int_equal(map.count, 10000);
+    for (uint64_t key = 0; key < 10000; key++)
+        assert_int_equal(*map_get(&map, key * UINT64_C(0x100000001)), key);
+    *map_put(&map, 0, &is_new) += 7;
+    assert_false(is_new);
+    assert_int_equal(*map_get(&map, 0), 7);
+    assert_null(map_get(&map, 1));
+    map_release(&map);
+}
+
+/* Removed slots are reused, so a map that changes all the time does not grow. */
+static void a_map_in_motion_stays_small(void **state)
+{
+    (void)state;
+    struct map map = {0};
+    for (uint64_t key = 0; key < 100000; key++) {
+        *map_put(&map, key, NULL) = key;
+        if (key >= 10)
+            assert_true(map_remove(&map, key - 10));
+    }
+    assert_int_equal(map.count, 10);
+    assert_true(map.capacity <= 64);
+    for (uint64_t key = 99990; key < 100000; key++)
+        assert_int_equal(*map_get(&map, key), key);
+    assert_null(map_get(&map, 99989));
+    map_release(&map);
+}
+
+static void a_removed_key_comes_back_as_zero(void **state)
+{
+    (void)state;
+    struct map map = {0};
+    *map_put(&map, 5, NULL) = 55;
+    assert_true(map_remove(&map, 5));
+    assert_false(map_remove(&map, 5));
+    bool is_new = false;
+    assert_int_equal(*map_put(&map, 5, &is_new), 0);
+    assert_true(is_new);
+    map_release(&map);
+}
+
+static int add(void *context, uint64_t key, uint64_t *value)
+{
+    uint64_t *sum = context;
+    *sum += key + *value;
+    return key == 3 ? 33 : 0;
+}
+
+static void each_pair_is_visited_until_told_to_stop(void **state)
+{
+    (void)state;
+    struct map map = {0};
+    uint64_t sum = 0;
+    *map_put(&map, 1, NULL) = 10;
+    *map_put(&map, 2, NULL) = 20;
+    assert_int_equal(map_each(&map, add, &sum), 0);
+    assert_int_equal(sum, 33);
+    *map_put(&map, 3, NULL) = 0;
+    assert_int_equal(map_each(&map, add, &sum), 33);
+    map_release(&map);
+}
+
+static void hashes_tell_lengths_and_contents_apart(void **state)
+{
+    (void)state;
+    assert_int_not_equal(hash_bytes("", 0), hash_bytes("\0", 1));
+    assert_int_not_equal(hash_bytes("12345678", 8), hash_bytes("12345678\0", 9));
+    assert_int_not_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh2", 9));
+    assert_int_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh1", 9));
+}
+
+static void equal_strings_get_one_number(void **state)
+{
+    (void)state;
+    struct interner interner = {0};
+    assert_int_equal(intern(&interner, "one", 3), 0);
+    assert_int_equal(intern(&interner, "two", 3), 1);
+    assert_int_equal(intern(&interner, "one!", 3), 0);
+    assert_int_equal(intern(&interner, "", 0), 2);
+    const char *first = interned(&interner, 0);
+    char text[16];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(text, sizeof(text), "string %d", i);
+        assert_int_equal(intern(&interner, text, strlen(text)), i + 3);
+    }
+    assert_ptr_equal(interned(&interner, 0), first);
+    assert_string_equal(first, "one");
+    assert_string_equal(interned(&interner, 1002), "string 999");
+    interner_release(&interner);
+}
+
+static void strings_stay_where_they_are(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    static const struct interned *places[COUNT];
+    struct interner interner = {0};
+    char text[16];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int length = snprintf(text, sizeof(text), "string %u", i);
+        assert_int_equal(intern(&interner, text, (size_t)length), i);
+        places[i] = interner_at(&interner, i);
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int length = snprintf(text, sizeof(text), "string %u", i);
+        assert_ptr_equal(interner_at(&interner, i), places[i]);
+        assert_int_equal(places[i]->length, length);
+        assert_string_equal(interned(&interner, i), text);
+    }
+    interner_release(&interner);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_map_has_nothing),
+        cmocka_unit_test(what_was_put_is_found),
+        cmocka_unit_test(a_map_in_motion_stays_small),
+        cmocka_unit_test(a_removed_key_comes_back_as_zero),
+        cmocka_unit_test(each_pair_is_visited_until_told_to_stop),
+        cmocka_unit_test(hashes_tell_lengths_and_contents_apart),
+        cmocka_unit_test(equal_strings_get_one_number),
+        cmocka_unit_test(strings_stay_where_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

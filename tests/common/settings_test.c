@@ -1,0 +1,95 @@
+#include "tests/unit.h"
+
+#include "common/log.h"
+#include "common/settings.h"
+
+static int clear(void **state)
+{
+    (void)state;
+#define CLEAR(field, variable) unsetenv(variable);
+    SETTINGS_TEXTS(CLEAR)
+    SETTINGS_NUMBERS(CLEAR)
+#undef CLEAR
+    return 0;
+}
+
+static void without_environment_settings_are_the_defaults(void **state)
+{
+    (void)state;
+    struct settings settings, defaults;
+    settings_read(&settings);
+    settings_init(&defaults);
+    assert_null(settings.spool_directory);
+    assert_int_equal(settings.trace, TRACE_DEFAULT);
+    assert_int_equal(settings.graph_nodes, 1);
+    assert_int_equal(settings.verbose, LOG_NORMAL);
+    assert_memory_equal(&settings, &defaults, sizeof(settings));
+}
+
+static void what_is_exported_is_read_again(void **state)
+{
+    (void)state;
+    struct settings written = {.spool_directory = "/a b",
+                               .capture_range = "nvtx:x@y",
+                               .trace = TRACE_KERNEL | TRACE_NVTX,
+                               .start_at = INT64_MAX,
+                               .stop_at = 5,
+                               .flush_interval_ms = 7,
+                               .verbose = LOG_QUIET};
+    struct settings read;
+    assert_int_equal(settings_export(&written), 0);
+    settings_read(&read);
+    assert_string_equal(read.spool_directory, "/a b");
+    assert_string_equal(read.capture_range, "nvtx:x@y");
+    assert_int_equal(read.trace, TRACE_KERNEL | TRACE_NVTX);
+    assert_int_equal(read.graph_nodes, 0);
+    assert_int_equal(read.start_at, INT64_MAX);
+    assert_int_equal(read.stop_at, 5);
+    assert_int_equal(read.flush_interval_ms, 7);
+    assert_int_equal(read.verbose, LOG_QUIET);
+}
+
+/* A launcher under a launcher must not inherit what the outer one set. */
+static void export_takes_away_what_has_no_value(void **state)
+{
+    (void)state;
+    setenv("GPUTRACE_CUPTI", "/outer", 1);
+    struct settings settings;
+    settings_init(&settings);
+    assert_int_equal(settings_export(&settings), 0);
+    assert_null(getenv("GPUTRACE_CUPTI"));
+}
+
+static void a_value_that_does_not_parse_counts_as_absent(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "x", "12x", "99999999999999999999", " "};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct settings settings;
+        setenv("GPUTRACE_FLUSH_MS", wrong[i], 1);
+        settings_read(&settings);
+        assert_int_equal(settings.flush_interval_ms, 200);
+    }
+}
+
+static void what_costs_much_is_off_by_default(void **state)
+{
+    (void)state;
+    int all = 0;
+#define ADD(name, word, on, text) all |= TRACE_##name;
+    TRACE_BITS(ADD)
+#undef ADD
+    assert_int_equal(TRACE_DEFAULT, all & ~(TRACE_OVERHEAD | TRACE_EVENT_TIMES | TRACE_API_ALL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(without_environment_settings_are_the_defaults, clear),
+        cmocka_unit_test_setup(what_is_exported_is_read_again, clear),
+        cmocka_unit_test_setup(export_takes_away_what_has_no_value, clear),
+        cmocka_unit_test_setup(a_value_that_does_not_parse_counts_as_absent, clear),
+        cmocka_unit_test(what_costs_much_is_off_by_default),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

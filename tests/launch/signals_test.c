@@ -1,0 +1,95 @@
+#include "tests/unit.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "launch/signals.h"
+
+/* Runs BODY in a process of its own; gives its status. */
+static int in_child(void (*body)(void))
+{
+    pid_t child = fork();
+    if (child == 0) {
+        body();
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void end_by_term(void)
+{
+    struct signals signals;
+    signals_hold(&signals);
+    signals_end_with(&signals, "last words\n");
+    raise(SIGTERM);
+}
+
+static void be_ended_while_held(void)
+{
+    struct signals signals;
+    signals_hold(&signals);
+    raise(SIGTERM);
+    signals_drain(&signals);
+    signals_end_with(&signals, "never said\n");
+}
+
+static void ignore_hangups(void)
+{
+    struct signals signals;
+    signal(SIGHUP, SIG_IGN); /* as under nohup */
+    signals_hold(&signals);
+    signals_end_with(&signals, "never said\n");
+    raise(SIGHUP);
+}
+
+static void write_to_a_closed_pipe(void)
+{
+    struct signals signals;
+    int pipes[2];
+    signals_hold(&signals);
+    signals_end_with(&signals, "never said\n");
+    if (pipe(pipes) == 0 && close(pipes[0]) == 0 && write(pipes[1], "x", 1) > 0)
+        _exit(1);
+}
+
+static void a_signal_ends_us_with_our_last_words(void **state)
+{
+    (void)state;
+    unit_stderr_begin();
+    int status = in_child(end_by_term);
+    const char *text = unit_stderr_end();
+    assert_string_equal(text, "last words\n");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+static void what_came_for_the_program_does_not_end_us_later(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(be_ended_while_held), 0);
+}
+
+static void a_signal_that_was_ignored_stays_ignored(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(ignore_hangups), 0);
+}
+
+static void writing_to_who_is_gone_does_not_end_us(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(write_to_a_closed_pipe), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_signal_ends_us_with_our_last_words),
+        cmocka_unit_test(what_came_for_the_program_does_not_end_us_later),
+        cmocka_unit_test(a_signal_that_was_ignored_stays_ignored),
+        cmocka_unit_test(writing_to_who_is_gone_does_not_end_us),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+#include "trace/build/graph_nodes.h"
+
+#include "tests/unit.h"
+
+static struct graph_nodes nodes;
+static uint64_t when;
+
+static void see(uint64_t node, uint64_t original, uint64_t function, uint32_t correlation)
+{
+    struct event event = {.type = EVENT_GRAPH_NODE, .start = ++when, .correlation = correlation};
+    event.graph_node.node = node;
+    event.graph_node.original = original;
+    event.graph_node.function = function;
+    assert_int_equal(graph_nodes_see(&nodes, &event), 0);
+}
+
+static uint64_t find(uint64_t node, uint32_t correlation)
+{
+    uint64_t time;
+    assert_int_equal(graph_nodes_order(&nodes), 0);
+    return graph_nodes_find(&nodes, node, correlation, &time);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    graph_nodes_release(&nodes);
+    nodes = (struct graph_nodes){0};
+    when = 0;
+    return 0;
+}
+
+static void what_was_not_told_is_not_known(void **state)
+{
+    (void)state;
+    assert_int_equal(find(1, 9), 0);
+    see(2, 0, 0xf2, 1);
+    assert_int_equal(find(1, 9), 0);
+    assert_int_equal(find(3, 9), 0);
+    assert_int_equal(find(2, 0), 0); /* before it was */
+}
+
+static void copies_launch_what_their_originals_do(void **state)
+{
+    (void)state;
+    see(30, 20, 0, 3); /* in no order */
+    see(10, 0, 0xf1, 1);
+    see(20, 10, 0, 2);
+    assert_int_equal(find(10, 9), 0xf1);
+    assert_int_equal(find(20, 9), 0xf1);
+    assert_int_equal(find(30, 9), 0xf1);
+}
+
+static void a_copy_stays_what_it_was_when_its_original_changes(void **state)
+{
+    (void)state;
+    see(10, 0, 0xf1, 1);
+    see(20, 10, 0, 2);
+    see(10, 0, 0xf2, 3);
+    see(30, 10, 0, 4);
+    assert_int_equal(find(10, 9), 0xf2);
+    assert_int_equal(find(20, 9), 0xf1);
+    assert_int_equal(find(30, 9), 0xf2);
+}
+
+static void earlier_launches_are_of_what_was_before(void **state)
+{
+    (void)state;
+    see(10, 0, 0xf1, 1);
+    see(20, 10, 0, 2);
+    see(20, 0, 0xf2, 5);
+    assert_int_equal(find(20, 4), 0xf1);
+    assert_int_equal(find(20, 5), 0xf2);
+}
+
+/* In one call it is told that the node is a copy, then what it launches. */
+static void the_last_word_of_a_call_counts(void **state)
+{
+    (void)state;
+    see(10, 0, 0xf1, 1);
+    see(20, 10, 0, 2);
+    see(20, 0, 0xf2, 2);
+    assert_int_equal(find(20, 2), 0xf2);
+}
+
+static void the_time_is_when_the_function_was_told(void **state)
+{
+    (void)state;
+    uint64_t time = 0;
+    see(10, 0, 0xf1, 1);
+    see(20, 10, 0, 2);
+    assert_int_equal(graph_nodes_order(&nodes), 0);
+    assert_int_equal(graph_nodes_find(&nodes, 20, 9, &time), 0xf1);
+    assert_int_equal(time, 1);
+}
+
+static void a_ring_of_copies_ends(void **state)
+{
+    (void)state;
+    see(10, 20, 0, 1);
+    see(20, 10, 0, 1);
+    see(30, 30, 0, 1);
+    assert_int_equal(find(10, 9), 0);
+    assert_int_equal(find(30, 9), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(what_was_not_told_is_not_known, clear),
+        cmocka_unit_test_teardown(copies_launch_what_their_originals_do, clear),
+        cmocka_unit_test_teardown(a_copy_stays_what_it_was_when_its_original_changes, clear),
+        cmocka_unit_test_teardown(earlier_launches_are_of_what_was_before, clear),
+        cmocka_unit_test_teardown(the_last_word_of_a_call_counts, clear),
+        cmocka_unit_test_teardown(the_time_is_when_the_function_was_told, clear),
+        cmocka_unit_test_teardown(a_ring_of_copies_ends, clear),
+    };
+    return cmocka_run_group_tests_name("model/graph_nodes", tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/*
+ * Memory in use: what calls that failed have to do with it.
+ */
+#include "tests/unit.h"
+
+#include "trace/build/memory.h"
+#include "common/spool_records.h"
+
+enum { FAILED = 201, ADDRESS = 0x1000, BYTES = 4096 };
+
+static struct event allocation(uint32_t correlation, int result)
+{
+    struct event event = {.type = EVENT_MEMORY, .correlation = correlation};
+    event.memory.operation = SPOOL_MEMORY_ALLOCATE;
+    event.memory.kind = SPOOL_MEMORY_POOL;
+    event.memory.size = BYTES;
+    event.memory.result = result;
+    event.memory.address = result == 0 ? ADDRESS : 0;
+    return event;
+}
+
+static void an_attempt_that_its_call_made_up_for_is_told_from_a_failure(void **state)
+{
+    (void)state;
+    struct memory memory = {0};
+    struct event attempt = allocation(118, FAILED), again = allocation(118, 0), failure = allocation(119, FAILED),
+                 other = allocation(120, 0), nameless = allocation(0, FAILED), nameless_done = allocation(0, 0);
+    const struct event *events[] = {&attempt, &again, &failure, &other, &nameless, &nameless_done};
+    for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+        assert_int_equal(memory_collect(&memory, events[i]), 0);
+    assert_int_equal(memory.steps.count, 6);
+    assert_true(memory_was_tried_again(&memory, &attempt));
+    for (size_t i = 1; i < sizeof(events) / sizeof(*events); i++)
+        assert_false(memory_was_tried_again(&memory, events[i]));
+    memory_release(&memory);
+}
+
+static void a_failure_holds_nothing(void **state)
+{
+    (void)state;
+    struct memory memory = {0};
+    struct allocation about;
+    struct event failure = allocation(1, FAILED), done = allocation(2, 0);
+    assert_int_equal(memory_apply(&memory, &failure, &about), 0);
+    assert_int_equal(memory_held(&memory, 0, SPOOL_MEMORY_POOL), 0);
+    assert_int_equal(memory_apply(&memory, &done, &about), 0);
+    assert_int_equal(memory_held(&memory, 0, SPOOL_MEMORY_POOL), BYTES);
+    memory_release(&memory);
+}
+
+static struct event release_of(uint64_t address)
+{
+    struct event event = {.type = EVENT_MEMORY};
+    event.memory.operation = SPOOL_MEMORY_RELEASE;
+    event.memory.address = address;
+    return event;
+}
+
+static enum memory_fault fault_of(struct memory *memory, uint64_t address)
+{
+    struct allocation about;
+    struct event again = release_of(address);
+    assert_int_equal(memory_apply(memory, &again, &about), 0);
+    assert_false(about.live);
+    return (enum memory_fault)about.fault;
+}
+
+static void addresses_that_were_released_are_remembered_but_not_without_end(void **state)
+{
+    (void)state;
+    enum { TIMES = 5 };
+    struct memory memory = {0};
+    struct allocation about;
+    for (uint64_t address = 1; address <= TIMES * MEMORY_GONE; address++) {
+        struct event taken = allocation(0, 0), given_back = release_of(address);
+        taken.memory.address = address;
+        assert_int_equal(memory_apply(&memory, &taken, &about), 0);
+        assert_int_equal(memory_apply(&memory, &given_back, &about), 0);
+        assert_int_equal(about.fault, MEMORY_NO_FAULT);
+    }
+    assert_int_equal(fault_of(&memory, TIMES * MEMORY_GONE), MEMORY_FREED_TWICE);
+    assert_int_equal(fault_of(&memory, (TIMES - 1) * MEMORY_GONE + 1), MEMORY_FREED_TWICE);
+    assert_int_equal(fault_of(&memory, 1), MEMORY_NEVER_ALLOCATED);
+    assert_true(memory.gone.count + memory.before.count <= 2 * MEMORY_GONE);
+    memory_release(&memory);
+}
+
+static void is_same(const struct event *event, const struct event *wanted)
+{
+    assert_int_equal(event->type, wanted->type);
+    assert_int_equal(event->start, wanted->start);
+    assert_int_equal(event->end, wanted->end);
+    assert_int_equal(event->device, wanted->device);
+    assert_int_equal(event->context, wanted->context);
+    assert_int_equal(event->stream, wanted->stream);
+    assert_int_equal(event->thread, wanted->thread);
+    assert_int_equal(event->correlation, wanted->correlation);
+}
+
+static void is_same_call(const struct event *event, const struct event *wanted)
+{
+    is_same(event, wanted);
+    assert_int_equal(event->memory.address, wanted->memory.address);
+    assert_int_equal(event->memory.size, wanted->memory.size);
+    assert_int_equal(event->memory.pool, wanted->memory.pool);
+    assert_int_equal(event->memory.result, wanted->memory.result);
+    assert_int_equal(event->memory.operation, wanted->memory.operation);
+    assert_int_equal(event->memory.kind, wanted->memory.kind);
+    assert_int_equal(event->memory.stack, wanted->memory.stack);
+}
+
+/* All that the trace tells of it is in the step. */
+static void an_event_comes_back_from_its_step_as_it_was(void **state)
+{
+    (void)state;
+    struct memory memory = {0};
+    struct event call = allocation(7, FAILED), end = {.type = EVENT_CONTEXT, .context = 3, .device = 1};
+    call.start = call.end = 1234;
+    call.device = 1;
+    call.context = 2;
+    call.stream = 5;
+    call.thread = 77;
+    call.memory.address = ADDRESS;
+    call.memory.pool = 0xabc;
+    call.memory.stack = 9;
+    end.start = end.end = 1200;
+    end.thread = 78;
+    end.stream = EVENT_NO_STREAM;
+    end.object.destroyed = true;
+    assert_int_equal(memory_collect(&memory, &call), 0);
+    assert_int_equal(memory_collect(&memory, &end), 0);
+    assert_int_equal(memory_sort(&memory), 0);
+    struct event first = memory_event(&memory.steps.items[0]), second = memory_event(&memory.steps.items[1]);
+    is_same(&first, &end);
+    assert_true(first.object.destroyed);
+    is_same_call(&second, &call);
+    memory_release(&memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_attempt_that_its_call_made_up_for_is_told_from_a_failure),
+        cmocka_unit_test(a_failure_holds_nothing),
+        cmocka_unit_test(addresses_that_were_released_are_remembered_but_not_without_end),
+        cmocka_unit_test(an_event_comes_back_from_its_step_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

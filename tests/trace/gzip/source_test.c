@@ -1,0 +1,436 @@
+/*
+ * Whatever a file holds, and however many threads unpack it, what is read is what one reads: the bytes, and what is
+ * wrong behind them.
+ */
+#include "tests/unit.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+
+#include <zlib.h>
+
+#include "common/sink.h"
+#include "trace/gzip/gzip.h"
+#include "trace/gzip/member.h"
+#include "trace/gzip/source.h"
+#include "trace/gzip/unpacking.h"
+
+enum { MEMBERS = 24, TEXT = 40000 }; /* of noise: enough that threads begin */
+
+static const char *folder;
+static char path[300];
+static struct gzip *gzip;
+static struct sink file, whole; /* a file of MEMBERS members, and its text */
+static size_t starts[MEMBERS + 1];
+
+static void fill_noise(char *text, size_t size, uint64_t number)
+{
+    for (size_t i = 0; i < size; i++) {
+        number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        text[i] = "0123456789abcdefghijklmnopqrstuvwxyz{}[],:\" "[(number >> 57) % 44];
+    }
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    static char text[TEXT];
+    folder = unit_directory();
+    snprintf(path, sizeof(path), "%s/trace.json.gz", folder);
+    gzip = gzip_new(GZIP_MEMBERS);
+    sink_init_memory(&file);
+    sink_init_memory(&whole);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        size_t size = i == 5 ? 0 : TEXT - i;
+        fill_noise(text, size, i + 1);
+        starts[i] = file.length;
+        sink_bytes(&whole, text, size);
+        assert_int_equal(gzip_members(gzip, &file, text, size), 0);
+    }
+    starts[MEMBERS] = file.length;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sink_release(&file);
+    sink_release(&whole);
+    gzip_free(gzip);
+    unit_remove(folder);
+    return 0;
+}
+
+static void save(const void *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+    close(fd);
+}
+
+static void read_with(const char *name, unsigned workers, size_t step, struct sink *text,
+                      struct source_failure *failure)
+{
+    struct source source;
+    size_t got;
+    *failure = (struct source_failure){0};
+    sink_init_memory(text);
+    assert_int_equal(source_open(&source, name, workers), 0);
+    do {
+        got = source_read(&source, sink_reserve(text, step), step, failure);
+        sink_advance(text, got);
+    } while (got == step);
+    source_close(&source);
+}
+
+/* Reads the file with some numbers of threads, and pieces of some sizes. Gives what all have read: to be released. */
+static struct sink read_alike(const char *name, struct source_failure *failure)
+{
+    static const struct {
+        unsigned workers;
+        size_t step;
+    } ways[] = {{3, 65536}, {4, 1000}, {16, 1 << 20}};
+    struct sink first;
+    read_with(name, 1, 65536, &first, failure);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        struct sink text;
+        struct source_failure other;
+        read_with(name, ways[i].workers, ways[i].step, &text, &other);
+        bool loses_some = failure->failed && !failure->cut_off; /* zlib does, of what it had before the damage */
+        assert_true(loses_some ? text.length >= first.length : text.length == first.length);
+        assert_memory_equal(text.data, first.data, first.length);
+        assert_int_equal(other.failed, failure->failed);
+        assert_int_equal(other.cut_off, failure->cut_off);
+        assert_int_equal(other.number, failure->number);
+        assert_string_equal(other.message, failure->message);
+        sink_release(&text);
+    }
+    return first;
+}
+
+static void expect(const char *text, size_t size, const char *message)
+{
+    struct source_failure failure;
+    struct sink read = read_alike(path, &failure);
+    if (text) {
+        assert_int_equal(read.length, size);
+        assert_memory_equal(read.data, text, size);
+    }
+    assert_int_equal(failure.failed, message != NULL);
+    if (message)
+        assert_contains(failure.message, message);
+    sink_release(&read);
+}
+
+/* Counts the members that threads unpack. */
+static unsigned members_unpacked(uint64_t offset)
+{
+    const char *text;
+    size_t size;
+    unsigned count = 0;
+    int fd = open(path, O_RDONLY);
+    struct unpacking *unpacking = unpacking_begin(fd, offset, 8);
+    if (unpacking) {
+        while (unpacking_next(unpacking, &text, &size))
+            count++;
+        unpacking_end(unpacking);
+    }
+    close(fd);
+    return count;
+}
+
+/* --- files --- */
+
+static void all_members_of_ours_are_unpacked_by_threads(void **state)
+{
+    (void)state;
+    save(file.data, file.length);
+    assert_int_equal(members_unpacked(0), MEMBERS);
+    assert_int_equal(members_unpacked(starts[3]), MEMBERS - 3);
+    assert_int_equal(members_unpacked(1), 0);
+    expect(whole.data, whole.length, NULL);
+}
+
+static void a_reader_may_end_before_the_file_does(void **state)
+{
+    (void)state;
+    char bytes[100];
+    save(file.data, file.length);
+    for (unsigned i = 0; i < 50; i++) {
+        struct source source;
+        struct source_failure failure = {0};
+        assert_int_equal(source_open(&source, path, 8), 0);
+        if (i % 2)
+            assert_int_equal(source_read(&source, bytes, sizeof(bytes), &failure), sizeof(bytes));
+        source_close(&source);
+    }
+}
+
+static void what_is_no_gzip_is_read_as_it_is(void **state)
+{
+    (void)state;
+    save(whole.data, whole.length);
+    expect(whole.data, whole.length, NULL);
+    save("", 0);
+    expect("", 0, NULL);
+    save("\x1f", 1);
+    expect("\x1f", 1, NULL);
+}
+
+static void one_member_is_read_without_threads(void **state)
+{
+    (void)state;
+    struct sink one;
+    sink_init_memory(&one);
+    assert_int_equal(gzip_members(gzip, &one, whole.data, MEMBER_TEXT_MOST / 2), 0);
+    save(one.data, one.length);
+    assert_int_equal(members_unpacked(0), 0);
+    expect(whole.data, MEMBER_TEXT_MOST / 2, NULL);
+    sink_release(&one);
+}
+
+static void what_stands_behind_members_is_passed_over(void **state)
+{
+    (void)state;
+    static const char *const rests[] = {"x", "\x1f", "trash", "\x1f\x8a", "{\"ph\":\"X\"}"};
+    struct sink more;
+    sink_init_memory(&more);
+    for (size_t i = 0; i < sizeof(rests) / sizeof(*rests); i++) {
+        more.length = 0;
+        sink_bytes(&more, file.data, file.length);
+        sink_text(&more, rests[i]);
+        save(more.data, more.length);
+        assert_int_equal(members_unpacked(0), MEMBERS);
+        expect(whole.data, whole.length, NULL);
+    }
+    more.length = file.length;
+    sink_bytes(&more, "\x1f\x8b\x07", 4); /* no method that gzip knows */
+    save(more.data, more.length);
+    expect(NULL, 0, "unknown compression method");
+    sink_release(&more);
+}
+
+static void a_file_cut_anywhere_is_told(void **state)
+{
+    (void)state;
+    for (size_t cut = file.length - 1; cut > file.length - 60; cut -= 4) {
+        save(file.data, cut);
+        expect(NULL, 0, "unexpected end of file");
+    }
+    for (size_t i = 20; i <= 21; i++) {
+        for (size_t at = 2; at < 50; at += 6) { /* of one byte nobody can say whose it is */
+            save(file.data, starts[i] + at);
+            expect(NULL, 0, "unexpected end of file");
+        }
+        save(file.data, starts[i]);
+        expect(NULL, 0, NULL);
+    }
+}
+
+static void members_of_others_may_stand_between_ours(void **state)
+{
+    (void)state;
+    save(file.data, file.length);
+    for (int i = 0; i < 2; i++) {
+        gzFile other = gzopen(path, "ab");
+        assert_int_equal(gzwrite(other, "other", 5), 5);
+        assert_int_equal(gzclose(other), Z_OK);
+        int fd = open(path, O_WRONLY | O_APPEND);
+        assert_int_equal(write(fd, file.data, file.length), (ssize_t)file.length);
+        close(fd);
+    }
+    struct sink text;
+    sink_init_memory(&text);
+    for (int i = 0; i < 3; i++) {
+        sink_bytes(&text, whole.data, whole.length);
+        sink_bytes(&text, "other", i < 2 ? 5 : 0);
+    }
+    assert_int_equal(members_unpacked(0), MEMBERS);
+    expect(text.data, text.length, NULL);
+    sink_release(&text);
+}
+
+/* Members with an extra field of two letters and 16 bits, as bgzip's are. */
+static void put_other_fields(struct sink *out)
+{
+    static const char field[] = "\6\0BC\2\0\x34\x12";
+    for (size_t i = 0; i < MEMBERS; i++) {
+        sink_bytes(out, file.data + starts[i], MEMBER_FIELD_AT - 2);
+        sink_bytes(out, field, 8);
+        sink_bytes(out, file.data + starts[i] + MEMBER_HEAD_SIZE, starts[i + 1] - starts[i] - MEMBER_HEAD_SIZE);
+    }
+}
+
+static void fields_of_others_are_passed_over(void **state)
+{
+    (void)state;
+    struct sink others;
+    sink_init_memory(&others);
+    put_other_fields(&others);
+    save(others.data, others.length);
+    assert_int_equal(members_unpacked(0), 0);
+    expect(whole.data, whole.length, NULL);
+    sink_bytes(&others, file.data, file.length);
+    save(others.data, others.length);
+    struct source_failure failure;
+    struct sink read = read_alike(path, &failure);
+    assert_int_equal(read.length, 2 * whole.length);
+    assert_false(failure.failed);
+    sink_release(&read);
+    sink_release(&others);
+}
+
+/* Saves the file with the size that member MEMBER says of itself changed. */
+static void save_with_size(size_t member, size_t size)
+{
+    uint8_t *at = (uint8_t *)file.data + starts[member] + MEMBER_SIZE_AT;
+    uint32_t before = member_read_u32(at);
+    member_write_u32(at, (uint32_t)size);
+    save(file.data, file.length);
+    member_write_u32(at, before);
+}
+
+static void wrong_sizes_change_nothing(void **state)
+{
+    (void)state;
+    const size_t member = 9, right = starts[member + 1] - starts[member];
+    const size_t wrong[] = {0,          1,           28,        29,
+                            right - 1,  right + 1,   right / 2, starts[member + 2] - starts[member],
+                            UINT32_MAX, file.length, 1u << 20,  starts[MEMBERS] - starts[member]};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        save_with_size(member, wrong[i]);
+        assert_int_equal(members_unpacked(0), member);
+        expect(whole.data, whole.length, NULL);
+        save_with_size(0, wrong[i]);
+        assert_int_equal(members_unpacked(0), 0);
+        expect(whole.data, whole.length, NULL);
+    }
+}
+
+static void damage_is_told_where_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t before_end;
+        const char *message;
+    } damages[] = {{8, "incorrect data check"}, {4, "incorrect length check"}};
+    size_t before = 0;
+    for (size_t i = 0; i < 12; i++)
+        before += i == 5 ? 0 : TEXT - i;
+    for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+        char *at = file.data + starts[12] - damages[i].before_end;
+        *at = (char)(*at ^ 1);
+        save(file.data, file.length);
+        *at = (char)(*at ^ 1);
+        assert_int_equal(members_unpacked(0), 11);
+        expect(NULL, 0, damages[i].message);
+        struct source_failure failure;
+        struct sink read;
+        read_with(path, 8, 1000, &read, &failure);
+        assert_true(read.length <= before);
+        assert_memory_equal(read.data, whole.data, read.length);
+        sink_release(&read);
+    }
+}
+
+static void changed_bytes_do_no_harm(void **state)
+{
+    (void)state;
+    uint64_t number = 7;
+    for (unsigned i = 0; i < 60; i++) {
+        number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        size_t start = starts[(number >> 40) % MEMBERS];
+        char *at = file.data + start + (i % 3 ? (number >> 50) % MEMBER_HEAD_SIZE : (number >> 45) % TEXT);
+        char byte = *at;
+        *at = (char)(byte ^ (1 << ((number >> 33) & 7)));
+        save(file.data, file.length);
+        *at = byte;
+        struct source_failure failure;
+        struct sink read = read_alike(path, &failure);
+        sink_release(&read);
+    }
+}
+
+/* It says truly how long it is, but not how much it becomes. */
+static void a_member_of_much_text_is_not_held(void **state)
+{
+    (void)state;
+    const size_t size = 5 * (size_t)MEMBER_TEXT_MOST;
+    char *zeros = calloc(1, size);
+    uint8_t *packed = malloc(size);
+    uint8_t field[] = MEMBER_FIELD;
+    gz_header header = {.extra = field, .extra_len = MEMBER_FIELD_SIZE};
+    z_stream stream = {0};
+    assert_int_equal(deflateInit2(&stream, 1, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY), Z_OK);
+    deflateSetHeader(&stream, &header);
+    stream.next_in = (uint8_t *)zeros;
+    stream.avail_in = (unsigned)size;
+    stream.next_out = packed;
+    stream.avail_out = (unsigned)size;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    member_write_u32(packed + MEMBER_SIZE_AT, (uint32_t)stream.total_out);
+    struct sink text, all;
+    sink_init_memory(&text);
+    sink_init_memory(&all);
+    sink_bytes(&all, file.data, file.length);
+    sink_bytes(&all, (char *)packed, stream.total_out);
+    sink_bytes(&all, file.data, file.length);
+    sink_bytes(&text, whole.data, whole.length);
+    sink_bytes(&text, zeros, size);
+    sink_bytes(&text, whole.data, whole.length);
+    save(all.data, all.length);
+    assert_int_equal(members_unpacked(0), MEMBERS);
+    expect(text.data, text.length, NULL);
+    deflateEnd(&stream);
+    sink_release(&text);
+    sink_release(&all);
+    free(zeros);
+    free(packed);
+}
+
+/* Something before us has read its beginning. */
+static void standard_input_is_read_from_where_it_is(void **state)
+{
+    (void)state;
+    int kept = dup(STDIN_FILENO);
+    size_t skipped = 0;
+    for (size_t i = 0; i < 4; i++)
+        skipped += TEXT - i;
+    save(file.data, file.length);
+    for (unsigned workers = 1; workers < 9; workers += 7) {
+        struct source_failure failure;
+        struct sink read;
+        int fd = open(path, O_RDONLY);
+        assert_int_equal(lseek(fd, (off_t)starts[4], SEEK_SET), starts[4]);
+        dup2(fd, STDIN_FILENO);
+        close(fd);
+        read_with("-", workers, 65536, &read, &failure);
+        assert_false(failure.failed);
+        assert_int_equal(read.length, whole.length - skipped);
+        assert_memory_equal(read.data, whole.data + skipped, read.length);
+        sink_release(&read);
+    }
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_members_of_ours_are_unpacked_by_threads),
+        cmocka_unit_test(a_reader_may_end_before_the_file_does),
+        cmocka_unit_test(what_is_no_gzip_is_read_as_it_is),
+        cmocka_unit_test(one_member_is_read_without_threads),
+        cmocka_unit_test(what_stands_behind_members_is_passed_over),
+        cmocka_unit_test(a_file_cut_anywhere_is_told),
+        cmocka_unit_test(members_of_others_may_stand_between_ours),
+        cmocka_unit_test(fields_of_others_are_passed_over),
+        cmocka_unit_test(wrong_sizes_change_nothing),
+        cmocka_unit_test(damage_is_told_where_it_is),
+        cmocka_unit_test(changed_bytes_do_no_harm),
+        cmocka_unit_test(a_member_of_much_text_is_not_held),
+        cmocka_unit_test(standard_input_is_read_from_where_it_is),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

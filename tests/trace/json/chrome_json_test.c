@@ -1,0 +1,254 @@
+#include "tests/unit.h"
+
+#include <math.h>
+
+#include "common/sink.h"
+#include "trace/sink.h"
+
+static struct sink sink;
+static struct writer writer;
+
+static int set_up(void **state)
+{
+    (void)state;
+    sink_init_memory(&sink);
+    writer_init(&writer, &chrome_json, &sink);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sink_release(&sink);
+    return 0;
+}
+
+static const char *finished(void)
+{
+    writer.format->finish(&writer);
+    sink_char(&sink, '\0');
+    return sink.data;
+}
+
+static void test_no_events_are_a_whole_file(void **state)
+{
+    (void)state;
+    writer.format->metadata(&writer, "one", "1", 1);
+    writer.format->metadata(&writer, "two", "[2]", 3);
+    writer.format->begin(&writer, 0);
+    assert_string_equal(finished(), "{\n\"one\":1,\n\"two\":[2],\n\"traceEvents\":[\n]}\n");
+}
+
+static void test_a_slice_is_one_line(void **state)
+{
+    (void)state;
+    static const int32_t grid[] = {1, -2, 3};
+    struct args args = {0};
+    args_i64(&args, ARG_STREAM, -1);
+    args_real(&args, ARG_BLOCKS_PER_SM, ARG_TYPE_FIXED, 1.9393939);
+    args_add(&args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = grid;
+    args_add(&args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = 0x7f00;
+    args_add(&args, ARG_COLOR, ARG_TYPE_COLOR)->u64 = 0x80ff0001;
+    args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    args_text(&args, ARG_DOMAIN, "a\"b", 3);
+    args_u64(&args, ARG_BYTES, UINT64_MAX);
+    struct slice slice = {.category = CATEGORY_KERNEL,
+                          .name = name_passing("k\n", 2),
+                          .row = {0, 7},
+                          .start = 1000001234,
+                          .end = 1000001240,
+                          .args = &args};
+    writer.format->begin(&writer, 1000000000);
+    writer.format->slice(&writer, &slice);
+    assert_string_equal(finished(),
+                        "{\n\"traceEvents\":[\n"
+                        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\\n\",\"pid\":0,\"tid\":7,"
+                        "\"ts\":1.234,\"dur\":0.006,\"args\":{\"stream\":-1,\"blocks per SM\":1.939394,"
+                        "\"grid\":[1,-2,3],\"address\":\"0x7f00\",\"color\":\"#80ff0001\","
+                        "\"open at end\":true,\"domain\":\"a\\\"b\",\"bytes\":18446744073709551615}}\n]}\n");
+    assert_int_equal(writer.events, 1);
+}
+
+static void test_numbers_that_json_lacks_are_texts(void **state)
+{
+    (void)state;
+    static const double values[] = {NAN, INFINITY, -INFINITY, 0.1};
+    writer.format->begin(&writer, 0);
+    for (size_t i = 0; i < 4; i++) {
+        struct args args = {0};
+        args_real(&args, ARG_PAYLOAD, ARG_TYPE_REAL, values[i]);
+        struct slice slice = {.name = name_passing("", 0), .args = &args};
+        writer.format->instant(&writer, &slice);
+    }
+    const char *text = finished();
+    assert_contains(text, "\"payload\":\"NaN\"");
+    assert_contains(text, "\"payload\":\"Infinity\"");
+    assert_contains(text, "\"payload\":\"-Infinity\"");
+    assert_contains(text, "\"payload\":0.1}");
+    assert_contains(text, "\"ph\":\"i\"");
+    assert_contains(text, "\"s\":\"t\"");
+}
+
+static void test_arrows_have_both_forms(void **state)
+{
+    (void)state;
+    struct arrow arrow = {.id = UINT32_MAX, .row = {1, 2}, .time = 5000};
+    writer.format->begin(&writer, 0);
+    writer.format->arrow_start(&writer, &arrow);
+    writer.format->arrow_end(&writer, &arrow);
+    assert_string_equal(
+        finished(),
+        "{\n\"traceEvents\":[\n"
+        "{\"ph\":\"s\",\"id\":4294967295,\"pid\":1,\"tid\":2,\"ts\":5.000,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
+        "{\"ph\":\"f\",\"id\":4294967295,\"pid\":1,\"tid\":2,\"ts\":5.000,\"cat\":\"ac2g\",\"name\":\"ac2g\","
+        "\"bp\":\"e\"}\n]}\n");
+    assert_int_equal(writer.events, 0);
+}
+
+static void put_slice(enum category category, struct row row)
+{
+    struct slice slice = {.category = category, .name = name_passing("s", 1), .row = row, .start = 1, .end = 2};
+    writer.format->slice(&writer, &slice);
+}
+
+static void test_arrows_on_slices_are_members_of_them(void **state)
+{
+    (void)state;
+    writer_init(&writer, &chrome_json_slices, &sink);
+    struct arrow first = {.id = 8, .bind_id = 8, .row = {1, 2}}, second = {.id = 900, .bind_id = 8, .row = {1, 2}};
+    struct args args = {0};
+    args_u64(&args, ARG_CORRELATION, 8);
+    struct slice work = {.category = CATEGORY_KERNEL, .name = name_passing("k", 1), .row = {0, 7}, .args = &args};
+    writer.format->begin(&writer, 0);
+    put_slice(CATEGORY_CUDA_RUNTIME, (struct row){1, 2});
+    writer.format->arrow_start(&writer, &first);
+    writer.format->arrow_start(&writer, &second); /* the call has one bind_id for all */
+    put_slice(CATEGORY_CUDA_RUNTIME, (struct row){1, 2});
+    writer.format->slice(&writer, &work);
+    writer.format->arrow_end(&writer, &second);
+    assert_string_equal(finished(), "{\n\"traceEvents\":[\n"
+                                    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"s\",\"pid\":1,\"tid\":2,"
+                                    "\"ts\":0.001,\"dur\":0.001,\"bind_id\":8,\"flow_out\":true},\n"
+                                    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"s\",\"pid\":1,\"tid\":2,"
+                                    "\"ts\":0.001,\"dur\":0.001},\n"
+                                    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"
+                                    "\"ts\":0.000,\"dur\":0.000,\"args\":{\"correlation\":8},"
+                                    "\"bind_id\":8,\"flow_in\":true}\n]}\n");
+    assert_int_equal(writer.events, 3);
+}
+
+static int count_bytes(void *context, const char *data, size_t size)
+{
+    size_t *braces = context;
+    for (size_t i = 0; i < size; i++)
+        braces[data[i] == '}'] += data[i] == '{' || data[i] == '}';
+    return 0;
+}
+
+/* The closing brace of a slice that is opened again has not gone to the file yet, wherever blocks end. */
+static void test_arrows_on_slices_hold_at_the_ends_of_blocks(void **state)
+{
+    (void)state;
+    size_t braces[2] = {0, 0};
+    struct sink file;
+    struct arrow arrow = {.id = 8, .bind_id = 8, .row = {1, 2}};
+    sink_init(&file, count_bytes, braces);
+    writer_init(&writer, &chrome_json_slices, &file);
+    writer.format->begin(&writer, 0);
+    for (int i = 0; i < 20000; i++) { /* several blocks */
+        put_slice(CATEGORY_CUDA_RUNTIME, (struct row){1, 2});
+        writer.format->arrow_start(&writer, &arrow);
+    }
+    writer.format->finish(&writer);
+    assert_int_equal(sink_finish(&file), 0);
+    sink_release(&file);
+    assert_int_equal(braces[0], 20001);
+    assert_int_equal(braces[1], 20001);
+}
+
+static void test_counters_ranges_and_rows(void **state)
+{
+    (void)state;
+    struct counter counter = {.name = name_passing("Memory in use: Device", 21), .pid = 0, .time = 7, .bytes = 12};
+    struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
+                                .name = name_passing("r", 1),
+                                .begin = {1, 2},
+                                .end_row = {1, 3},
+                                .start = 1,
+                                .end = 2,
+                                .id = 9};
+    struct row_name row = {.row = {1, 2}, .name = "t\"", .label = "CPU", .sort_index = 4};
+    writer.format->begin(&writer, 0);
+    struct counter real = {.name = name_passing("p: \"load\"", 9), .pid = 3, .time = 8, .real = true, .value = -0.25};
+    writer.format->counter(&writer, &counter);
+    writer.format->counter(&writer, &real);
+    const struct counter_value values[] = {{.name = "a\"", .length = 2, .kind = COUNTER_UNSIGNED, .u64 = UINT64_MAX},
+                                           {.name = "b", .length = 1, .kind = COUNTER_SIGNED, .i64 = -1},
+                                           {.name = "c", .length = 1, .kind = COUNTER_REAL, .real = 0.5}};
+    struct counter several = {
+        .name = name_passing("group", 5), .pid = 4, .time = 9, .values = values, .value_count = 3};
+    writer.format->counter(&writer, &several);
+    writer.format->async(&writer, &slice);
+    writer.format->process(&writer, &row);
+    writer.format->thread(&writer, &row);
+    const char *text = finished();
+    assert_contains(
+        text, "{\"ph\":\"C\",\"name\":\"Memory in use: Device\",\"pid\":0,\"ts\":0.007,\"args\":{\"bytes\":12}},\n");
+    assert_contains(text,
+                    "{\"ph\":\"C\",\"name\":\"p: \\\"load\\\"\",\"pid\":3,\"ts\":0.008,\"args\":{\"value\":-0.25}},\n");
+    assert_contains(text, "{\"ph\":\"C\",\"name\":\"group\",\"pid\":4,\"ts\":0.009,"
+                          "\"args\":{\"a\\\"\":18446744073709551615,\"b\":-1,\"c\":0.5}},\n");
+    assert_contains(
+        text, "{\"ph\":\"b\",\"cat\":\"user_annotation\",\"name\":\"r\",\"id\":9,\"pid\":1,\"tid\":2,\"ts\":0.001},\n");
+    assert_contains(
+        text, "{\"ph\":\"e\",\"cat\":\"user_annotation\",\"name\":\"r\",\"id\":9,\"pid\":1,\"tid\":3,\"ts\":0.002},\n");
+    assert_contains(text,
+                    "\"name\":\"process_name\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"args\":{\"name\":\"t\\\"\"}},\n");
+    assert_contains(text, "\"args\":{\"labels\":\"CPU\"}}");
+    assert_contains(text,
+                    "\"name\":\"thread_sort_index\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"args\":{\"sort_index\":4}}");
+    assert_int_equal(writer.events, 4);
+}
+
+static void test_true_and_false(void **state)
+{
+    (void)state;
+    struct args args = {0};
+    args_add(&args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
+    args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    struct slice slice = {.category = CATEGORY_COMPILATION, .name = name_passing("JIT compile", 11), .args = &args};
+    writer.format->begin(&writer, 0);
+    writer.format->slice(&writer, &slice);
+    assert_contains(finished(), "\"cat\":\"compilation\",\"name\":\"JIT compile\"");
+    assert_contains(finished(), "\"args\":{\"cache hit\":false,\"open at end\":true}}");
+}
+
+static void test_long_names_and_texts_fit(void **state)
+{
+    (void)state;
+    static char text[300000];
+    memset(text, '\x01', sizeof(text)); /* each becomes six characters */
+    struct args args = {0};
+    for (int i = 0; i < ARGS_MAX; i++)
+        args_text(&args, ARG_DOMAIN, text, 1000);
+    struct slice slice = {.name = name_passing(text, sizeof(text)), .args = &args};
+    writer.format->begin(&writer, 0);
+    writer.format->slice(&writer, &slice);
+    assert_true(strlen(finished()) > 6 * (sizeof(text) + 1000 * ARGS_MAX));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_no_events_are_a_whole_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slice_is_one_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_numbers_that_json_lacks_are_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arrows_have_both_forms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arrows_on_slices_are_members_of_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arrows_on_slices_hold_at_the_ends_of_blocks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters_ranges_and_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_true_and_false, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_names_and_texts_fit, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

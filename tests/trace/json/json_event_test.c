@@ -1,0 +1,65 @@
+#include "tests/unit.h"
+
+#include "trace/json/json_event.h"
+
+static struct json_text text(const char *value)
+{
+    return (struct json_text){value, strlen(value)};
+}
+
+static void test_microseconds_become_ns(void **state)
+{
+    (void)state;
+    assert_true(json_ns(text("0")) == 0);
+    assert_true(json_ns(text("1")) == 1000);
+    assert_true(json_ns(text("1.5")) == 1500);
+    assert_true(json_ns(text("4348656277704.199")) == UINT64_C(4348656277704199)); /* a double has not these digits */
+    assert_true(json_ns(text("0.0004999")) == 0);
+    assert_true(json_ns(text("0.0005")) == 1);
+    assert_true(json_ns(text("1e3")) == 1000000);
+    assert_true(json_ns(text("-5")) == 0);
+    assert_true(json_ns(text("1790000000000000.123")) == UINT64_C(1790000000000000123));
+    assert_true(json_ns(text("\"1\"")) == 0);
+}
+
+static void test_members_are_found_where_they_are(void **state)
+{
+    (void)state;
+    struct json_text value;
+    struct json_event event = json_event_read(text("{ \"args\" : {\"a\":\"}\\\"\",\"b\": [1,{\"c\":2}] ,\"d\":-1.5} , "
+                                                   "\"ph\":\"X\",\"name\":\"n\\u00e9\\n\",\"cat\":\"c\","
+                                                   "\"pid\":1,\"tid\":\"word\",\"ts\":2.5,\"dur\":1}"));
+    assert_int_equal(event.phase, 'X');
+    assert_int_equal(event.time, 2500);
+    assert_int_equal(event.duration, 1000);
+    assert_int_equal(event.name.length, 9);
+    assert_true(json_is_string(event.tid));
+    assert_true(json_event_arg(&event, "b", &value));
+    assert_int_equal(value.length, strlen("[1,{\"c\":2}]"));
+    assert_true(json_event_arg(&event, "d", &value));
+    assert_memory_equal(value.at, "-1.5", 4);
+    assert_false(json_event_arg(&event, "c", &value));
+    char *name = json_unescaped((struct json_text){event.name.at - 1, event.name.length + 2});
+    assert_string_equal(name, "né\n");
+    free(name);
+}
+
+static void test_what_is_no_event_has_no_phase(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"",        "{",        "{}",          "[]",
+                                         "1",       "null",     "{\"ph\":1}",  "{\"ph\":\"XX\"}",
+                                         "{\"ph\"", "{\"ph\":", "{\"ph\":\"X", "{1:2}"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        assert_int_equal(json_event_read(text(others[i])).phase, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_microseconds_become_ns),
+        cmocka_unit_test(test_members_are_found_where_they_are),
+        cmocka_unit_test(test_what_is_no_event_has_no_phase),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,634 @@
+/*
+ * What the writer of .pftrace makes is given back by the reader; that Perfetto understands it as meant is what
+ * tests/tools/check_pftrace looks at, in convert.bats.
+ */
+#include "tests/unit.h"
+
+#include "common/map.h"
+#include "common/sink.h"
+#include "trace/pftrace/interned.h"
+#include "trace/pftrace/packets.h"
+#include "trace/pftrace/reader.h"
+#include "trace/sink.h"
+
+#define MARK_BYTES 6 /* of the file's first packet, and of its last */
+#define BASE UINT64_C(1700000000000000000)
+
+static struct sink sink;
+static struct writer writer;
+static struct interner strings;
+static struct pftrace_reader *reader;
+static struct pftrace_event event;
+enum { ARGS_MOST = 64 };
+static struct pftrace_arg all_args[ARGS_MOST];
+static char *texts[ARGS_MOST];
+static char path[] = "/tmp/pftrace_test.XXXXXX";
+
+static int set_up(void **state)
+{
+    (void)state;
+    sink_init_memory(&sink);
+    writer_init(&writer, &pftrace, &sink);
+    writer.format->begin(&writer, BASE);
+    return 0;
+}
+
+static void forget_args(void)
+{
+    for (size_t i = 0; i < event.arg_count; i++)
+        free(texts[i]);
+    event.arg_count = 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    forget_args();
+    if (reader)
+        pftrace_close(reader);
+    reader = NULL;
+    interner_release(&strings);
+    strings = (struct interner){0};
+    writer_release(&writer);
+    sink_release(&sink);
+    return 0;
+}
+
+static void open_written(size_t size)
+{
+    strcpy(path + strlen(path) - 6, "XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, sink.data, size) == (ssize_t)size);
+    close(fd);
+    reader = pftrace_open(path, &strings);
+    assert_non_null(reader);
+    unlink(path);
+}
+
+static void finish(void)
+{
+    writer.format->finish(&writer);
+    assert_int_equal(sink.failure, 0);
+    open_written(sink.length);
+}
+
+static void add_args(const struct pftrace_arg *args, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct pftrace_arg *to = &all_args[event.arg_count];
+        bool text = args[i].kind == PFTRACE_ARG_TEXT || args[i].kind == PFTRACE_ARG_JSON;
+        assert_true(event.arg_count < ARGS_MOST);
+        *to = args[i];
+        texts[event.arg_count++] = text ? strndup(to->text, to->length) : NULL;
+        if (text)
+            to->text = texts[event.arg_count - 1];
+    }
+}
+
+static void add_number(const char *name, uint64_t number)
+{
+    struct pftrace_arg arg = {.name = name, .kind = PFTRACE_ARG_U64, .u64 = number};
+    add_args(&arg, 1);
+}
+
+/* Makes `event` the next one, with all that are its arguments in one list. */
+static int read_next(void)
+{
+    const struct pftrace_event *next;
+    forget_args();
+    int more = pftrace_next(reader, &next);
+    if (more <= 0)
+        return more;
+    event = *next;
+    event.arg_count = 0;
+    event.args = all_args;
+    add_args(next->args, next->arg_count);
+    if (next->shared)
+        add_args(next->shared->args.items, next->shared->args.count);
+    if (next->cbid != 0)
+        add_number("cbid", next->cbid - 1);
+    if (next->has_correlation)
+        add_number("correlation", next->correlation);
+    return 1;
+}
+
+static void next_is(enum pftrace_what what)
+{
+    assert_int_equal(read_next(), 1);
+    assert_int_equal(event.what, what);
+}
+
+static void no_more(void)
+{
+    assert_int_equal(read_next(), 0);
+    assert_int_equal(pftrace_left_out(reader), 0);
+}
+
+static const struct pftrace_arg *arg(const char *name)
+{
+    for (size_t i = 0; i < event.arg_count; i++)
+        if (strcmp(event.args[i].name, name) == 0)
+            return &event.args[i];
+    fail_msg("there is no argument '%s'", name);
+    return NULL;
+}
+
+static struct slice call(uint64_t start, uint64_t end)
+{
+    return (struct slice){.category = CATEGORY_CUDA_RUNTIME,
+                          .name = name_passing("cudaLaunchKernel", 16),
+                          .row = {42, 43},
+                          .start = BASE + start,
+                          .end = BASE + end};
+}
+
+static struct slice kernel(uint64_t start, uint64_t end)
+{
+    return (struct slice){.category = CATEGORY_KERNEL,
+                          .name = name_passing("add(float*)", 11),
+                          .row = {0, 7},
+                          .start = BASE + start,
+                          .end = BASE + end};
+}
+
+static void write_slice(struct slice slice)
+{
+    writer.format->slice(&writer, &slice);
+}
+
+static void next_slice_is(uint64_t start, uint64_t end)
+{
+    next_is(PFTRACE_SLICE);
+    assert_int_equal(event.start, start);
+    assert_int_equal(event.end, end);
+}
+
+static void test_rows_and_metadata(void **state)
+{
+    (void)state;
+    writer.format->metadata(&writer, "gputrace", "{\"a\":1}", 7);
+    writer.format->process(&writer,
+                           &(struct row_name){.row = {42, 42}, .name = "app", .label = "CPU", .sort_index = 42});
+    writer.format->process(
+        &writer,
+        &(struct row_name){.row = {0, 0}, .name = "app GPU 0", .label = "GPU 0", .owner = 42, .sort_index = 5000000});
+    writer.format->thread(&writer, &(struct row_name){.row = {42, 43}, .name = "thread 43", .sort_index = INT64_MIN});
+    finish();
+    next_is(PFTRACE_METADATA);
+    assert_string_equal(event.name, "gputrace");
+    assert_string_equal(event.text, "{\"a\":1}");
+    next_is(PFTRACE_PROCESS);
+    assert_string_equal(event.name, "app");
+    assert_string_equal(event.text, "CPU");
+    assert_false(event.is_gpu);
+    next_is(PFTRACE_PROCESS);
+    assert_true(event.is_gpu);
+    assert_int_equal(event.owner, 42);
+    assert_int_equal(event.pid, 0);
+    assert_int_equal(event.sort_index, 5000000);
+    next_is(PFTRACE_THREAD);
+    assert_int_equal(event.tid, 43);
+    assert_true(event.sort_index == INT64_MIN);
+    assert_null(event.text);
+    no_more();
+}
+
+/* Records come in the order of ends: what encloses comes after what is in it, and is earlier. */
+static void test_times_may_go_back(void **state)
+{
+    (void)state;
+    write_slice(call(1000, 2000));
+    write_slice(call(500, 2500));
+    write_slice(call(2500, 2500));
+    write_slice(call(0, 1));
+    finish();
+    next_slice_is(1000, 2000);
+    assert_true(pftrace_base(reader) == BASE);
+    next_slice_is(500, 2500);
+    next_slice_is(2500, 2500);
+    next_slice_is(0, 1);
+    no_more();
+}
+
+static void test_a_time_before_the_base_is_the_base(void **state)
+{
+    (void)state;
+    struct slice slice = call(0, 5);
+    slice.start = BASE - 10;
+    write_slice(slice);
+    finish();
+    next_slice_is(0, 5);
+}
+
+static void put_arrow(uint32_t id, struct row row, uint64_t time, bool head)
+{
+    struct arrow arrow = {.id = id, .row = row, .time = BASE + time};
+    if (head)
+        writer.format->arrow_end(&writer, &arrow);
+    else
+        writer.format->arrow_start(&writer, &arrow);
+}
+
+static void test_arrows_are_the_slices(void **state)
+{
+    (void)state;
+    struct args args = {0};
+    args_u64(&args, ARG_CBID, 211);
+    args_u64(&args, ARG_CORRELATION, 9);
+    struct slice launch = call(100, 200);
+    launch.args = &args;
+    write_slice(launch);
+    put_arrow(9, launch.row, 100, false);
+    put_arrow(70, launch.row, 100, false);
+    write_slice(kernel(150, 300));
+    put_arrow(9, (struct row){0, 7}, 180, true);
+    finish();
+    next_slice_is(100, 200);
+    assert_false(event.is_head);
+    assert_int_equal(event.arrow_count, 2);
+    assert_int_equal(event.arrows[1], 70);
+    assert_int_equal(arg("correlation")->u64, 9);
+    assert_int_equal(arg("cbid")->u64, 211);
+    assert_int_equal(event.arg_count, 2);
+    next_slice_is(150, 300);
+    assert_true(event.is_head);
+    assert_int_equal(event.arrow_count, 1);
+    assert_int_equal(event.arrow_time, 180);
+    assert_int_equal(event.arg_count, 0); /* it had no correlation, and the arrow's is none */
+    no_more();
+}
+
+/* A correlation that is not the arrow's is told by itself. */
+static void test_correlation_and_arrow_may_differ(void **state)
+{
+    (void)state;
+    struct args args = {0};
+    args_u64(&args, ARG_CORRELATION, 5);
+    struct slice work = kernel(0, 10);
+    work.args = &args;
+    write_slice(work);
+    put_arrow(6, work.row, 0, true);
+    write_slice(work);
+    finish();
+    next_slice_is(0, 10);
+    assert_int_equal(event.arrows[0], 6);
+    assert_int_equal(arg("correlation")->u64, 5);
+    next_slice_is(0, 10);
+    assert_int_equal(event.arrow_count, 0);
+    assert_int_equal(arg("correlation")->u64, 5);
+}
+
+static void test_an_arrow_of_another_row_is_none(void **state)
+{
+    (void)state;
+    write_slice(call(0, 10));
+    put_arrow(1, (struct row){42, 44}, 0, false);
+    put_arrow(2, (struct row){42, 43}, 0, true); /* a head, where calls have tails */
+    finish();
+    next_slice_is(0, 10);
+    assert_int_equal(event.arrow_count, 0);
+}
+
+static void test_what_launches_share(void **state)
+{
+    (void)state;
+    static const int32_t grid[3] = {1, 2, 3}, block[3] = {256, 1, 1};
+    size_t first = 0;
+    for (uint64_t i = 0; i < 3; i++) {
+        struct args args = {0};
+        args_u64(&args, ARG_DEVICE, 1);
+        args_u64(&args, ARG_CONTEXT, 2);
+        args_u64(&args, ARG_REGISTERS, 32);
+        args_real(&args, ARG_WARPS_PER_SM, ARG_TYPE_FIXED, 1.23456789);
+        args_add(&args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = grid;
+        args_add(&args, ARG_BLOCK, ARG_TYPE_SIZE3)->size3 = block;
+        args_u64(&args, ARG_QUEUED, 0);
+        args_u64(&args, ARG_GRAPH_NODE, 1000 + i);
+        struct slice work = kernel(100 * i, 100 * i + 10);
+        work.args = &args;
+        write_slice(work);
+        if (i == 1)
+            first = sink.length;
+    }
+    finish();
+    for (uint64_t i = 0; i < 3; i++) {
+        next_slice_is(100 * i, 100 * i + 10);
+        assert_string_equal(event.category, "kernel");
+        assert_string_equal(event.name, "add(float*)");
+        assert_int_equal(arg("grid")->size3[2], 3);
+        assert_int_equal(arg("block")->size3[0], 256);
+        assert_int_equal(arg("registers per thread")->u64, 32);
+        assert_true(arg("warps per SM")->real == 1.234568);
+        assert_int_equal(arg("queued")->u64, 0);
+        assert_int_equal(arg("graph node id")->u64, 1000 + i);
+        assert_int_equal(event.arg_count, 8);
+    }
+    assert_true(sink.length - first < 2 * 50); /* what they share is told once */
+}
+
+/* The slice before is written first. */
+static void test_rows_may_come_late(void **state)
+{
+    (void)state;
+    write_slice(call(0, 10));
+    writer.format->thread(&writer, &(struct row_name){.row = {42, 50}, .name = "late"});
+    write_slice(call(20, 30));
+    finish();
+    next_slice_is(0, 10);
+    next_is(PFTRACE_THREAD);
+    next_slice_is(20, 30);
+    no_more();
+}
+
+static void test_arguments_of_every_type(void **state)
+{
+    (void)state;
+    static const int32_t size[3] = {-1, 0, 5};
+    static char long_text[1000];
+    memset(long_text, 'y', sizeof(long_text) - 1);
+    struct args args = {0};
+    args_i64(&args, ARG_STREAM, -1);
+    args_real(&args, ARG_VALUE, ARG_TYPE_REAL, 0.1);
+    args_real(&args, ARG_PAYLOAD, ARG_TYPE_REAL, -1.0 / 0.0);
+    args_add(&args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = 0x7f00;
+    args_add(&args, ARG_COLOR, ARG_TYPE_COLOR)->u64 = 0xff102030;
+    args_add(&args, ARG_FAILED, ARG_TYPE_TRUE);
+    args_add(&args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
+    args_text(&args, ARG_DOMAIN, "bad \xff byte", 10);
+    args_text(&args, ARG_MESSAGE, long_text, sizeof(long_text) - 1);
+    args_add(&args, ARG_EXTENT, ARG_TYPE_SIZE3)->size3 = size;
+    struct arg *members = args_add(&args, 0, ARG_TYPE_MEMBERS);
+    members->text = "\"kind\":\"x\\ny\",\"detail\":{\"a\":[1,null]},\"offset\":-3,\"from\":2.5";
+    members->length = strlen(members->text);
+    struct slice slice = call(1, 2);
+    slice.args = &args;
+    writer.format->instant(&writer, &slice);
+    finish();
+    next_is(PFTRACE_INSTANT);
+    assert_int_equal(event.start, 1);
+    assert_true(arg("stream")->kind == PFTRACE_ARG_I64 && arg("stream")->i64 == -1);
+    assert_true(arg("value")->real == 0.1);
+    assert_string_equal(arg("payload")->text, "-Infinity");
+    assert_true(arg("address")->kind == PFTRACE_ARG_HEX && arg("address")->u64 == 0x7f00);
+    assert_string_equal(arg("color")->text, "#102030");
+    assert_true(arg("failed")->kind == PFTRACE_ARG_BOOL && arg("failed")->u64 == 1);
+    assert_int_equal(arg("cache hit")->u64, 0);
+    assert_string_equal(arg("domain")->text, "bad \xef\xbf\xbd byte");
+    assert_string_equal(arg("message")->text, long_text);
+    assert_string_equal(arg("extent")->text, "[-1,0,5]");
+    assert_string_equal(arg("kind")->text, "x\ny");
+    assert_true(arg("detail")->kind == PFTRACE_ARG_JSON);
+    assert_string_equal(arg("detail")->text, "{\"a\":[1,null]}");
+    assert_int_equal(arg("offset")->i64, -3);
+    assert_true(arg("from")->real == 2.5);
+    no_more();
+}
+
+static void test_counters_and_ranges(void **state)
+{
+    (void)state;
+    struct counter_value values[] = {{.name = "one", .length = 3, .kind = COUNTER_SIGNED, .i64 = -7},
+                                     {.name = "two", .length = 3, .kind = COUNTER_REAL, .real = 0.5}};
+    struct counter counter = {
+        .name = name_passing("many", 4), .pid = 42, .time = BASE + 5, .values = values, .value_count = 2};
+    writer.format->counter(&writer, &counter);
+    counter = (struct counter){.name = name_passing("bytes", 5), .pid = 0, .time = BASE + 6, .bytes = 1u << 30};
+    writer.format->counter(&writer, &counter);
+    counter.time++;
+    counter.bytes = 0;
+    writer.format->counter(&writer, &counter);
+    struct async_slice range = {.category = CATEGORY_USER_ANNOTATION,
+                                .name = name_passing("r", 1),
+                                .begin = {42, 43},
+                                .end_row = {42, 44},
+                                .start = BASE + 8,
+                                .end = BASE + 9,
+                                .id = 12};
+    writer.format->async(&writer, &range);
+    finish();
+    next_is(PFTRACE_COUNTER);
+    assert_string_equal(event.name, "many");
+    assert_int_equal(arg("one")->i64, -7);
+    assert_true(arg("two")->real == 0.5);
+    assert_false(event.one_value);
+    for (uint64_t i = 0; i < 2; i++) {
+        next_is(PFTRACE_COUNTER);
+        assert_true(event.one_value);
+        assert_int_equal(event.pid, 0);
+        assert_int_equal(event.start, 6 + i);
+        assert_int_equal(event.args[0].u64, i == 0 ? 1u << 30 : 0);
+    }
+    next_is(PFTRACE_ASYNC);
+    assert_int_equal(event.id, 12);
+    assert_int_equal(event.tid, 43);
+    assert_int_equal(event.end_tid, 44);
+    assert_int_equal(event.end, 9);
+    no_more();
+}
+
+/* Each piece tells its own names, and numbers its rows anew. */
+static void test_pieces_stand_alone(void **state)
+{
+    (void)state;
+    writer.format->thread(&writer, &(struct row_name){.row = {0, 7}, .name = "stream 7"});
+    for (uint64_t i = 0; i < 3; i++) {
+        struct writer piece;
+        writer_piece(&piece, &writer, &sink);
+        struct slice first = i % 2 ? call(10 * i, 10 * i + 5) : kernel(10 * i, 10 * i + 5);
+        struct slice second = i % 2 ? kernel(10 * i, 10 * i + 6) : call(10 * i, 10 * i + 6);
+        piece.format->slice(&piece, &first);
+        piece.format->slice(&piece, &second);
+        assert_int_equal(piece.events, 2);
+        writer_release(&piece); /* writes the last slice */
+    }
+    finish();
+    next_is(PFTRACE_THREAD);
+    for (uint64_t i = 0; i < 3; i++) {
+        next_slice_is(10 * i, 10 * i + 5);
+        assert_string_equal(event.category, i % 2 ? "cuda_runtime" : "kernel");
+        next_slice_is(10 * i, 10 * i + 6);
+        assert_string_equal(event.name, i % 2 ? "add(float*)" : "cudaLaunchKernel");
+    }
+    no_more();
+}
+
+/* Gives the length of what is left. */
+static size_t remove_sections(char *bytes, size_t length)
+{
+    static const char section[] = "\n\4\xb8\xeb\4\1";
+    size_t left = 0, size = sizeof(section) - 1;
+    for (size_t at = 0; at < length;) {
+        if (length - at >= size && memcmp(bytes + at, section, size) == 0)
+            at += size;
+        else
+            bytes[left++] = bytes[at++];
+    }
+    return left;
+}
+
+/* As `gputrace report` reads it: each run by a reader of its own. */
+static uint64_t count_by_runs(size_t *runs)
+{
+    uint64_t slices = 0;
+    struct packets packets;
+    struct packets_run run = {0};
+    const struct pftrace_event *next;
+    strcpy(path + strlen(path) - 6, "XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, sink.data, sink.length) == (ssize_t)sink.length);
+    close(fd);
+    assert_int_equal(packets_open(&packets, path, 1), 0);
+    unlink(path);
+    for (*runs = 0; packets_next_run(&packets, &run) == 1; ++*runs) {
+        struct interner own = {0};
+        struct pftrace_reader *other = pftrace_reader_new(&own);
+        assert_true(run.begins && !run.goes_on && run.first == (*runs == 0));
+        pftrace_take(other, &run);
+        while (pftrace_next(other, &next) == 1) {
+            if (next->what != PFTRACE_SLICE)
+                continue;
+            assert_string_equal(next->name, next->is_head ? "add(float*)" : "cudaLaunchKernel");
+            assert_int_equal(next->start, next->is_head ? 100 * slices : 100 * slices + 50);
+            slices++;
+        }
+        assert_int_equal(pftrace_left_out(other), 0);
+        pftrace_close(other);
+        interner_release(&own);
+    }
+    assert_int_equal(run.end, PACKETS_ENDED);
+    packets_run_release(&run);
+    packets_close(&packets);
+    return slices;
+}
+
+static void test_sections_ask_for_nothing_before_them(void **state)
+{
+    (void)state;
+    enum { SLICES = 100000 };
+    size_t runs;
+    for (uint64_t i = 0; i < SLICES; i++)
+        write_slice(i % 2 ? call(100 * i + 50, 100 * i + 60) : kernel(100 * i, 100 * i + 30));
+    writer.format->finish(&writer);
+    assert_int_equal(sink.failure, 0);
+    assert_int_equal(count_by_runs(&runs), SLICES);
+    assert_in_range(runs, sink.length >> 20, (sink.length >> 19) + 1);
+    assert_true(runs > 3);
+    open_written(sink.length);
+    for (uint64_t i = 0; i < SLICES; i++)
+        next_is(PFTRACE_SLICE);
+    no_more();
+}
+
+/* What somebody else wrote has no sections: a run goes on where the one before it ended, be it within an event. */
+static void test_a_long_section_is_read_in_several_runs(void **state)
+{
+    (void)state;
+    static char text[100000];
+    struct args args;
+    struct slice slice = call(0, 10);
+    memset(text, 'x', sizeof(text));
+    for (int i = 0; i < 20; i++) {
+        args.count = 0;
+        struct arg *arg = args_add(&args, ARG_DETAIL, ARG_TYPE_TEXT);
+        arg->text = text;
+        arg->length = sizeof(text) - (size_t)i;
+        slice.args = &args;
+        write_slice(slice);
+    }
+    writer.format->finish(&writer);
+    sink.length = remove_sections(sink.data, sink.length);
+    open_written(sink.length);
+    for (size_t i = 0; i < 20; i++) {
+        next_slice_is(0, 10);
+        assert_int_equal(arg("detail")->length, sizeof(text) - i);
+        assert_memory_equal(arg("detail")->text, text, sizeof(text) - i);
+    }
+    no_more();
+}
+
+static void test_a_cut_file_gives_what_is_whole(void **state)
+{
+    (void)state;
+    write_slice(call(0, 10));
+    write_slice(call(20, 30));
+    writer.format->finish(&writer);
+    open_written(sink.length - MARK_BYTES - 1);
+    next_slice_is(0, 10);
+    unit_stderr_begin();
+    int more = read_next();
+    assert_non_null(strstr(unit_stderr_end(), "is cut off at byte"));
+    assert_int_equal(more, 0);
+}
+
+/* What is printed while SIZE bytes from START on of what was written are read. */
+static const char *read_part(size_t start, size_t size)
+{
+    memmove(sink.data, sink.data + start, size);
+    open_written(size);
+    unit_stderr_begin();
+    while (read_next() > 0)
+        ;
+    pftrace_close(reader);
+    reader = NULL;
+    return unit_stderr_end();
+}
+
+static void test_a_file_that_is_cut_between_packets_is_noticed(void **state)
+{
+    (void)state;
+    size_t head, size;
+    write_slice(call(0, 10));
+    write_slice(call(20, 30));
+    writer.format->finish(&writer);
+    for (size_t at = 0; at < sink.length; at += head + size) {
+        if (at > 0)
+            assert_non_null(strstr(read_part(0, at), "is cut off at byte"));
+        assert_int_equal(packets_frame((const uint8_t *)sink.data + at, sink.length - at, &head, &size), 1);
+    }
+    assert_string_equal(read_part(0, sink.length), "");
+}
+
+/* Nor do other programs announce a last packet. */
+static void test_a_file_that_announces_no_last_packet_may_lack_it(void **state)
+{
+    (void)state;
+    write_slice(call(0, 10));
+    writer.format->finish(&writer);
+    assert_string_equal(read_part(MARK_BYTES, sink.length - 2 * MARK_BYTES), "");
+}
+
+static void test_another_file_is_an_error(void **state)
+{
+    (void)state;
+    sink.length = 0; /* of what begin() wrote */
+    sink_text(&sink, "{\"traceEvents\":[]}");
+    open_written(sink.length);
+    unit_stderr_begin();
+    int more = read_next();
+    assert_non_null(strstr(unit_stderr_end(), "byte 0 begins no packet"));
+    assert_int_equal(more, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rows_and_metadata, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_times_may_go_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_time_before_the_base_is_the_base, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arrows_are_the_slices, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_correlation_and_arrow_may_differ, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_arrow_of_another_row_is_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_launches_share, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rows_may_come_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arguments_of_every_type, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters_and_ranges, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pieces_stand_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sections_ask_for_nothing_before_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_long_section_is_read_in_several_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_cut_file_gives_what_is_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_cut_between_packets_is_noticed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_announces_no_last_packet_may_lack_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_another_file_is_an_error, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
