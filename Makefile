@@ -54,7 +54,7 @@ COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
-TOOL_LIBS := -ldw -lelf -lcjson -lz -llz4 -lstdc++ -lm
+TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lstdc++ -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

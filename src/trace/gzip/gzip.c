@@ -5,38 +5,31 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "common/log.h"
 #include "common/sink.h"
 #include "trace/gzip/member.h"
 
+/* Levels of libdeflate, by what a PyTorch trace becomes. Members: 6 makes 12.2 : 1 at 259 MB/s (zlib's 5: 11.4 : 1 at
+ * 193 MB/s; members of 64 KiB, which bgzip could index, 10.5 : 1). */
 enum {
-    GZIP_WINDOW = 15 + 16, /* the largest window, and gzip's own header */
-    GZIP_LEVEL = 5,        /* a fifth smaller than 3, for 1.6 times its time; 6 is 7 % smaller for another 1.5 times */
-    STREAM_WINDOW = 15,
-    STREAM_LEVEL = 4,   /* 13 % smaller than 1 (PyTorch), a tenth longer to write; 5: 6 % smaller, a third longer */
+    GZIP_LEVEL = 6,
+    STREAM_LEVEL = 5,
     UNPACKED_USUAL = 6, /* times as many bytes as packed */
-    GZIP_MEMORY = 9,
     GZIP_OS_UNIX = 3,
 };
 
 struct gzip {
     enum gzip_form form;
-    z_stream stream;
-    gz_header header;
-    uint8_t field[MEMBER_FIELD_SIZE];
+    struct libdeflate_compressor *compressor;
 };
 
 struct gzip *gzip_new(enum gzip_form form)
 {
     struct gzip *gzip = calloc(1, sizeof(*gzip));
-    bool members = form == GZIP_MEMBERS;
-    if (gzip && deflateInit2(&gzip->stream, members ? GZIP_LEVEL : STREAM_LEVEL, Z_DEFLATED,
-                             members ? GZIP_WINDOW : STREAM_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK) {
+    if (gzip && (gzip->compressor = libdeflate_alloc_compressor(form == GZIP_MEMBERS ? GZIP_LEVEL : STREAM_LEVEL))) {
         gzip->form = form;
-        memcpy(gzip->field, MEMBER_FIELD, sizeof(gzip->field));
-        gzip->header = (gz_header){.os = GZIP_OS_UNIX, .extra = gzip->field, .extra_len = sizeof(gzip->field)};
         return gzip;
     }
     free(gzip);
@@ -47,7 +40,7 @@ struct gzip *gzip_new(enum gzip_form form)
 void gzip_free(struct gzip *gzip)
 {
     if (gzip)
-        deflateEnd(&gzip->stream);
+        libdeflate_free_compressor(gzip->compressor);
     free(gzip);
 }
 
@@ -56,35 +49,26 @@ enum gzip_form gzip_form(const struct gzip *gzip)
     return gzip->form;
 }
 
-/* The bytes of *MADE, in the room of OUT, are not claimed yet. */
-static int compress_all(struct gzip *gzip, struct sink *out, const char *data, size_t size, size_t *made)
+/* Room for MOST bytes in OUT; NULL with errno set. */
+static uint8_t *reserve(struct sink *out, size_t most)
 {
-    size_t most = deflateBound(&gzip->stream, size);
     char *room = sink_reserve(out, most);
-    if (!room) {
+    if (!room)
         errno = out->failure;
-        return -1;
-    }
-    gzip->stream.next_in = (unsigned char *)(uintptr_t)data;
-    gzip->stream.avail_in = (uInt)size;
-    gzip->stream.next_out = (unsigned char *)room;
-    gzip->stream.avail_out = (uInt)most;
-    int result = deflate(&gzip->stream, Z_FINISH);
-    *made = most - gzip->stream.avail_out;
-    if (deflateReset(&gzip->stream) != Z_OK || result != Z_STREAM_END) {
-        errno = EIO;
-        return -1;
-    }
-    return 0;
+    return (uint8_t *)room;
 }
 
 static int one_member(struct gzip *gzip, struct sink *out, const char *data, size_t size)
 {
-    size_t made;
-    deflateSetHeader(&gzip->stream, &gzip->header);
-    if (compress_all(gzip, out, data, size, &made) != 0)
+    size_t most = libdeflate_deflate_compress_bound(gzip->compressor, size);
+    uint8_t *room = reserve(out, MEMBER_HEAD_SIZE + most + MEMBER_TAIL_SIZE);
+    if (!room)
         return -1;
-    member_write_u32((uint8_t *)out->data + out->length + MEMBER_SIZE_AT, (uint32_t)made);
+    size_t packed = libdeflate_deflate_compress(gzip->compressor, data, size, room + MEMBER_HEAD_SIZE, most);
+    size_t made = MEMBER_HEAD_SIZE + packed + MEMBER_TAIL_SIZE;
+    member_write_head(room, GZIP_OS_UNIX, (uint32_t)made);
+    member_write_u32(room + made - 8, libdeflate_crc32(0, data, size));
+    member_write_u32(room + made - 4, (uint32_t)size);
     sink_advance(out, made);
     return 0;
 }
@@ -99,41 +83,36 @@ int gzip_members(struct gzip *gzip, struct sink *out, const char *data, size_t s
 
 int gzip_stream(struct gzip *gzip, struct sink *out, const char *data, size_t size)
 {
-    size_t made;
-    if (compress_all(gzip, out, data, size, &made) != 0)
+    size_t most = libdeflate_zlib_compress_bound(gzip->compressor, size);
+    uint8_t *room = reserve(out, most);
+    if (!room)
         return -1;
-    sink_advance(out, made);
+    sink_advance(out, libdeflate_zlib_compress(gzip->compressor, data, size, room, most));
     return 0;
-}
-
-static bool unpack_more(z_stream *stream, struct sink *out, size_t room, int *result)
-{
-    char *at = sink_reserve(out, room);
-    if (!at)
-        return false;
-    stream->next_out = (unsigned char *)at;
-    stream->avail_out = (uInt)room;
-    *result = inflate(stream, Z_NO_FLUSH);
-    sink_advance(out, room - stream->avail_out);
-    return *result == Z_OK;
 }
 
 int gzip_unpack_stream(struct sink *out, const uint8_t *data, size_t size, size_t most)
 {
-    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)data, .avail_in = (uInt)size};
-    int result = Z_OK;
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    enum libdeflate_result result = LIBDEFLATE_INSUFFICIENT_SPACE;
+    size_t used = 0, length = 0;
     out->length = 0;
-    if (inflateInit(&stream) != Z_OK) {
-        errno = ENOMEM;
+    errno = ENOMEM;
+    if (!decompressor)
         return -1;
-    }
-    do {
-        size_t left = most - out->length, room = out->length > 0 ? out->length : UNPACKED_USUAL * (size + 64);
-        if (!unpack_more(&stream, out, room < left ? room : left, &result))
+    for (size_t room = UNPACKED_USUAL * (size + 64); result == LIBDEFLATE_INSUFFICIENT_SPACE; room *= 2) {
+        room = room < most ? room : most;
+        char *at = sink_reserve(out, room);
+        if (!at)
             break;
-    } while (out->length < most);
-    bool whole = result == Z_STREAM_END && stream.avail_in == 0;
-    inflateEnd(&stream);
-    errno = out->failure ? out->failure : result == Z_MEM_ERROR ? ENOMEM : EBADMSG;
+        result = libdeflate_zlib_decompress_ex(decompressor, data, size, at, room, &used, &length);
+        if (room == most)
+            break;
+    }
+    libdeflate_free_decompressor(decompressor);
+    bool whole = result == LIBDEFLATE_SUCCESS && used == size && length < most;
+    if (whole)
+        sink_advance(out, length);
+    errno = out->failure ? out->failure : EBADMSG;
     return whole ? 0 : -1;
 }

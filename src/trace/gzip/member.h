@@ -10,9 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Two letters, the size of what follows, and the member's size; numbers have their low byte first. */
-#define MEMBER_FIELD "GT\4\0\0\0\0\0"
-
+/* The field is two letters, the size of what follows, and the member's size; numbers have their low byte first. */
 enum {
     MEMBER_FIELD_SIZE = 8,
     MEMBER_FIELD_AT = 12, /* bytes from the member's start */
@@ -34,11 +32,30 @@ static inline void member_write_u32(uint8_t *at, uint32_t value)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
+#define MEMBER_BEGIN     \
+    {                    \
+        0x1f, 0x8b, 8, 4 \
+    } /* deflated, with extra fields and nothing else */
+#define MEMBER_EXTRA                         \
+    {                                        \
+        MEMBER_FIELD_SIZE, 0, 'G', 'T', 4, 0 \
+    }
+
+/* Writes the MEMBER_HEAD_SIZE bytes of the header of a member of SIZE bytes. */
+static inline void member_write_head(uint8_t *head, uint8_t system, uint32_t size)
+{
+    static const uint8_t begin[] = MEMBER_BEGIN, extra[] = MEMBER_EXTRA;
+    memset(head, 0, MEMBER_HEAD_SIZE);
+    memcpy(head, begin, sizeof(begin));
+    head[9] = system;
+    memcpy(head + MEMBER_FIELD_AT - 2, extra, sizeof(extra));
+    member_write_u32(head + MEMBER_SIZE_AT, size);
+}
+
 /* What the MEMBER_HEAD_SIZE bytes of a header say; 0: it is none of ours. */
 static inline size_t member_size(const uint8_t *head)
 {
-    static const uint8_t begin[] = {0x1f, 0x8b, 8, 4}; /* deflated, with extra fields and nothing else */
-    static const uint8_t extra[] = {MEMBER_FIELD_SIZE, 0, 'G', 'T', 4, 0};
+    static const uint8_t begin[] = MEMBER_BEGIN, extra[] = MEMBER_EXTRA;
     if (memcmp(head, begin, sizeof(begin)) != 0 || memcmp(head + MEMBER_FIELD_AT - 2, extra, sizeof(extra)) != 0)
         return 0;
     size_t size = member_read_u32(head + MEMBER_SIZE_AT);

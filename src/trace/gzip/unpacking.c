@@ -1,19 +1,18 @@
 #include "trace/gzip/unpacking.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "common/pieces.h"
+#include "common/threads.h"
 #include "trace/gzip/member.h"
 
 enum {
-    GZIP_WINDOW = 15 + 16, /* the largest window, and gzip's own header */
-    THREADS_MOST = 8,      /* more would wait for whoever takes the text */
+    THREADS_MOST = 8, /* more would wait for whoever takes the text */
     WORKERS_LEAST = 3,
 };
 
@@ -77,20 +76,16 @@ static bool read_packed(int fd, struct slot *slot)
     return slot->packed && read_all(fd, slot->packed, slot->size, slot->offset);
 }
 
-/* inflate() itself compares the checksum and the length. */
-static bool unpack(int fd, struct slot *slot, z_stream *stream)
+/* libdeflate itself compares the checksum and the length. */
+static bool unpack(int fd, struct slot *slot, struct libdeflate_decompressor *decompressor)
 {
+    size_t used = 0;
     if (!slot->text && !(slot->text = malloc(MEMBER_TEXT_MOST)))
         return false;
-    if (!read_packed(fd, slot) || inflateReset(stream) != Z_OK)
-        return false;
-    stream->next_in = slot->packed;
-    stream->avail_in = (uInt)slot->size;
-    stream->next_out = slot->text;
-    stream->avail_out = MEMBER_TEXT_MOST;
-    bool whole = inflate(stream, Z_FINISH) == Z_STREAM_END && stream->avail_in == 0;
-    slot->length = MEMBER_TEXT_MOST - stream->avail_out;
-    return whole;
+    return read_packed(fd, slot) &&
+           libdeflate_gzip_decompress_ex(decompressor, slot->packed, slot->size, slot->text, MEMBER_TEXT_MOST, &used,
+                                         &slot->length) == LIBDEFLATE_SUCCESS &&
+           used == slot->size;
 }
 
 /* --- threads --- */
@@ -121,33 +116,19 @@ static void *work(void *context)
 {
     struct unpacking *unpacking = context;
     struct slot *slot;
-    z_stream stream = {0};
-    bool ready = inflateInit2(&stream, GZIP_WINDOW) == Z_OK;
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
     pthread_mutex_lock(&unpacking->lock);
     while ((slot = begin_member(unpacking))) {
         pthread_mutex_unlock(&unpacking->lock);
-        bool whole = ready && unpack(unpacking->fd, slot, &stream);
+        bool whole = decompressor && unpack(unpacking->fd, slot, decompressor);
         pthread_mutex_lock(&unpacking->lock);
         slot->state = whole ? SLOT_UNPACKED : SLOT_DAMAGED;
         unpacking->ended = unpacking->ended || !whole;
         pthread_cond_signal(&unpacking->unpacked);
     }
     pthread_mutex_unlock(&unpacking->lock);
-    if (ready)
-        inflateEnd(&stream);
+    libdeflate_free_decompressor(decompressor);
     return NULL;
-}
-
-/* Signals are for the others. */
-static void start(struct unpacking *unpacking, unsigned threads)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (unpacking->started < threads &&
-           pthread_create(&unpacking->threads[unpacking->started], NULL, work, unpacking) == 0)
-        unpacking->started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* --- */
@@ -177,7 +158,7 @@ struct unpacking *unpacking_begin(int fd, uint64_t offset, unsigned workers)
     pthread_cond_init(&unpacking->unpacked, NULL);
     pthread_cond_init(&unpacking->room, NULL);
     if (unpacking->slots)
-        start(unpacking, threads);
+        unpacking->started = threads_start(unpacking->threads, threads, work, unpacking);
     if (unpacking->started > 0)
         return unpacking;
     unpacking_end(unpacking);
