@@ -1,21 +1,22 @@
 /*
- * allocator.h: memory of the GPU from libgputrace's own allocator, which keeps account of it.
+ * allocator.h: memory of the GPU from gputrace's own allocator, which keeps account of it.
  *
  * For PyTorch, as its pluggable allocator:
  *
  *     memory = torch.cuda.memory
  *     memory.change_current_allocator(memory.CUDAPluggableAllocator(LIBRARY, "gputrace_torch_malloc", "gputrace_free"))
  *
- * with LIBRARY the path of libgputrace.so; samples/train.py shows the rest. For C and C++:
+ * with LIBRARY the path of libgputrace-allocator.so; samples/train.py shows the rest. For C and C++:
  *
- *     #include <gputrace/allocator.h>            $ cc program.c -lgputrace
+ *     #include <gputrace/allocator.h>            $ cc program.c -lgputrace-allocator
  *
  *     float *data = gputrace_malloc(bytes, device, stream);
  *     kernel<<<blocks, threads, 0, stream>>>(data);
  *     gputrace_free(data, bytes, device, stream);
  *
- * It works in any program, under `gputrace run` or not. Under it the trace and the report show each allocation, for
- * every one is a call of the driver: "Pool" memory. CUDA is not linked: its driver is looked for at the first call.
+ * The library is separate from libgputrace.so, which traces, and works in any program, under `gputrace run` or not.
+ * Under it the trace and the report show each allocation as "Pool" memory, because every one is a call of the driver.
+ * CUDA is not linked: the first call looks for the driver.
  *
  * MEMORY comes from a pool of the driver's for each device (cuMemPoolCreate), in the order of a stream: it may be used
  * by work that is put into STREAM after gputrace_malloc(), and is given to others when the work before gputrace_free()

@@ -2,8 +2,8 @@
 
 load common
 
-library=$build/libgputrace.so
-programs=$build/tests/agent/allocator
+library=$build/libgputrace-allocator.so
+programs=$build/tests/allocator
 
 # A program that brings the sanitizer with it has it once already; one that does not is told to take it first.
 with_library() {
@@ -52,7 +52,7 @@ with_library() {
     run "$programs/torch_calls" "$library" "$programs/libc10.so"
     assert_success
     assert_output "torch: CUDA out of memory. gputrace's allocator cannot give 1000 bytes on device 0: it holds 0 bytes of \
-the 0 bytes that the memory fraction allows (libgputrace.so:0, gputrace_torch_malloc)"
+the 0 bytes that the memory fraction allows (libgputrace-allocator.so:0, gputrace_torch_malloc)"
 }
 
 @test "PyTorch's way to call it, under gputrace" {
@@ -107,7 +107,7 @@ int main(void)
 END
     [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
     [ -n "${simulated-}" ] || skip "there is a driver here"
-    gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -I"$root/include" -o program program.c -L"$build" -lgputrace
+    gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -I"$root/include" -o program program.c -L"$build" -lgputrace-allocator
     LD_LIBRARY_PATH=$build run -0 --separate-stderr ./program
     assert_output "(nil) (nil) -1"
     # shellcheck disable=SC2154 # Bats sets it
@@ -131,14 +131,14 @@ int main(void)
 }
 END
     [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
-    gcc -std=c99 -I"$root/include" -o program program.c -L"$build" -lgputrace -Wl,-rpath,"$build"
+    gcc -std=c99 -I"$root/include" -o program program.c -L"$build" -lgputrace-allocator -Wl,-rpath,"$build"
     SIMGPU_MEMORY=10485760 run -0 ./program
     assert_output "10 allocations, 1 failures, 10485760 bytes held"
 }
 
-@test "a shell's child that forks without CUDA is not disturbed by the library" {
+@test "a shell's child that forks without CUDA is not disturbed by the libraries" {
     [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
-    run -0 env LD_PRELOAD="$library" sh -c 'echo before; (echo child); echo after'
+    run -0 env LD_PRELOAD="$library:$build/libgputrace.so" sh -c 'echo before; (echo child); echo after'
     assert_output "$(printf '%s\n' before child after)"
 }
 
