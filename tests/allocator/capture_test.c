@@ -1,7 +1,7 @@
 /* Memory for streams that are being captured. */
 #include "tests/allocator/using.h"
 
-static void it_is_taken_aside_and_held_by_the_graph(void **state)
+static void memory_is_allocated_outside_of_the_capture_and_held_by_the_graph(void **state)
 {
     (void)state;
     warm_up();
@@ -23,7 +23,7 @@ static void it_is_taken_aside_and_held_by_the_graph(void **state)
     assert_all_given_back();
 }
 
-static void it_stays_until_the_program_has_freed_it(void **state)
+static void memory_stays_until_the_program_has_freed_it(void **state)
 {
     (void)state;
     warm_up_captures();
@@ -39,7 +39,7 @@ static void it_stays_until_the_program_has_freed_it(void **state)
     assert_all_given_back();
 }
 
-static void what_is_freed_after_the_capture_waits_for_that_and_the_graph(void **state)
+static void a_free_after_the_capture_waits_for_it_and_the_graph(void **state)
 {
     (void)state;
     warm_up_captures();
@@ -57,7 +57,7 @@ static void what_is_freed_after_the_capture_waits_for_that_and_the_graph(void **
     assert_all_given_back();
 }
 
-static void what_the_capture_frees_it_uses_again(void **state)
+static void a_capture_uses_again_what_it_has_freed(void **state)
 {
     (void)state;
     warm_up_captures();
@@ -89,7 +89,7 @@ static void what_the_capture_frees_it_uses_again(void **state)
     assert_all_given_back();
 }
 
-static void another_capture_does_not_use_it(void **state)
+static void another_capture_does_not_use_freed_memory(void **state)
 {
     (void)state;
     fake_cuda_capture(5, 100, 1);
@@ -106,7 +106,7 @@ static void another_capture_does_not_use_it(void **state)
     assert_all_given_back();
 }
 
-static void what_is_used_elsewhere_too_is_not_used_again(void **state)
+static void memory_with_recorded_streams_is_not_used_again(void **state)
 {
     (void)state;
     fake_cuda_capture(5, 100, 1);
@@ -123,7 +123,7 @@ static void what_is_used_elsewhere_too_is_not_used_again(void **state)
     assert_all_given_back();
 }
 
-static void what_was_there_before_is_freed_after_the_capture(void **state)
+static void memory_from_before_the_capture_is_released_after_it(void **state)
 {
     (void)state;
     void *a = take(100, 5), *b = take(10, 6);
@@ -159,7 +159,7 @@ static void memory_of_an_earlier_capture_that_is_freed_in_a_later_one(void **sta
     assert_all_given_back();
 }
 
-static void what_a_vanished_graph_held_is_not_kept_for_its_capture(void **state)
+static void memory_of_a_destroyed_graph_is_not_kept_for_its_capture(void **state)
 {
     (void)state;
     fake_cuda_capture(5, 100, 1);
@@ -200,7 +200,7 @@ static void the_legacy_stream_does_not_break_a_capture_that_it_waits_for(void **
     assert_all_given_back();
 }
 
-static void a_graph_that_cannot_hold_it_gets_none(void **state)
+static void if_the_graph_cannot_hold_memory_there_is_none(void **state)
 {
     (void)state;
     fake_cuda_capture(5, 100, 1);
@@ -233,18 +233,18 @@ static void the_limit_holds_in_captures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(it_is_taken_aside_and_held_by_the_graph),
-        TEST(it_stays_until_the_program_has_freed_it),
-        TEST(what_is_freed_after_the_capture_waits_for_that_and_the_graph),
-        TEST(what_the_capture_frees_it_uses_again),
-        TEST(another_capture_does_not_use_it),
-        TEST(what_is_used_elsewhere_too_is_not_used_again),
-        TEST(what_was_there_before_is_freed_after_the_capture),
+        TEST(memory_is_allocated_outside_of_the_capture_and_held_by_the_graph),
+        TEST(memory_stays_until_the_program_has_freed_it),
+        TEST(a_free_after_the_capture_waits_for_it_and_the_graph),
+        TEST(a_capture_uses_again_what_it_has_freed),
+        TEST(another_capture_does_not_use_freed_memory),
+        TEST(memory_with_recorded_streams_is_not_used_again),
+        TEST(memory_from_before_the_capture_is_released_after_it),
         TEST(memory_of_an_earlier_capture_that_is_freed_in_a_later_one),
-        TEST(what_a_vanished_graph_held_is_not_kept_for_its_capture),
+        TEST(memory_of_a_destroyed_graph_is_not_kept_for_its_capture),
         TEST(a_broken_capture_gets_memory_that_no_graph_holds),
         TEST(the_legacy_stream_does_not_break_a_capture_that_it_waits_for),
-        TEST(a_graph_that_cannot_hold_it_gets_none),
+        TEST(if_the_graph_cannot_hold_memory_there_is_none),
         TEST(the_limit_holds_in_captures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

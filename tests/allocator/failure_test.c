@@ -6,7 +6,7 @@
 
 #include <gputrace/callbacks.h>
 
-static void beyond_the_fraction_there_is_none(void **state)
+static void beyond_the_fraction_there_is_no_memory(void **state)
 {
     (void)state;
     struct gputrace_allocator_stream_stats of_stream;
@@ -34,7 +34,7 @@ static void beyond_the_fraction_there_is_none(void **state)
     assert_int_equal(gputrace_allocator_set_fraction(0.5, -1), -1);
 }
 
-static void what_the_driver_refused_does_not_count(void **state)
+static void failed_allocations_do_not_count_for_the_limit(void **state)
 {
     (void)state;
     gputrace_allocator_set_fraction(0.5, device);
@@ -104,7 +104,7 @@ static void an_agent_that_is_older_than_the_allocator_publishes_nothing(void **s
     gpu_host_replace(NULL);
 }
 
-static void what_pools_do_not_use_is_given_back_before_it_fails(void **state)
+static void unused_memory_of_pools_is_released_before_an_allocation_fails(void **state)
 {
     (void)state;
     give(take(10, 5), 5);
@@ -149,7 +149,7 @@ static int help(void *data, int where, size_t size, size_t held)
     return spare != NULL;
 }
 
-static void whoever_wants_to_help_is_asked(void **state)
+static void registered_functions_are_called_for_help(void **state)
 {
     (void)state;
     struct helper none = {0}, one = {.spare = take(FAKE_DEVICE_BYTES / 2, 5)};
@@ -181,7 +181,7 @@ static int hope(void *data, int where, size_t size, size_t held)
     return 1;
 }
 
-static void hope_alone_ends(void **state)
+static void an_allocation_is_tried_again_8_times_at_most(void **state)
 {
     (void)state;
     unsigned calls = 0;
@@ -196,7 +196,7 @@ static void hope_alone_ends(void **state)
         assert_int_equal(gputrace_allocator_off_failure(hope, &calls), 0);
 }
 
-static void memory_that_the_driver_does_not_take_back_is_lost(void **state)
+static void memory_that_the_driver_does_not_free_is_lost(void **state)
 {
     (void)state;
     void *a = take(10, 5);
@@ -213,16 +213,16 @@ static void memory_that_the_driver_does_not_take_back_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(beyond_the_fraction_there_is_none),
-        TEST(what_the_driver_refused_does_not_count),
+        TEST(beyond_the_fraction_there_is_no_memory),
+        TEST(failed_allocations_do_not_count_for_the_limit),
         TEST(in_C_the_throwing_function_gives_NULL),
         TEST(beyond_the_fraction_the_agent_publishes_the_failure),
         TEST(an_agent_that_is_older_than_the_allocator_publishes_nothing),
-        TEST(what_pools_do_not_use_is_given_back_before_it_fails),
+        TEST(unused_memory_of_pools_is_released_before_an_allocation_fails),
         TEST(other_errors_are_not_tried_again),
-        TEST(whoever_wants_to_help_is_asked),
-        TEST(hope_alone_ends),
-        TEST(memory_that_the_driver_does_not_take_back_is_lost),
+        TEST(registered_functions_are_called_for_help),
+        TEST(an_allocation_is_tried_again_8_times_at_most),
+        TEST(memory_that_the_driver_does_not_free_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

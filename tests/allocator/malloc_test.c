@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-static void memory_comes_from_a_pool_of_the_device_that_keeps_all(void **state)
+static void memory_comes_from_a_pool_that_keeps_all(void **state)
 {
     (void)state;
     give(take(100, 5), 5);
@@ -16,7 +16,7 @@ static void memory_comes_from_a_pool_of_the_device_that_keeps_all(void **state)
     assert_string_equal(fake_cuda_asked(), "alloc 200 from pool 1 in 6\nfree 1 in 7\n");
 }
 
-static void it_is_counted_by_device_and_by_stream(void **state)
+static void allocations_are_counted_by_device_and_by_stream(void **state)
 {
     (void)state;
     struct gputrace_allocator_stream_stats of_stream, all[4];
@@ -42,7 +42,7 @@ static void it_is_counted_by_device_and_by_stream(void **state)
     assert_figure(stats().held_bytes, 0, 137, 137, 137);
 }
 
-static void peaks_and_totals_begin_anew_when_asked(void **state)
+static void peaks_and_totals_are_reset(void **state)
 {
     (void)state;
     struct gputrace_allocator_stream_stats of_stream;
@@ -63,7 +63,7 @@ static void peaks_and_totals_begin_anew_when_asked(void **state)
     give(b, 5);
 }
 
-static void nothing_is_no_memory_and_no_failure(void **state)
+static void size_0_returns_NULL_and_is_not_a_failure(void **state)
 {
     (void)state;
     assert_null(gputrace_malloc(0, device, NULL));
@@ -77,7 +77,7 @@ static void nothing_is_no_memory_and_no_failure(void **state)
     assert_int_equal(gputrace_allocator_stats(1000, &none), -1);
 }
 
-static void statistics_of_a_device_that_is_not_used_make_no_context(void **state)
+static void statistics_of_an_unused_device_create_no_context(void **state)
 {
     (void)state;
     assert_int_equal(stats().device_bytes, FAKE_DEVICE_BYTES);
@@ -85,7 +85,7 @@ static void statistics_of_a_device_that_is_not_used_make_no_context(void **state
     assert_string_equal(fake_cuda_asked(), "");
 }
 
-static void thousands_of_allocations_are_known(void **state)
+static void thousands_of_allocations_are_found(void **state)
 {
     (void)state;
     enum { MANY = 5000 };
@@ -157,7 +157,7 @@ static void a_context_of_the_device_is_current(void **state)
 
 /* --- streams that use it too --- */
 
-static void a_free_waits_for_the_streams_recorded(void **state)
+static void a_free_waits_for_recorded_streams(void **state)
 {
     (void)state;
     void *a = take(10, 5);
@@ -226,17 +226,17 @@ static void a_forked_child_has_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(memory_comes_from_a_pool_of_the_device_that_keeps_all),
-        TEST(it_is_counted_by_device_and_by_stream),
-        TEST(peaks_and_totals_begin_anew_when_asked),
-        TEST(nothing_is_no_memory_and_no_failure),
-        TEST(statistics_of_a_device_that_is_not_used_make_no_context),
-        TEST(thousands_of_allocations_are_known),
+        TEST(memory_comes_from_a_pool_that_keeps_all),
+        TEST(allocations_are_counted_by_device_and_by_stream),
+        TEST(peaks_and_totals_are_reset),
+        TEST(size_0_returns_NULL_and_is_not_a_failure),
+        TEST(statistics_of_an_unused_device_create_no_context),
+        TEST(thousands_of_allocations_are_found),
         TEST(unknown_pointers_are_ignored_and_counted),
         TEST(a_wrong_device_does_not_matter),
         TEST(another_thread_may_free),
         TEST(a_context_of_the_device_is_current),
-        TEST(a_free_waits_for_the_streams_recorded),
+        TEST(a_free_waits_for_recorded_streams),
         TEST(without_an_event_the_host_waits),
         TEST(a_device_without_pools_has_no_memory_and_says_so_once),
         TEST(a_forked_child_has_no_memory),

@@ -61,7 +61,7 @@ static void *on_another_thread(unsigned stream)
     return pointer;
 }
 
-static void other_threads_take_from_it_for_the_capture_alone(void **state)
+static void other_threads_use_the_pool_only_for_the_capture(void **state)
 {
     (void)state;
     warm_up_captures();
@@ -156,7 +156,7 @@ static bool is_taken_again(unsigned stream, unsigned freed_in, bool used_elsewhe
     return a == b;
 }
 
-static void what_is_freed_between_captures_is_used_again_where_that_is_safe(void **state)
+static void memory_freed_between_captures_is_used_again_where_that_is_safe(void **state)
 {
     (void)state;
     warm_up_captures();
@@ -198,7 +198,7 @@ static void a_thread_prefers_the_pool_that_it_began(void **state)
     assert_int_equal(fake_cuda_pools(), 1);
 }
 
-static void without_a_private_pool_memory_is_the_common_one_s(void **state)
+static void without_a_private_pool_memory_comes_from_the_common_one(void **state)
 {
     (void)state;
     warm_up();
@@ -217,11 +217,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(allocations_between_begin_and_end_come_from_the_pool),
         TEST(a_pool_is_released_as_often_as_it_was_begun),
-        TEST(other_threads_take_from_it_for_the_capture_alone),
+        TEST(other_threads_use_the_pool_only_for_the_capture),
         TEST(captures_of_one_pool_use_each_others_memory),
-        TEST(what_is_freed_between_captures_is_used_again_where_that_is_safe),
+        TEST(memory_freed_between_captures_is_used_again_where_that_is_safe),
         TEST(a_thread_prefers_the_pool_that_it_began),
-        TEST(without_a_private_pool_memory_is_the_common_one_s),
+        TEST(without_a_private_pool_memory_comes_from_the_common_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

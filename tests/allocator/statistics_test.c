@@ -8,7 +8,7 @@ static int collect(void *data, const struct gputrace_allocator_allocation *alloc
     return allocation->bytes == 999 ? 7 : 0;
 }
 
-static void a_snapshot_holds_what_is_allocated_in_order(void **state)
+static void a_snapshot_has_the_allocations_in_order(void **state)
 {
     (void)state;
     struct gputrace_allocator_allocation list[8], *next = list;
@@ -78,7 +78,7 @@ static void the_base_of_an_allocation_is_found(void **state)
     assert_null(gputrace_allocator_base(a, &size));
 }
 
-static void pools_are_set_as_asked(void **state)
+static void settings_apply_to_all_pools(void **state)
 {
     (void)state;
     give(take(1, 5), 5);
@@ -106,10 +106,10 @@ static void pools_are_set_as_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_snapshot_holds_what_is_allocated_in_order),
+        TEST(a_snapshot_has_the_allocations_in_order),
         TEST(history_keeps_the_last_events),
         TEST(the_base_of_an_allocation_is_found),
-        TEST(pools_are_set_as_asked),
+        TEST(settings_apply_to_all_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static void *take_one(void *unused)
     return gputrace_malloc(10, device, fake_stream_of(5));
 }
 
-static void threads_that_come_first_together_share_a_heap(void **state)
+static void threads_that_begin_together_share_a_heap(void **state)
 {
     (void)state;
     for (int round = 0; round < 20; round++) {
@@ -176,7 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_disturb_each_other),
-        cmocka_unit_test(threads_that_come_first_together_share_a_heap),
+        cmocka_unit_test(threads_that_begin_together_share_a_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
