@@ -167,7 +167,7 @@ static void in_a_graph(CUstream stream, CUstream other)
         exit(1);
     }
     for (int i = 0; i < 1000 && stats().held_bytes.current > 0; i++) {
-        usleep(1000); /* CUDA tells of the graph's end a little later */
+        usleep(1000); /* CUDA calls back a little after the graph's end */
         gputrace_allocator_trim();
     }
     for (int i = 0; i < 2; i++) {

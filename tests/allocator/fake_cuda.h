@@ -1,9 +1,9 @@
 /*
- * A driver for the allocator that gives out addresses and writes down what was asked of it. Each device has its
+ * A driver for the allocator that allocates addresses and logs the calls. Each device has its
  * primary context; threads have a current one each. Streams are numbers. An address that was freed is given out again
  * next, as the real driver likes to do.
  *
- * What was asked is text, one call a line: "alloc 100 from pool 1 in 5", "free 1 in 5", "record in 6", "wait in 5".
+ * The log is text, one call a line: "alloc 100 from pool 1 in 5", "free 1 in 5", "record in 6", "wait in 5".
  * Only calls that do something are in it. Blocks are named by their number, counted from 1 since fake_cuda_start().
  */
 #ifndef TESTS_ALLOCATOR_FAKE_CUDA_H
@@ -33,7 +33,7 @@ extern struct fake_cuda_says {
 } fake_cuda_says;
 
 /* Puts it in CUDA's place, with nothing asked yet, all of each device's memory free, no stream captured, this thread
- * without a context. Gives a device that no test has used. */
+ * without a context. Returns a device that no test has used. */
 int fake_cuda_start(void);
 /* The text is not kept: for many threads. */
 void fake_cuda_quiet(void);
@@ -58,7 +58,7 @@ void fake_cuda_end_capture(unsigned stream);
 /* The legacy default stream waits for one that is captured. */
 void fake_cuda_capture_implicit(bool is);
 
-/* GRAPH goes, and what it holds is told so. */
+/* Destroys GRAPH, and calls the destructors of its user objects. */
 void fake_cuda_destroy_graph(unsigned graph);
 unsigned fake_cuda_held_by(unsigned graph);
 

@@ -124,7 +124,7 @@ static void captures_of_one_pool_use_each_others_memory(void **state)
 }
 
 /* Captures PyTorch's way: memory of the pool that was freed since the last capture, in one way or another, and taken
- * in the next. Gives whether it is the same. */
+ * in the next. Returns whether it is the same. */
 static bool is_taken_again(unsigned stream, unsigned freed_in, bool used_elsewhere, bool released)
 {
     static unsigned captures = 100;

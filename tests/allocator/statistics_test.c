@@ -1,4 +1,4 @@
-/* What the allocator tells of itself, and how it is set. */
+/* Statistics, snapshots, history and settings. */
 #include "tests/allocator/using.h"
 
 static int collect(void *data, const struct gputrace_allocator_allocation *allocation)

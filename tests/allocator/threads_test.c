@@ -1,4 +1,4 @@
-/* Many threads at once: nobody loses anything, and what is counted is right in the end. */
+/* Many threads at once: no memory is lost or given twice, and the statistics are right in the end. */
 #include "tests/unit.h"
 
 #include <pthread.h>
