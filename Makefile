@@ -48,10 +48,12 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 COMMON_SRC := $(call sources,src/common)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
+ALLOCATOR_SRC := $(call sources,src/allocator)
 TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/spool trace/build analysis launch symbols \
     doctor cli))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
+ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
 TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lstdc++ -lm
@@ -60,10 +62,11 @@ TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lstdc++ -lm
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-# The library's file is named as programs that are linked with it ask for it. The number changes when they would break.
+# A library's file is named as programs that are linked with it ask for it. The number changes when they would break.
 SONAME := libgputrace.so.0
+ALLOCATOR_SONAME := libgputrace-allocator.so.0
 
-all: $(B)/gputrace $(B)/libgputrace.so plugins ## build/gputrace, build/libgputrace.so and plugins, which run from there
+all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so plugins ## build/gputrace, its libraries and plugins, which run from there
 
 include samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
@@ -74,7 +77,11 @@ $(B)/$(SONAME): $(AGENT_OBJ) $(COMMON_OBJ) src/agent/main/exports.map
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(SONAME) \
 	    -Wl,--version-script=src/agent/main/exports.map -Wl,-z,nodelete -o $@ $(AGENT_OBJ) $(COMMON_OBJ) -ldl
 
-$(B)/libgputrace.so: $(B)/$(SONAME)
+$(B)/$(ALLOCATOR_SONAME): $(ALLOCATOR_OBJ) $(COMMON_OBJ) src/allocator/exports.map
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(ALLOCATOR_SONAME) \
+	    -Wl,--version-script=src/allocator/exports.map -Wl,-z,nodelete -o $@ $(ALLOCATOR_OBJ) $(COMMON_OBJ) -ldl
+
+$(B)/libgputrace.so $(B)/libgputrace-allocator.so: %.so: %.so.0
 	$(call say,LN,$@)ln -sf $(<F) $@
 
 $(B)/obj/%.o: %.c Makefile | toolkit
@@ -91,9 +98,9 @@ $(B)/obj/libdir: always
 	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@
 
 # What exceptions of C++ pass through on their way to the program.
-$(addprefix $(B)/obj/src/agent/,allocator/refusal.o main/allocator_doors.o): ALL_CFLAGS += -fexceptions
+$(B)/obj/src/allocator/torch_malloc.o: ALL_CFLAGS += -fexceptions
 
--include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(TOOL_OBJ))
+-include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(ALLOCATOR_OBJ) $(TOOL_OBJ))
 
 toolkit:
 	@test -e $(CUDA_HOME)/include/cuda.h || { \
@@ -129,7 +136,7 @@ bench-kill: setup ## kills a program of eight threads at KILLS (1000) random mom
 	@+$(SUBMAKE) all simgpu check_trace $(B)/tests/robust/programs/crowd
 	@KILLS=$${KILLS:-1000} tests/bench/kills $(B)
 
-lint: all ## layers, headers, exported symbols, what the library may not call, format, scripts
+lint: all ## layers, headers, exported symbols, what the libraries may not call, format, scripts
 	@tests/lint/run $(B)
 
 FORMATTED = $(shell find src include tests samples -name '*.[ch]' -o -name '*.cu')
@@ -139,8 +146,9 @@ fmt: ## formats the sources with clang-format
 # What is installed: MODE:SOURCE:DIRECTORY:NAME, the directory by the name of its variable.
 MAN := $(sort $(wildcard man/*.[1-8]))
 HEADERS := $(sort $(wildcard include/gputrace/*.h))
-LIBRARY := libgputrace.so.$(VERSION)
-INSTALLED = 755:$(B)/gputrace:BINDIR:gputrace 755:$(B)/$(SONAME):LIBDIR:$(LIBRARY) 644:$(B)/gputrace.pc:PKGCONFIGDIR:gputrace.pc \
+LIBRARIES := libgputrace libgputrace-allocator
+INSTALLED = 755:$(B)/gputrace:BINDIR:gputrace 644:$(B)/gputrace.pc:PKGCONFIGDIR:gputrace.pc \
+    $(foreach library,$(LIBRARIES),755:$(B)/$(library).so.0:LIBDIR:$(library).so.$(VERSION)) \
     $(foreach plugin,$(filter-out %/empty.so,$(PLUGINS)),755:$(plugin):LIBDIR:gputrace/$(notdir $(plugin))) \
     $(foreach header,$(HEADERS),644:$(header):INCLUDEDIR:$(header:include/%=%)) \
     $(foreach page,$(MAN),644:$(page):MANDIR:man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
@@ -152,11 +160,12 @@ place = $(DESTDIR)$($(call part,$(1),3))/$(call part,$(1),4)
 install: all $(B)/gputrace.pc ## into PREFIX (/usr/local), below DESTDIR; also BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))$(foreach file,$(INSTALLED), \
 	    install -D -m $(call part,$(file),1) $(call part,$(file),2) '$(call place,$(file))' &&) \
-	    ln -sf $(LIBRARY) '$(DESTDIR)$(LIBDIR)/$(SONAME)' && ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libgputrace.so'
+	    $(foreach library,$(LIBRARIES),ln -sf $(library).so.$(VERSION) '$(DESTDIR)$(LIBDIR)/$(library).so.0' && \
+	    ln -sf $(library).so.0 '$(DESTDIR)$(LIBDIR)/$(library).so' &&) :
 
 uninstall: ## removes what install put there
 	$(call say,RM,$(DESTDIR)$(PREFIX))rm -f $(foreach file,$(INSTALLED),'$(call place,$(file))') \
-	    '$(DESTDIR)$(LIBDIR)/$(SONAME)' '$(DESTDIR)$(LIBDIR)/libgputrace.so'
+	    $(foreach library,$(LIBRARIES),'$(DESTDIR)$(LIBDIR)/$(library).so.0' '$(DESTDIR)$(LIBDIR)/$(library).so')
 
 $(B)/gputrace.pc: src/gputrace.pc.in always
 	@sed 's|@prefix@|$(PREFIX)|; s|@libdir@|$(LIBDIR)|; s|@includedir@|$(INCLUDEDIR)|; s|@version@|$(VERSION)|' $< >$@

@@ -5,7 +5,7 @@
  * A correct trace holds one counter, "Memory in use: Pool", that rises and falls by the bytes below and ends at 0:
  * every allocation is a cuMemAllocFromPoolAsync, every free a cuMemFreeAsync. Memory that a capture takes is not a node
  * of the graph, and goes when the graph has gone. What the allocator says of itself at the end is the same as this
- * statement; the program fails if it is not. It needs no gputrace to run: it is linked with libgputrace.so.
+ * statement; the program fails if it is not. It needs no gputrace to run: it is linked with libgputrace-allocator.so.
  */
 #include <cuda.h>
 #include <gputrace/allocator.h>
@@ -167,7 +167,7 @@ static void in_a_graph(CUstream stream, CUstream other)
         exit(1);
     }
     for (int i = 0; i < 1000 && stats().held_bytes.current > 0; i++) {
-        usleep(1000); /* CUDA tells of the graph's end a little later */
+        usleep(1000); /* CUDA calls back a little after the graph's end */
         gputrace_allocator_trim();
     }
     for (int i = 0; i < 2; i++) {

@@ -44,9 +44,9 @@ $(SAMPLES_CXX): $(SAMPLES)/%: samples/%.cpp
 	    -o $@ $< -ldl
 
 $(SAMPLES)/driver: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda
-# Linked with the library, as programs that use allocator.h are, and with the sanitizer that is in it.
-$(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -L$(B) -lgputrace -Wl,-rpath,'$$ORIGIN/..' $(SANITIZE)
-$(SAMPLES)/pooled: $(B)/libgputrace.so include/gputrace/allocator.h
+# Linked with the allocator, as programs that use allocator.h are, and with the sanitizer that is in it.
+$(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -L$(B) -lgputrace-allocator -Wl,-rpath,'$$ORIGIN/..' $(SANITIZE)
+$(SAMPLES)/pooled: $(B)/libgputrace-allocator.so include/gputrace/allocator.h
 $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile conditional leaks): SHARED_CUDART += -L$(CUDA_HOME)/lib64/stubs -lcuda
 $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread): $(wildcard samples/callbacks*.h)
 $(SAMPLES_NVTX): samples/nvtx_payload.h

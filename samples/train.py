@@ -3,7 +3,7 @@
 
     gputrace run --capture-range=cudaProfilerApi train.py --steps 100
     train.py --steps 100 --profile table.json --kineto trace.json
-    train.py --steps 100 --allocator /usr/local/lib/libgputrace.so
+    train.py --steps 100 --allocator /usr/local/lib/libgputrace-allocator.so
 
 The second form runs the same loop under torch.profiler and writes what it saw of each kernel: its count and total time.
 Both look at the same steps: warm-up, which loads kernels and tunes libraries, comes before, and cudaProfilerStart marks
@@ -215,7 +215,7 @@ def parse():
     parser.add_argument("--warm-up", type=int, default=10, help="steps before that (10)")
     parser.add_argument("--profile", metavar="OUT.json", help="run under torch.profiler, and write its kernels there")
     parser.add_argument("--kineto", metavar="TRACE.json", help="with --profile: keep the profiler's trace there")
-    parser.add_argument("--allocator", metavar="LIBRARY", help="take memory from this libgputrace.so")
+    parser.add_argument("--allocator", metavar="LIBRARY", help="take memory from this libgputrace-allocator.so")
     parser.add_argument("--fraction", type=float, help="of the GPU's memory that may be used")
     parser.add_argument("--graph", action="store_true", help="capture a step in a CUDA graph and launch that")
     parser.add_argument("--deterministic", action="store_true", help="every run gives the same losses")

@@ -1,21 +1,23 @@
 # What the tests need built. Unit tests mirror the sources: tests/ROOM/NAME_test.c is one program with a main of its own.
-# Those of the library link with the library's objects, all others with the tool's (but its main). Other C files beside
-# them are helpers that any test of the same side may call.
+# Those of the agent link with the agent's objects, those of the allocator with the allocator's, all others with the tool's
+# (but its main). Other C files beside them are helpers that any test of the same side may call.
 
 UNIT_SRC := $(filter-out tests/simgpu/%,$(sort $(shell find tests -name '*_test.c')))
 UNIT_TESTS := $(patsubst %_test.c,$(B)/%_test,$(UNIT_SRC))
 AGENT_TESTS := $(filter $(B)/tests/agent/%,$(UNIT_TESTS))
+ALLOCATOR_TESTS := $(filter $(B)/tests/allocator/%,$(UNIT_TESTS))
 PLUGIN_TESTS := $(filter $(B)/tests/samples/plugins/%,$(UNIT_TESTS))
-TOOL_TESTS := $(filter-out $(AGENT_TESTS) $(PLUGIN_TESTS),$(UNIT_TESTS))
-HELPER_SRC := $(filter-out $(UNIT_SRC),$(sort $(shell find $(addprefix tests/,common agent trace analysis launch symbols doctor cli) -name '*.c' 2>/dev/null)))
+TOOL_TESTS := $(filter-out $(AGENT_TESTS) $(ALLOCATOR_TESTS) $(PLUGIN_TESTS),$(UNIT_TESTS))
+HELPER_SRC := $(filter-out $(UNIT_SRC),$(sort $(shell find $(addprefix tests/,common agent allocator trace analysis launch symbols doctor cli) -name '*.c' 2>/dev/null)))
 AGENT_HELPERS := $(call objects,$(filter tests/agent/%,$(HELPER_SRC)))
-TOOL_HELPERS := $(call objects,$(filter-out tests/agent/%,$(HELPER_SRC)))
+ALLOCATOR_HELPERS := $(call objects,$(filter tests/allocator/%,$(HELPER_SRC)))
+TOOL_HELPERS := $(call objects,$(filter-out tests/agent/% tests/allocator/%,$(HELPER_SRC)))
 
 # Each C file here is a program of its own, linked with the tool's objects.
 TEST_PROGRAM_SRC := $(filter-out tests/bench/tracing_%,$(call sources,tests/bench))
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_PROGRAM_SRC))
 
-TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/tracing_*.c tests/bench/agent/*.c))
+TEST_OBJ := $(call objects,$(UNIT_SRC) $(HELPER_SRC) $(TEST_PROGRAM_SRC) $(wildcard tests/bench/tracing_*.c tests/bench/allocator/*.c))
 $(TEST_OBJ): INCLUDES := -I. $(INCLUDES)
 -include $(TEST_OBJ:.o=.d)
 
@@ -24,7 +26,9 @@ $(B)/obj/tool.a: $(filter-out $(MAIN_OBJ),$(TOOL_OBJ)) $(COMMON_OBJ)
 $(B)/obj/tool_helpers.a: $(TOOL_HELPERS)
 $(B)/obj/agent.a: $(AGENT_OBJ) $(COMMON_OBJ)
 $(B)/obj/agent_helpers.a: $(AGENT_HELPERS)
-$(addprefix $(B)/obj/,tool.a tool_helpers.a agent.a agent_helpers.a): Makefile
+$(B)/obj/allocator.a: $(ALLOCATOR_OBJ) $(COMMON_OBJ)
+$(B)/obj/allocator_helpers.a: $(ALLOCATOR_HELPERS)
+$(addprefix $(B)/obj/,tool.a tool_helpers.a agent.a agent_helpers.a allocator.a allocator_helpers.a): Makefile
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $(filter %.o,$^)
@@ -34,6 +38,10 @@ $(TOOL_TESTS) $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.o $(B)/obj/tool_helpers.a $(B
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS) -lcmocka
 
 $(AGENT_TESTS): $(B)/%: $(B)/obj/%.o $(B)/obj/agent_helpers.a $(B)/obj/agent.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl -lcmocka
+
+$(ALLOCATOR_TESTS): $(B)/%: $(B)/obj/%.o $(B)/obj/allocator_helpers.a $(B)/obj/allocator.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl -lcmocka
 
@@ -47,9 +55,9 @@ $(filter $(B)/tests/samples/plugins/$(1)_%,$(PLUGIN_TESTS)): $(B)/%: $(B)/obj/%.
 endef
 $(foreach plugin,$(PLUGIN_NAMES),$(eval $(call plugin_tests,$(plugin))))
 
-# Programs that measure parts of the library.
-AGENT_BENCH := $(patsubst %.c,$(B)/%,$(call sources,tests/bench/agent))
-$(AGENT_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/agent.a
+# Programs that measure the allocator.
+ALLOCATOR_BENCH := $(patsubst %.c,$(B)/%,$(call sources,tests/bench/allocator))
+$(ALLOCATOR_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/allocator.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl
 
@@ -76,13 +84,13 @@ $(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c sr
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -o $@ $^ -ldl
 
-# Programs in C++ that call the library as PyTorch does, and stand in for a piece of it.
-TORCH_TESTS := $(addprefix $(B)/tests/agent/allocator/,torch_calls libc10.so)
-$(B)/tests/agent/allocator/torch_calls: tests/agent/allocator/torch_calls.cc include/gputrace/allocator.h
+# Programs in C++ that call the allocator as PyTorch does, and stand in for a piece of it.
+TORCH_TESTS := $(addprefix $(B)/tests/allocator/,torch_calls libc10.so)
+$(B)/tests/allocator/torch_calls: tests/allocator/torch_calls.cc include/gputrace/allocator.h
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -Iinclude -o $@ $< -ldl
 
-$(B)/tests/agent/allocator/libc10.so: tests/agent/allocator/libc10.cc
+$(B)/tests/allocator/libc10.so: tests/allocator/libc10.cc
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) -std=c++11 $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 
@@ -109,6 +117,6 @@ $(B)/tests/robust/programs/%: tests/robust/programs/%.c
 
 tests: $(ROBUST)
 
-tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(AGENT_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
+tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(ALLOCATOR_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
 
 .PHONY: tests

@@ -564,6 +564,8 @@ struct gputrace_host {
     const struct gputrace_cached_event *(*event_take)(const struct gputrace_host *host, struct CUctx_st *context,
                                                       uint32_t timing);
     void (*event_give_back)(const struct gputrace_host *host, const struct gputrace_cached_event *event);
+    void (*allocation_failed)(const struct gputrace_host *host,
+                              const struct gputrace_memory_allocation_failure *failure);
 };
 
 /* Whether the gputrace that runs has this function of a host: those of the first edition end with `line`. */
@@ -683,6 +685,18 @@ static inline void gputrace_event_give_back(const struct gputrace_host *host, co
 {
     if (host && event && GPUTRACE_HOST_HAS(host, event_give_back))
         host->event_give_back(host, event);
+}
+
+/* --- being an allocator --- */
+
+/* The program's own allocator could not give memory and did not ask CUDA for it, so that no CUDA call failed. It is in
+ * the trace and told to callbacks as any memory_allocation_failure. FAILURE is filled in by the caller; its
+ * call.correlation is 0. Nothing happens when this gputrace is too old. */
+static inline void gputrace_allocation_failed(const struct gputrace_host *host,
+                                              const struct gputrace_memory_allocation_failure *failure)
+{
+    if (host && GPUTRACE_HOST_HAS(host, allocation_failed))
+        host->allocation_failed(host, failure);
 }
 
 /* --- being a plugin --- */

@@ -64,7 +64,8 @@ static bool starts_with(const char *text, const char *start)
 
 bool frame_is_cuda(const cJSON *frame)
 {
-    static const char *const modules[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so"};
+    static const char *const modules[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so",
+                                          "libgputrace-allocator.so"};
     const char *module = base_name(metadata_text(frame, "module")), *function = metadata_text(frame, "function");
     for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
         if (starts_with(module, modules[i]))

@@ -28,7 +28,8 @@ static bool is_inside_cuda(const struct stack_frame *frame)
 {
     const char *module = base_name(frame->module);
     return starts_with(module, "libcuda.so") || starts_with(module, "libcupti.so") ||
-           starts_with(module, "libgputrace.so") || starts_with(frame->function, "libcudart_static_") ||
+           starts_with(module, "libgputrace.so") || starts_with(module, "libgputrace-allocator.so") ||
+           starts_with(frame->function, "libcudart_static_") ||
            (starts_with(module, "libcudart.so") && !frame->function);
 }
 

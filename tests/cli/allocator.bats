@@ -1,11 +1,11 @@
-# gputrace's allocator in whole programs: without gputrace and under it, from C, C++ and Python.
+# The allocator's library in whole programs: without gputrace and under it, from C, C++ and Python.
 
 load common
 
-library=$build/libgputrace.so
-programs=$build/tests/agent/allocator
+library=$build/libgputrace-allocator.so
+programs=$build/tests/allocator
 
-# A program that brings the sanitizer with it has it once already; one that does not is told to take it first.
+# Python has no sanitizer linked in: it must be loaded first.
 with_library() {
     if [ -n "${sanitizer-}" ]; then
         LD_PRELOAD=$sanitizer "$@"
@@ -19,14 +19,14 @@ with_library() {
     assert_line --regexp '^allocated 10884979 bytes in all, 3544947 at most, 0 now; reserved [0-9]+$'
 }
 
-@test "under gputrace the trace has every allocation, and the peak that the allocator tells" {
+@test "under gputrace the trace has every allocation, and the same peak as the allocator" {
     "$gputrace" run -o trace.json "$samples/pooled" >statement 2>words
     "$check_trace" --quiet --strict --expect statement trace.json
     "$gputrace" report -r memory --format=csv trace.json | tr -d '\r' >table
     run -0 grep -c '^3544947,.*,Pool$' table
     assert_output 1
     run -0 count memory
-    assert_output 47 # 23 of each, and a refusal
+    assert_output 47 # 23 of each, and a failure
 }
 
 @test "the questions that the allocator asks the driver are not in the trace" {
@@ -38,9 +38,15 @@ with_library() {
     refute_line cuStreamIsCapturing
 }
 
+@test "the call stack of an allocation begins in the program, not in the allocator" {
+    "$gputrace" run --backtrace -o trace.json "$samples/pooled" >statement
+    run -0 "$gputrace" report -r memory-failures trace.json
+    assert_line --regexp 'Pool +within_a_limit \(pooled\.c:[0-9]+\)$'
+}
+
 @test "PyTorch's way to call it, and std::bad_alloc" {
     run "$programs/torch_calls" "$library"
-    assert_success # which shows what the program says is not so
+    assert_success # its output says which check failed
     if ldd "$programs/torch_calls" | grep -q 'libstdc++\.so\.6'; then
         assert_output bad_alloc
     else # so some compilers are set up
@@ -52,7 +58,7 @@ with_library() {
     run "$programs/torch_calls" "$library" "$programs/libc10.so"
     assert_success
     assert_output "torch: CUDA out of memory. gputrace's allocator cannot give 1000 bytes on device 0: it holds 0 bytes of \
-the 0 bytes that the memory fraction allows (libgputrace.so:0, gputrace_torch_malloc)"
+the 0 bytes that the memory fraction allows (libgputrace-allocator.so:0, gputrace_torch_malloc)"
 }
 
 @test "PyTorch's way to call it, under gputrace" {
@@ -69,7 +75,7 @@ the 0 bytes that the memory fraction allows (libgputrace.so:0, gputrace_torch_ma
 import ctypes, sys
 from unittest.mock import MagicMock
 sys.path.insert(0, sys.argv[1])
-sys.modules["torch"] = torch = MagicMock() # what train.py says of the allocator is meant here
+sys.modules["torch"] = torch = MagicMock() # only what train.py does with the allocator is tested
 torch.nn.Module = object
 import train
 library = ctypes.CDLL(sys.argv[2])
@@ -107,7 +113,7 @@ int main(void)
 END
     [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
     [ -n "${simulated-}" ] || skip "there is a driver here"
-    gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -I"$root/include" -o program program.c -L"$build" -lgputrace
+    gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -I"$root/include" -o program program.c -L"$build" -lgputrace-allocator
     LD_LIBRARY_PATH=$build run -0 --separate-stderr ./program
     assert_output "(nil) (nil) -1"
     # shellcheck disable=SC2154 # Bats sets it
@@ -131,14 +137,14 @@ int main(void)
 }
 END
     [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
-    gcc -std=c99 -I"$root/include" -o program program.c -L"$build" -lgputrace -Wl,-rpath,"$build"
+    gcc -std=c99 -I"$root/include" -o program program.c -L"$build" -lgputrace-allocator -Wl,-rpath,"$build"
     SIMGPU_MEMORY=10485760 run -0 ./program
     assert_output "10 allocations, 1 failures, 10485760 bytes held"
 }
 
-@test "a shell's child that forks without CUDA is not disturbed by the library" {
+@test "a shell's child that forks without CUDA is not disturbed by the libraries" {
     [ -z "${sanitizer-}" ] || skip "the same as without the sanitizer"
-    run -0 env LD_PRELOAD="$library" sh -c 'echo before; (echo child); echo after'
+    run -0 env LD_PRELOAD="$library:$build/libgputrace.so" sh -c 'echo before; (echo child); echo after'
     assert_output "$(printf '%s\n' before child after)"
 }
 

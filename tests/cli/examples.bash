@@ -177,13 +177,13 @@ examples_c() { # BLOCK
         echo 'return 0; }'
     } >snippet.c
     # What a plugin defines is called by nobody here.
-    gcc -std=c11 -Wall -Werror -Wno-unused-function -o snippet snippet.c reader.c -L"$build" -lgputrace \
+    gcc -std=c11 -Wall -Werror -Wno-unused-function -o snippet snippet.c reader.c -L"$build" -lgputrace-allocator \
         -Wl,-rpath,"$build" -ldl -pthread && timeout 60 "$gputrace" run -q -o snippet.json ./snippet
 }
 
 examples_torch() { # BLOCK
     sed "s|/usr/local/lib/|$build/|" "$1" >snippet.py
-    grep -q "$build/libgputrace.so" snippet.py || fail "it loads no library of ours" || return
+    grep -q "$build/libgputrace-allocator.so" snippet.py || fail "it loads no library of ours" || return
     echo 'torch.ones(1000, device="cuda")' >>snippet.py
     timeout 120 python3 snippet.py
 }

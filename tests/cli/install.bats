@@ -15,7 +15,7 @@ make_there() { # TARGET [VARIABLE=VALUE...]
 @test "what is installed works from where it lies, and is gone after uninstall" {
     setup_there
     make_there install
-    for file in bin/gputrace lib/libgputrace.so lib/gputrace/calls.so include/gputrace/gputrace.h \
+    for file in bin/gputrace lib/libgputrace.so lib/libgputrace-allocator.so lib/gputrace/calls.so include/gputrace/gputrace.h \
         include/gputrace/callbacks.h share/man/man1/gputrace-run.1 share/man/man3/gputrace-callbacks.3 \
         share/bash-completion/completions/gputrace share/zsh/site-functions/_gputrace lib/pkgconfig/gputrace.pc; do
         [ -f "there/usr/$file" ]
@@ -35,9 +35,9 @@ make_there() { # TARGET [VARIABLE=VALUE...]
     mkdir -p own/obj own/samples
     cp -a "$build/obj/src" "$build/obj/gen" own/obj
     cp -a "$build/samples/plugins" own/samples
-    cp -a "$build"/libgputrace.so* own
+    cp -a "$build"/libgputrace*.so* own
     make_there install B="$own" "${directories[@]}"
-    for file in opt/here/bin/gputrace usr/lib64/libgputrace.so.0 usr/lib64/gputrace/calls.so inc/gputrace/gputrace.h \
+    for file in opt/here/bin/gputrace usr/lib64/libgputrace.so.0 usr/lib64/libgputrace-allocator.so.0 usr/lib64/gputrace/calls.so inc/gputrace/gputrace.h \
         man/man1/gputrace.1 data/bash-completion/completions/gputrace usr/lib64/pkgconfig/gputrace.pc; do
         [ -f "there/$file" ]
     done
@@ -58,7 +58,7 @@ make_there() { # TARGET [VARIABLE=VALUE...]
     # shellcheck disable=SC2046 # the words are options
     gcc -o app app.c $(PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs gputrace)
     run -0 readelf -d app
-    assert_output --regexp 'NEEDED.*\[libgputrace.so.0\]'
+    assert_output --regexp 'NEEDED.*\[libgputrace-allocator.so.0\]'
     run -0 readelf -V app
     assert_output --partial 'GPUTRACE_0'
     LD_LIBRARY_PATH=$there/usr/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ./app

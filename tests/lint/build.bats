@@ -16,7 +16,7 @@ own_make() {
 }
 
 installed() {
-    ls "$build/gputrace" "$build/libgputrace.so.0" "$build"/samples/plugins/*.so
+    ls "$build/gputrace" "$build"/libgputrace{,-allocator}.so.0 "$build"/samples/plugins/*.so
 }
 
 @test "the code of libgputrace.so is small: NVTX's client is not in it" {
@@ -51,13 +51,19 @@ installed() {
     [ "$(comm -23 defined linked | wc -l)" -gt 10 ]
 }
 
-@test "libgputrace.so.0 says its name, its functions have a version, and libgputrace.so leads to it" {
-    run -0 readelf -d "$build/libgputrace.so"
-    assert_output --partial 'soname: [libgputrace.so.0]'
+@test "a library's file says its name, its functions have a version, and the name without number leads to it" {
+    local library
+    for library in libgputrace libgputrace-allocator; do
+        run -0 readelf -d "$build/$library.so"
+        assert_output --partial "soname: [$library.so.0]"
+        assert_equal "$(readlink "$build/$library.so")" "$library.so.0"
+    done
     run -0 nm -D --with-symbol-versions "$build/libgputrace.so"
     assert_line --partial ' T gputrace_start@@GPUTRACE_0'
     assert_line --partial ' T InitializeInjection@@GPUTRACE_0'
-    assert_equal "$(readlink "$build/libgputrace.so")" libgputrace.so.0
+    refute_line --partial gputrace_malloc
+    run -0 nm -D --with-symbol-versions "$build/libgputrace-allocator.so"
+    assert_line --partial ' T gputrace_malloc@@GPUTRACE_0'
 }
 
 @test "warnings are errors with WERROR=1, as .ci/run says, and nowhere else" {

@@ -85,26 +85,36 @@ tree() { # FILE TEXT...
 }
 
 @test "exports finds what is too many and what is missing" {
-    mkdir -p tree/src/agent/main tree/build
+    local library
+    mkdir -p tree/src/{agent/main,allocator} tree/build
     printf '{ global:\n  wanted; /* and */ missing;\n local: *; };\n' >tree/src/agent/main/exports.map
-    printf 'int wanted(void) { return 0; }\nint other(void) { return 0; }\n' | gcc -shared -fPIC -x c - -o tree/build/libgputrace.so
+    cp tree/src/agent/main/exports.map tree/src/allocator
+    for library in libgputrace libgputrace-allocator; do
+        printf 'int wanted(void) { return 0; }\nint other(void) { return 0; }\n' |
+            gcc -shared -fPIC -x c - -o "tree/build/$library.so"
+    done
     run check exports tree
     assert_failure
-    assert_line --partial 'exports other, which'
-    assert_line --partial 'does not export missing, which'
+    for library in libgputrace libgputrace-allocator; do
+        assert_line --partial "$library.so exports other, which"
+        assert_line --partial "$library.so does not export missing, which"
+    done
     refute_output --partial 'wanted'
 }
 
 @test "calls finds exit, abort, assert and printing" {
     tree src/agent/spool/a.c '#include <assert.h>' '#include <stdio.h>' '#include <stdlib.h>' \
         'void f(int a) { char b[9]; assert(a); snprintf(b, 9, "%d", a); printf("%s", b); fputs(b, stderr); exit(a); }'
-    mkdir -p tree/build/obj/src/{agent/spool,common}
+    tree src/allocator/b.c '#include <stdlib.h>' 'void f(void) { abort(); }'
+    mkdir -p tree/build/obj/src/{agent/spool,allocator,common}
     gcc -O0 -c tree/src/agent/spool/a.c -o tree/build/obj/src/agent/spool/a.o
+    gcc -O0 -c tree/src/allocator/b.c -o tree/build/obj/src/allocator/b.o
     run check calls tree
     assert_failure
     for name in __assert_fail printf fputs stderr exit; do
         assert_line --partial "src/agent/spool/a.c: refers to $name;"
     done
+    assert_line --partial 'src/allocator/b.c: refers to abort;'
     refute_output --partial snprintf
 }
 

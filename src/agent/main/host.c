@@ -136,6 +136,13 @@ static void host_event_give_back(const struct gputrace_host *host, const struct 
     event_cache_give_back(event);
 }
 
+static void host_allocation_failed(const struct gputrace_host *host,
+                                   const struct gputrace_memory_allocation_failure *failure)
+{
+    (void)host;
+    registry_memory_allocation_failure_publish(failure);
+}
+
 static const struct gputrace_host functions = {
     .version = GPUTRACE_CALLBACKS_VERSION,
     .size = sizeof(struct gputrace_host),
@@ -153,6 +160,7 @@ static const struct gputrace_host functions = {
     .line = host_line,
     .event_take = host_event_take,
     .event_give_back = host_event_give_back,
+    .allocation_failed = host_allocation_failed,
 };
 
 /* --- making --- */

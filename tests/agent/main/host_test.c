@@ -161,6 +161,27 @@ static void lines_have_the_number_of_their_stack(void **state)
     assert_text(line->text, line->length, "a line");
 }
 
+static void fails(void *data, const struct gputrace_memory_allocation_failure *failure)
+{
+    *(struct gputrace_memory_allocation_failure *)data = *failure;
+}
+
+static void a_failed_allocation_is_published(void **state)
+{
+    (void)state;
+    const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
+    struct gputrace_memory_allocation_failure published = {.bytes = 0};
+    gputrace_registration registration = gputrace_memory_allocation_failure_register(host, fails, &published);
+    gputrace_allocation_failed(host, &(struct gputrace_memory_allocation_failure){.bytes = 123});
+    assert_int_equal(published.bytes, 123);
+    struct gputrace_host older = *host;
+    older.size = offsetof(struct gputrace_host, allocation_failed);
+    gputrace_allocation_failed(&older, &(struct gputrace_memory_allocation_failure){.bytes = 124});
+    gputrace_allocation_failed(NULL, &(struct gputrace_memory_allocation_failure){.bytes = 125});
+    assert_int_equal(published.bytes, 123);
+    assert_int_equal(gputrace_remove(host, registration), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +192,7 @@ int main(void)
         cmocka_unit_test(what_is_too_long_is_cut_and_counted),
         cmocka_unit_test(settings_are_found_by_their_whole_names),
         cmocka_unit_test(lines_have_the_number_of_their_stack),
+        cmocka_unit_test(a_failed_allocation_is_published),
     };
     return cmocka_run_group_tests_name("plugin/host", tests, prepare, tidy);
 }

@@ -1,0 +1,302 @@
+/*
+ * gputrace_malloc() and gputrace_free(), and what helps when there is no memory: include/gputrace/allocator.h. Nothing
+ * here needs tracing.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <gputrace/allocator.h>
+#include <gputrace/callbacks.h>
+
+#include "allocator/account.h"
+#include "allocator/heap.h"
+#include "allocator/memory.h"
+#include "common/clock.h"
+
+#define RETRIES_MAX 8
+#define FAILURE_CALLS_MAX 8
+
+/* --- functions of the program's that are called when there is no memory --- */
+
+struct failure_call {
+    gputrace_allocator_failure_fn *call;
+    void *data;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct failure_call list[FAILURE_CALLS_MAX];
+    unsigned count;
+} failure_calls = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int gputrace_allocator_on_failure(gputrace_allocator_failure_fn *call, void *data)
+{
+    pthread_mutex_lock(&failure_calls.lock);
+    bool fits = call && failure_calls.count < FAILURE_CALLS_MAX;
+    if (fits)
+        failure_calls.list[failure_calls.count++] = (struct failure_call){call, data};
+    pthread_mutex_unlock(&failure_calls.lock);
+    return fits ? 0 : -1;
+}
+
+int gputrace_allocator_off_failure(gputrace_allocator_failure_fn *call, void *data)
+{
+    int result = -1;
+    pthread_mutex_lock(&failure_calls.lock);
+    for (unsigned i = 0; i < failure_calls.count && result != 0; i++) {
+        struct failure_call *at = &failure_calls.list[i];
+        if (at->call != call || at->data != data)
+            continue;
+        failure_calls.count--;
+        memmove(at, at + 1, (failure_calls.count - i) * sizeof(*at));
+        result = 0;
+    }
+    pthread_mutex_unlock(&failure_calls.lock);
+    return result;
+}
+
+/* Whether one of them wants the allocation to be tried again. An allocation inside of one calls none. No lock is held
+ * while they run. */
+static bool call_for_help(int device, size_t size, size_t held)
+{
+    static __thread bool calling;
+    struct failure_call list[FAILURE_CALLS_MAX];
+    if (calling)
+        return false;
+    pthread_mutex_lock(&failure_calls.lock);
+    unsigned count = failure_calls.count;
+    memcpy(list, failure_calls.list, sizeof(list));
+    pthread_mutex_unlock(&failure_calls.lock);
+    calling = true;
+    bool again = false;
+    for (unsigned i = 0; i < count && !again; i++)
+        again = list[i].call(list[i].data, device, size, held) != 0;
+    calling = false;
+    return again;
+}
+
+/* --- allocation --- */
+
+struct request {
+    struct heap *heap;
+    size_t size;
+    CUstream stream;
+    struct capture capture;
+    CUresult result; /* of the last attempt that failed */
+};
+
+static struct block *allocate_block(struct request *request)
+{
+    struct heap *heap = request->heap;
+    struct block *block = account_request(heap, request->size, request->stream, 0, &request->result);
+    if (!block)
+        return NULL;
+    CUdeviceptr address = 0;
+    CUmemoryPool memory = block->pool ? block->pool->memory : heap->memory;
+    request->result = heap->gpu.cuda->cuMemAllocFromPoolAsync(&address, request->size, memory, request->stream);
+    if (request->result != CUDA_SUCCESS) {
+        account_cancel(heap, block);
+        return NULL;
+    }
+    block->address = address;
+    return block;
+}
+
+static void *attempt(struct request *request)
+{
+    struct heap *heap = request->heap;
+    struct block *block = request->capture.active ? memory_allocate_captured(heap, request->size, request->stream,
+                                                                             &request->capture, &request->result)
+                                                  : allocate_block(request);
+    if (!block)
+        return NULL;
+    void *pointer = (void *)(uintptr_t)block->address;
+    uint64_t now = clock_now();
+    heap_lock(heap);
+    if (!request->capture.active)
+        account_held(heap, block->capacity);
+    bool done = account_allocated(heap, block, now);
+    heap_unlock(heap);
+    if (done)
+        return pointer;
+    request->result = CUDA_ERROR_OUT_OF_MEMORY;
+    block->freed_in = request->stream;
+    memory_release(heap, block);
+    return NULL;
+}
+
+static void trim_pool(struct heap *heap, CUmemoryPool memory, void *unused)
+{
+    (void)unused;
+    heap->gpu.cuda->cuMemPoolTrimTo(memory, 0);
+}
+
+static void trim(struct heap *heap)
+{
+    struct gpu_relaxed relaxed = gpu_relax(heap->gpu.cuda);
+    memory_release_pending(heap);
+    heap_each_pool(heap, trim_pool, NULL);
+    gpu_unrelax(&relaxed);
+}
+
+/* Frees memory for another attempt. False: there is no point in one. Memory that the other pools hold, and memory that
+ * the stream is still to free, is not available to the device. */
+static bool reclaim(const struct request *request, unsigned tries)
+{
+    struct heap *heap = request->heap;
+    bool limit = request->result == ACCOUNT_LIMIT;
+    if (!(limit || request->result == CUDA_ERROR_OUT_OF_MEMORY) || tries == RETRIES_MAX)
+        return false;
+    if (tries == 0 && !limit) {
+        if (!request->capture.active)
+            heap->gpu.cuda->cuStreamSynchronize(request->stream);
+        trim(heap);
+        return true;
+    }
+    heap_lock(heap);
+    uint64_t held = heap->stats.held_bytes.current;
+    heap_unlock(heap);
+    return call_for_help(heap->gpu.device, request->size, held);
+}
+
+/* Beyond the limit the driver is not asked, so no call of CUDA's is in the trace. */
+static void publish_failure(const struct request *request, uint64_t start)
+{
+    const struct gputrace_host *host = request->result == ACCOUNT_LIMIT ? gpu_host() : NULL;
+    if (!host)
+        return;
+    gputrace_allocation_failed(host, &(struct gputrace_memory_allocation_failure){
+                                         .call = {.start = start,
+                                                  .end = clock_now(),
+                                                  .function = "gputrace_malloc",
+                                                  .context = request->heap->gpu.context,
+                                                  .device = (uint32_t)request->heap->gpu.device,
+                                                  .thread = heap_thread(),
+                                                  .result = CUDA_ERROR_OUT_OF_MEMORY},
+                                         .bytes = request->size,
+                                         .pool = (uint64_t)(uintptr_t)request->heap->memory,
+                                         .stream = request->stream,
+                                         .stream_id = GPUTRACE_NO_STREAM,
+                                         .kind = GPUTRACE_MEMORY_POOL,
+                                     });
+}
+
+static void *try_again(struct request *request)
+{
+    struct heap *heap = request->heap;
+    uint64_t start = clock_now();
+    void *pointer = NULL;
+    for (unsigned tries = 0; !pointer && reclaim(request, tries); tries++) {
+        heap_lock(heap);
+        heap->stats.retries++;
+        heap_unlock(heap);
+        pointer = attempt(request);
+    }
+    if (pointer)
+        return pointer;
+    heap_lock(heap);
+    account_failed(heap, request->size, request->stream);
+    heap_unlock(heap);
+    publish_failure(request, start);
+    return NULL;
+}
+
+void *gputrace_malloc(size_t size, int device, struct CUstream_st *stream)
+{
+    int saved = errno;
+    void *pointer = NULL;
+    struct heap *heap = size ? heap_of(device) : NULL;
+    struct gpu_scope scope;
+    if (heap && gpu_enter(&heap->gpu, &scope)) {
+        struct request request = {
+            .heap = heap, .size = size, .stream = stream, .capture = gpu_capture(&heap->gpu, stream)};
+        if (!request.capture.active) /* what is pending waits for the end of the capture anyway */
+            memory_release_pending(heap);
+        pointer = attempt(&request);
+        if (!pointer)
+            pointer = try_again(&request);
+        gpu_leave(&heap->gpu, &scope);
+    }
+    errno = saved;
+    return pointer;
+}
+
+/* --- free --- */
+
+/* Returns true when HEAP had POINTER in use, and when CUDA is gone, as at the end of the process. */
+static bool enter_and_free(struct heap *heap, const void *pointer, CUstream stream)
+{
+    struct gpu_scope scope;
+    if (!gpu_enter(&heap->gpu, &scope))
+        return true;
+    const struct capture capture = gpu_capture(&heap->gpu, stream);
+    bool found = memory_free(heap, pointer, stream, &capture);
+    if (!capture.active)
+        memory_release_pending(heap);
+    gpu_leave(&heap->gpu, &scope);
+    return found;
+}
+
+static void count_unknown(int device)
+{
+    struct heap *heap = heap_known(device);
+    for (int i = 0; !heap && i < HEAPS_MAX; i++)
+        heap = heap_known(i);
+    if (!heap)
+        return;
+    heap_lock(heap);
+    heap->stats.unknown_frees++;
+    heap_unlock(heap);
+}
+
+static void free_in(void *pointer, int device, CUstream stream)
+{
+    struct heap *heap = heap_known(device);
+    struct block *block;
+    if (!pointer || (heap && enter_and_free(heap, pointer, stream)))
+        return;
+    heap = heap_lock_owner(pointer, device, &block); /* the caller named the wrong device */
+    if (heap)
+        heap_unlock(heap);
+    if (!heap || !enter_and_free(heap, pointer, stream))
+        count_unknown(device);
+}
+
+void gputrace_free(void *pointer, size_t size, int device, struct CUstream_st *stream)
+{
+    (void)size;
+    int saved = errno;
+    free_in(pointer, device, stream);
+    errno = saved;
+}
+
+void gputrace_allocator_record_stream(void *pointer, struct CUstream_st *stream)
+{
+    struct block *block;
+    struct heap *heap = pointer ? heap_lock_owner(pointer, 0, &block) : NULL;
+    if (!heap)
+        return;
+    int failed = block_add_stream(block, stream);
+    heap_unlock(heap);
+    if (failed) /* the host has no memory: the free will not wait for work that STREAM gets later */
+        heap->gpu.cuda->cuStreamSynchronize(stream);
+}
+
+void gputrace_allocator_trim(void)
+{
+    for (int i = 0; i < HEAPS_MAX; i++) {
+        struct heap *heap = heap_known(i);
+        struct gpu_scope scope;
+        if (!heap || !gpu_enter(&heap->gpu, &scope))
+            continue;
+        trim(heap);
+        gpu_leave(&heap->gpu, &scope);
+    }
+}
+
+void gputrace_allocator_init(int devices)
+{
+    (void)devices;
+    cuda_calls();
+}
