@@ -7,7 +7,6 @@
 #include "common/json_out.h"
 #include "common/sink.h"
 #include "trace/json/chrome_args.h"
-#include "trace/json/chrome_arrows.h"
 #include "trace/json/chrome_put.h"
 #include "trace/sink.h"
 
@@ -197,10 +196,31 @@ static void write_counter(struct writer *writer, const struct counter *counter)
     sink_bytes(writer->sink, "}}", 2);
 }
 
-static void write_unbound_slice(struct writer *writer, const struct slice *slice)
+static void write_arrow(struct writer *writer, const struct arrow *arrow, const char *phase)
 {
-    write_slice(writer, slice);
-    writer->bound = false;
+    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
+    if (!at)
+        return;
+    at = put_bytes(at, phase, 10);
+    at = PUT(at, "\"id\":");
+    at = number_u64(at, arrow->id);
+    at = put_row(at, arrow->row);
+    at = put_time(writer, at, arrow->time);
+    at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
+    if (phase[7] == 'f')
+        at = PUT(at, ",\"bp\":\"e\"");
+    *at++ = '}';
+    claim(writer, at);
+}
+
+static void write_arrow_start(struct writer *writer, const struct arrow *arrow)
+{
+    write_arrow(writer, arrow, "{\"ph\":\"s\",");
+}
+
+static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
+{
+    write_arrow(writer, arrow, "{\"ph\":\"f\",");
 }
 
 static void write_finish(struct writer *writer)
@@ -208,21 +228,18 @@ static void write_finish(struct writer *writer)
     sink_text(writer->sink, "\n]}\n");
 }
 
-#define CHROME_JSON                                                                                   \
-    .name = "chrome_json", .piece_scale = 1, .metadata = write_metadata, .begin = write_begin,        \
-    .process = write_process, .thread = write_thread, .instant = write_instant, .async = write_async, \
-    .counter = write_counter, .finish = write_finish
-
 const struct writer_format chrome_json = {
-    CHROME_JSON,
+    .name = "chrome_json",
+    .piece_scale = 1,
+    .metadata = write_metadata,
+    .begin = write_begin,
+    .process = write_process,
+    .thread = write_thread,
     .slice = write_slice,
-    .arrow_start = chrome_arrow_start,
-    .arrow_end = chrome_arrow_end,
-};
-
-const struct writer_format chrome_json_slices = {
-    CHROME_JSON,
-    .slice = write_unbound_slice,
-    .arrow_start = chrome_bind_start,
-    .arrow_end = chrome_bind_end,
+    .instant = write_instant,
+    .async = write_async,
+    .counter = write_counter,
+    .arrow_start = write_arrow_start,
+    .arrow_end = write_arrow_end,
+    .finish = write_finish,
 };

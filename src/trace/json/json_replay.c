@@ -61,14 +61,13 @@ static bool is_arrow(const struct json_event *event)
     return event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0;
 }
 
-/* Where arrows are at slices alone, they are told right after them. */
+/* Formats other than JSON bind an arrow to the slice that was written right before it. */
 static int replay_arrow(struct json_replay *replay, const struct json_event *event)
 {
     struct arrow arrow = {.id = (uint32_t)json_id(event->id),
                           .row = json_row_of(&replay->rows, event),
                           .time = replay->base + event->time};
     bool placed = replay->after_slice && arrow.row.pid == replay->last.pid && arrow.row.tid == replay->last.tid;
-    arrow.bind_id = placed && replay->last_correlation != 0 ? replay->last_correlation : arrow.id;
     if (!is_arrow(event) || (replay->writer->format != &chrome_json && !placed))
         replay->left_out++;
     else if (event->phase == 's')
@@ -106,7 +105,7 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
 {
     const struct writer_format *format = replay->writer->format;
     uint32_t bind_id = bind_id_of(replay, event);
-    struct arrow arrow = {.bind_id = bind_id, .row = slice->row, .time = slice->start};
+    struct arrow arrow = {.row = slice->row, .time = slice->start};
     if (bind_id == 0) {
         replay->left_out += event->flow_out || event->flow_in;
         return;
@@ -223,14 +222,10 @@ static int replay_counter(struct json_replay *replay, const struct json_event *e
 static void replay_slice(struct json_replay *replay, const struct json_event *event)
 {
     struct args args;
-    struct json_text correlation;
     struct slice slice = slice_of(replay, event, &args);
     replay->writer->format->slice(replay->writer, &slice);
     replay_flow(replay, event, &slice);
     replay->last = slice.row;
-    replay->last_correlation = 0;
-    if (replay->writer->format == &chrome_json_slices && json_event_arg(event, "correlation", &correlation))
-        replay->last_correlation = (uint32_t)json_id(correlation);
 }
 
 int json_replay_event(struct json_replay *replay, struct json_text as_it_is)

@@ -36,12 +36,9 @@ struct json_replay {
     uint64_t base;        /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
     uint64_t left_out;    /* events */
     uint64_t too_many;    /* ranges beyond JSON_REPLAY_OPEN_MOST */
-    /* What arrows can follow: the slice before, where one is, its row, and its argument "correlation", which all arrows
-     * of a call share; 0: it has none, or it is not asked for. */
-    bool after_slice;
-    struct row last;
-    uint32_t last_correlation;
-    char *unescaped;              /* of the event at hand, … */
+    bool after_slice;     /* the event before was a slice, or an arrow behind one */
+    struct row last;      /* of that slice */
+    char *unescaped;      /* of the event at hand, … */
     struct counter_values values; /* … and of a counter's, … */
     struct sink texts;            /* … in memory, the names of these */
 };

@@ -135,19 +135,6 @@ static struct slice slice_of(struct pftrace_replay *replay, const struct pftrace
     return slice;
 }
 
-/* What all arrows of one call share: the correlation of its two ends, or the id of the first. */
-static uint32_t bind_id_of(const struct pftrace_event *event)
-{
-    const char *correlation = keys[ARG_CORRELATION];
-    if (event->has_correlation)
-        return (uint32_t)event->correlation;
-    for (size_t i = 0; i < event->arg_count; i++)
-        if (event->args[i].kind == PFTRACE_ARG_U64 && event->args[i].name_length == strlen(correlation) &&
-            memcmp(event->args[i].name, correlation, event->args[i].name_length) == 0)
-            return (uint32_t)event->args[i].u64;
-    return (uint32_t)event->arrows[0];
-}
-
 static void replay_slice(struct pftrace_replay *replay, const struct pftrace_event *event)
 {
     struct args args;
@@ -155,10 +142,8 @@ static void replay_slice(struct pftrace_replay *replay, const struct pftrace_eve
     const struct writer_format *format = replay->writer->format;
     format->slice(replay->writer, &slice);
     for (size_t i = 0; i < event->arrow_count; i++) {
-        struct arrow arrow = {.id = (uint32_t)event->arrows[i],
-                              .bind_id = bind_id_of(event),
-                              .row = slice.row,
-                              .time = replay->base + event->arrow_time};
+        struct arrow arrow = {
+            .id = (uint32_t)event->arrows[i], .row = slice.row, .time = replay->base + event->arrow_time};
         if (event->is_head)
             format->arrow_end(replay->writer, &arrow);
         else

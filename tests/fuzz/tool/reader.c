@@ -54,8 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct transcode_summary summary;
     if (transcode_is_pftrace(path))
         return 0;
-    FUZZ_HOLDS(transcode(path, fuzz_path("made.json"), size & 1, &summary) == result);
+    FUZZ_HOLDS(transcode(path, fuzz_path("made.json"), &summary) == result);
     FUZZ_HOLDS(result != 0 || fuzz_is_json(fuzz_path("made.json")));
-    FUZZ_HOLDS(transcode(path, fuzz_path("made.pftrace"), false, &summary) == result);
+    FUZZ_HOLDS(transcode(path, fuzz_path("made.pftrace"), &summary) == result);
     return 0;
 }
