@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/event_records.h"
-#include "analysis/event_fields.h"
+#include "trace/trace_event.h"
 
 /* A double holds integers up to here, and JSON's numbers are read as doubles. */
 #define EXACT_MAX (UINT64_C(1) << 53)

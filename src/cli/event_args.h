@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/event.h"
+#include "trace/trace_event.h"
 #include "trace/sink.h"
 
 /* Once, before all else. */

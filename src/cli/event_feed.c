@@ -6,13 +6,12 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "cli/event_records.h"
-#include "analysis/event_fields.h"
-#include "analysis/event_run.h"
-#include "analysis/quick.h"
-#include "analysis/reader.h"
-#include "analysis/scan.h"
+#include "trace/trace_event.h"
+#include "trace/json/fast_path.h"
+#include "trace/json/reader.h"
+#include "trace/json/scan.h"
 
-void event_feed_init(struct event_feed *feed, struct interner *strings, const struct reader_sink *sink)
+void event_feed_init(struct event_feed *feed, struct interner *strings, const struct event_sink *sink)
 {
     *feed = (struct event_feed){.sink = sink};
     parser_init(&feed->parser, strings);
@@ -36,12 +35,12 @@ static int take_text(struct event_feed *feed, const char *text, size_t size)
 
 static int take_one_by_one(struct event_feed *feed, const struct event_run *run)
 {
-    const struct reader_sink *sink = feed->sink;
+    const struct event_sink *sink = feed->sink;
     const char *at = run->bytes;
     struct trace_event own = event_nothing;
     int status = 0;
     for (size_t i = 0; i < run->count && status == 0; i++) {
-        struct trace_event *event = reader_place(sink, &own);
+        struct trace_event *event = event_sink_place(sink, &own);
         at = event_run_take(at, run->numbers, event);
         status = sink->event(sink->context, event);
     }
@@ -69,10 +68,10 @@ static int take_json_event(struct event_feed *feed, const char *text, size_t *si
     struct scan scan;
     struct trace_event event;
     size_t length;
-    switch (quick_event(text, feed->parser.strings, &event, &length)) {
-    case QUICK_EVENT: *size = length; return feed->sink->event(feed->sink->context, &event);
-    case QUICK_ARROW: *size = length; return 0;
-    case QUICK_NOT: break;
+    switch (fast_path_event(text, feed->parser.strings, &event, &length)) {
+    case FAST_PATH_EVENT: *size = length; return feed->sink->event(feed->sink->context, &event);
+    case FAST_PATH_FLOW: *size = length; return 0;
+    case FAST_PATH_NOT: break;
     }
     if (!scan_value(text, *size, &scan))
         return 0;
@@ -85,7 +84,7 @@ static int take_json_event(struct event_feed *feed, const char *text, size_t *si
 
 static int take_json(struct event_feed *feed, const char *text, size_t size)
 {
-    size_t left = size > QUICK_PADDING ? size - QUICK_PADDING : 0;
+    size_t left = size > FAST_PATH_PADDING ? size - FAST_PATH_PADDING : 0;
     int status = 0;
     while (status == 0 && left > 0) {
         size_t passed = scan_blank(text, left) + (*text == ',');

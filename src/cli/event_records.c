@@ -11,7 +11,7 @@
 
 #include "common/map.h"
 #include "cli/event_args.h"
-#include "analysis/event_fields.h"
+#include "trace/trace_event.h"
 
 struct state {
     struct interner texts; /* as they came */

@@ -11,16 +11,16 @@
 
 #include "common/array.h"
 #include "common/sink.h"
-#include "analysis/parse.h"
+#include "trace/json/parse.h"
 #include "trace/sink.h"
 
-struct reader_sink;
+struct event_sink;
 
 enum event_record_kind {
     EVENT_RECORD_PIECE,    /* texts are numbered from 0 again */
     EVENT_RECORD_TEXT,     /* bytes */
     EVENT_RECORD_RUN,      /* struct event_record_run, and its events with numbers of these texts */
-    EVENT_RECORD_JSON,     /* events of JSON, with ',' between them, and QUICK_PADDING: what has no other form */
+    EVENT_RECORD_JSON,     /* events of JSON, with ',' between them, and FAST_PATH_PADDING: what has no other form */
     EVENT_RECORD_METADATA, /* a key, NUL, a JSON value */
 };
 
@@ -55,13 +55,13 @@ uint32_t event_records_text(struct writer *writer, const char *text, size_t leng
 
 /* Takes records and hands on what they tell. */
 struct event_feed {
-    const struct reader_sink *sink;
+    const struct event_sink *sink;
     struct parser parser;
     ARRAY(uint32_t) numbers; /* of texts, in the reader's strings */
     struct sink rest;        /* a record that is not whole */
 };
 
-void event_feed_init(struct event_feed *feed, struct interner *strings, const struct reader_sink *sink);
+void event_feed_init(struct event_feed *feed, struct interner *strings, const struct event_sink *sink);
 void event_feed_release(struct event_feed *feed);
 
 /* CONTEXT is the feed. Gives 0, or -1 after error(). */

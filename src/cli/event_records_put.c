@@ -3,9 +3,8 @@
 
 #include "common/utf8.h"
 #include "cli/event_records.h"
-#include "analysis/event_fields.h"
-#include "analysis/event_run.h"
-#include "analysis/quick.h"
+#include "trace/trace_event.h"
+#include "trace/json/fast_path.h"
 
 static void put_record(struct sink *sink, enum event_record_kind kind, const void *data, size_t size)
 {
@@ -81,7 +80,7 @@ void event_records_put_event(struct sink *sink, struct event_record_end *end, st
 
 void event_records_put_json(struct sink *sink, struct sink *text)
 {
-    static const char padding[QUICK_PADDING];
+    static const char padding[FAST_PATH_PADDING];
     sink_bytes(text, padding, sizeof(padding));
     put_record(sink, EVENT_RECORD_JSON, text->data, text->length);
     sink->failure = sink->failure ? sink->failure : text->failure;

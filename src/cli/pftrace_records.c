@@ -15,7 +15,7 @@
 #include "trace/pftrace/interned.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"
-#include "analysis/event_fields.h"
+#include "trace/trace_event.h"
 #include "trace/pftrace/pftrace_replay.h"
 
 /* An event with the arguments of a kernel. */

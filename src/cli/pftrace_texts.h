@@ -11,7 +11,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/sink.h"
-#include "analysis/event_fields.h"
+#include "trace/trace_event.h"
 
 /* Of a text where it is the name of a category or of an argument. */
 struct pftrace_meaning {

@@ -15,7 +15,7 @@
 #include "cli/event_records.h"
 #include "cli/pftrace_records.h"
 #include "trace/pftrace/packets.h"
-#include "analysis/reader.h"
+#include "trace/json/reader.h"
 
 #define WORKERS_MOST 8        /* more would wait for the one that sums up */
 #define USUAL_BYTES (2 << 20) /* of a run; of larger ones there is one at a time */
@@ -191,7 +191,7 @@ static void release(struct reading *reading)
     pthread_mutex_destroy(&reading->lock);
 }
 
-int report_pftrace(const char *path, struct interner *strings, const struct reader_sink *sink)
+int report_pftrace(const char *path, struct interner *strings, const struct event_sink *sink)
 {
     struct reading reading = {0};
     if (packets_open(&reading.packets, path, sink->workers) != 0)

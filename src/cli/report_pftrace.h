@@ -6,9 +6,9 @@
 #define GPUTRACE_CLI_REPORT_PFTRACE_H
 
 struct interner;
-struct reader_sink;
+struct event_sink;
 
-/* As reader_read(). */
-int report_pftrace(const char *path, struct interner *strings, const struct reader_sink *sink);
+/* As json_read(). */
+int report_pftrace(const char *path, struct interner *strings, const struct event_sink *sink);
 
 #endif

@@ -3,12 +3,12 @@
 #include "cli/event_records.h"
 #include "cli/report_pftrace.h"
 #include "trace/build/passes.h"
-#include "analysis/reader.h"
+#include "trace/json/reader.h"
 #include "trace/spool/spool_directory.h"
 #include "symbols/symbols.h"
 #include "trace/transcode.h"
 
-static int read_spools(const char *path, struct interner *strings, const struct reader_sink *sink)
+static int read_spools(const char *path, struct interner *strings, const struct event_sink *sink)
 {
     struct event_feed feed;
     struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */

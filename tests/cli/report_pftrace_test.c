@@ -9,8 +9,8 @@
 #include "cli/report_pftrace.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/compressed.h"
-#include "analysis/event.h"
-#include "analysis/reader.h"
+#include "trace/trace_event.h"
+#include "trace/json/reader.h"
 #include "trace/sink.h"
 
 #define BASE UINT64_C(1700000000000000000)
@@ -57,7 +57,7 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
 
 static int read_file(struct told *told, unsigned workers)
 {
-    struct reader_sink sink = {.context = told, .workers = workers, .event = take_event, .metadata = take_metadata};
+    struct event_sink sink = {.context = told, .workers = workers, .event = take_event, .metadata = take_metadata};
     *told = (struct told){.stop_at = told->stop_at};
     int status = report_pftrace(path, &told->strings, &sink);
     interner_release(&told->strings);

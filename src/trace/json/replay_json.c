@@ -8,7 +8,7 @@
 
 #include "common/log.h"
 #include "common/map.h"
-#include "analysis/reader.h"
+#include "trace/json/reader.h"
 #include "trace/json/json_replay.h"
 #include "trace/transcode_sources.h"
 #include "trace/sink.h"
@@ -44,11 +44,11 @@ static int pass_metadata(void *context, const char *key, struct json_text value)
 static int read_once(struct json_replay *replay, const char *path, bool first)
 {
     struct interner names = {0};
-    const struct reader_sink sink = {.context = replay,
-                                     .text = first ? note_event : write_event,
-                                     .metadata_text = first ? write_metadata : pass_metadata,
-                                     .quiet = !first};
-    int result = reader_read(path, &names, &sink);
+    const struct event_sink sink = {.context = replay,
+                                    .text = first ? note_event : write_event,
+                                    .metadata_text = first ? write_metadata : pass_metadata,
+                                    .quiet = !first};
+    int result = json_read(path, &names, &sink);
     interner_release(&names);
     return result;
 }

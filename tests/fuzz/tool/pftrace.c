@@ -13,8 +13,8 @@
 #include "trace/pftrace/compressed.h"
 #include "trace/pftrace/interned.h"
 #include "trace/pftrace/reader.h"
-#include "analysis/event.h"
-#include "analysis/reader.h"
+#include "trace/trace_event.h"
+#include "trace/json/reader.h"
 #include "trace/transcode.h"
 
 static void touch_args(const struct pftrace_arg *args, size_t count)
@@ -64,7 +64,7 @@ static struct sums report(const char *path, unsigned workers, int *status)
 {
     struct sums sums = {0};
     struct interner strings = {0};
-    struct reader_sink sink = {.context = &sums, .workers = workers, .event = take_event, .metadata = take_metadata};
+    struct event_sink sink = {.context = &sums, .workers = workers, .event = take_event, .metadata = take_metadata};
     *status = report_pftrace(path, &strings, &sink);
     interner_release(&strings);
     return sums;

@@ -1,17 +1,23 @@
-#include "analysis/reader.h"
+#include "trace/json/reader.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "analysis/blocks.h"
-#include "analysis/event_fields.h"
-#include "analysis/quick.h"
-#include "analysis/reader_text.h"
-#include "analysis/scan.h"
+#include "common/sink.h"
+#include "trace/json/blocks.h"
+#include "trace/json/fast_path.h"
+#include "trace/json/input.h"
+#include "trace/json/parse.h"
+#include "trace/json/scan.h"
+#include "trace/trace_event.h"
 
 /* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.
  */
@@ -19,6 +25,82 @@
 #define LARGE_BYTES ((size_t)64 * 1024)
 
 #define UTF8_BOM "\xef\xbb\xbf"
+
+struct reader {
+    struct input input;
+    struct parser parser;
+    const struct event_sink *sink;
+    ARRAY(uint32_t) numbers; /* of a batch's texts */
+    struct sink key;         /* in memory: the key at hand of the trace's object, with a final NUL */
+    int status;              /* -1 once an error was told */
+    uint64_t left_out;       /* elements that are no events */
+    uint64_t left_out_line, left_out_offset;
+    const char *left_out_expected; /* of the first of them */
+};
+
+static char reader_next_byte(struct reader *reader)
+{
+    struct input *input = &reader->input;
+    for (;;) {
+        size_t blank = scan_blank(input_text(input), input_left(input));
+        if (blank > 0)
+            input_advance(input, blank);
+        if (input_left(input) > 0)
+            return *input_text(input);
+        if (!input_more(input, &reader->status))
+            return '\0';
+    }
+}
+
+static int reader_expected(struct reader *reader, const char *what)
+{
+    struct input *input = &reader->input;
+    if (reader->status < 0)
+        return -1;
+    if (input_left(input) == 0)
+        return reader->status = input_error(input, 0, "the file ends here: expected %s", what);
+    unsigned char found = (unsigned char)*input_text(input);
+    if (found < ' ' || found > '~')
+        return reader->status = input_error(input, 0, "found byte 0x%02x: expected %s", found, what);
+    return reader->status = input_error(input, 0, "found '%c': expected %s", found, what);
+}
+
+static int reader_take(struct reader *reader, char c, const char *what)
+{
+    if (reader_next_byte(reader) != c || input_left(&reader->input) == 0)
+        return reader_expected(reader, what);
+    input_advance(&reader->input, 1);
+    return 0;
+}
+
+static bool reader_whole_value(struct reader *reader, struct scan *scan)
+{
+    struct input *input = &reader->input;
+    reader_next_byte(reader);
+    while (!scan_value(input_text(input), input_left(input), scan))
+        if (!input_more(input, &reader->status))
+            return false;
+    return true;
+}
+
+static int reader_cut_value(struct reader *reader, const char *what)
+{
+    if (reader->status == 0)
+        input_advance(&reader->input, input_left(&reader->input));
+    return reader_expected(reader, what);
+}
+
+static int reader_value_error(struct reader *reader, enum parse_result result, const struct scan *scan,
+                              const char *what)
+{
+    struct input *input = &reader->input;
+    if (result == PARSE_NO_MEMORY)
+        return reader->status = error_no_memory("the trace's names");
+    if (result == PARSE_TOO_LARGE)
+        return reader->status = input_error(input, 0, "a value too large to be held: expected %s", what);
+    size_t at = reader->parser.error_at < scan->length ? reader->parser.error_at : scan->length;
+    return reader->status = input_error(input, at, "this is not JSON: expected %s", what);
+}
 
 /* COUNT elements are no events, the first of them AHEAD bytes after the start of the window. */
 static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const char *what)
@@ -34,24 +116,24 @@ static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const
 /* Hands on the text of the event that starts the window. Names are of no use then, and are not kept. */
 static void pass_text(struct reader *reader, size_t length)
 {
-    const struct reader_sink *sink = reader->sink;
+    const struct event_sink *sink = reader->sink;
     if (sink->text(sink->context, (struct json_text){input_text(&reader->input), length}) < 0)
         reader->status = -1;
     if (reader->parser.strings->count >= NAMES_KEPT || length >= LARGE_BYTES)
         interner_release(reader->parser.strings);
 }
 
-/* The event that starts the window, when it is written as most are; else QUICK_NOT. */
-static enum quick_result read_quickly(struct reader *reader)
+/* The event that starts the window, when it is written as most are; else FAST_PATH_NOT. */
+static enum fast_path_result read_by_fast_path(struct reader *reader)
 {
     struct trace_event event;
     size_t length;
-    enum quick_result result = quick_event(input_text(&reader->input), reader->parser.strings, &event, &length);
-    if (result != QUICK_NOT && reader->sink->text)
+    enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
+    if (result != FAST_PATH_NOT && reader->sink->text)
         pass_text(reader, length);
-    else if (result == QUICK_EVENT && reader->sink->event(reader->sink->context, &event) < 0)
+    else if (result == FAST_PATH_EVENT && reader->sink->event(reader->sink->context, &event) < 0)
         reader->status = -1;
-    if (result != QUICK_NOT)
+    if (result != FAST_PATH_NOT)
         input_advance(&reader->input, length);
     return result;
 }
@@ -59,7 +141,7 @@ static enum quick_result read_quickly(struct reader *reader)
 static int read_event(struct reader *reader, const struct scan *scan)
 {
     struct trace_event event;
-    bool arrow = scan_is_arrow(input_text(&reader->input), scan);
+    bool arrow = scan_is_flow(input_text(&reader->input), scan);
     enum parse_result result = arrow ? parser_check(&reader->parser, input_text(&reader->input), scan)
                                      : parser_event(&reader->parser, input_text(&reader->input), scan, &event);
     if (result == PARSE_NOT_AN_EVENT)
@@ -93,7 +175,7 @@ static int number_texts(struct reader *reader, const struct interner *strings)
 
 static int take_texts(struct reader *reader, const struct batch *batch)
 {
-    const struct reader_sink *sink = reader->sink;
+    const struct event_sink *sink = reader->sink;
     for (size_t i = 0; i < batch->texts.count; i++) {
         const struct batch_text *text = &batch->texts.items[i];
         if (sink->text(sink->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
@@ -108,7 +190,7 @@ static int take_events(struct reader *reader, const struct batch *batch)
     if (number_texts(reader, &batch->strings) < 0)
         return reader->status = -1;
     for (size_t i = 0; i < batch->events.count; i++) {
-        struct trace_event *event = reader_place(reader->sink, &own);
+        struct trace_event *event = event_sink_place(reader->sink, &own);
         event_copy(event, &batch->events.items[i]);
         event_translate(event, reader->numbers.items);
         if (reader->sink->event(reader->sink->context, event) < 0)
@@ -150,7 +232,7 @@ static int read_element(struct reader *reader)
     const struct batch *batch = input_batch(&reader->input);
     if (batch && batch->length > 0)
         return take_batch(reader, batch) < 0 ? -1 : !batch->after_event;
-    if (read_quickly(reader) != QUICK_NOT)
+    if (read_by_fast_path(reader) != FAST_PATH_NOT)
         return reader->status;
     if (!reader_whole_value(reader, &scan))
         return reader->status < 0 ? -1 : 2;
@@ -187,7 +269,7 @@ static int read_events(struct reader *reader, bool bare)
 
 static int pass_metadata(struct reader *reader, const struct scan *scan)
 {
-    const struct reader_sink *sink = reader->sink;
+    const struct event_sink *sink = reader->sink;
     const char *key = reader->key.data;
     if (!sink->metadata_text)
         return sink->metadata(sink->context, key, reader->parser.root);
@@ -279,7 +361,7 @@ static int read_file(struct reader *reader)
     return reader->status;
 }
 
-int reader_read(const char *path, struct interner *strings, const struct reader_sink *sink)
+int json_read(const char *path, struct interner *strings, const struct event_sink *sink)
 {
     struct reader reader = {.sink = sink};
     parser_init(&reader.parser, strings);

@@ -1,13 +1,14 @@
 /*
- * The quick reading of events against the thorough one: whatever quick_event() takes, cJSON and the scan read alike.
+ * The quick reading of events against the thorough one: whatever fast_path_event() takes, cJSON and the scan read
+ * alike.
  */
 #include "tests/unit.h"
 
 #include "common/map.h"
-#include "analysis/event.h"
-#include "analysis/parse.h"
-#include "analysis/quick.h"
-#include "analysis/scan.h"
+#include "trace/trace_event.h"
+#include "trace/json/parse.h"
+#include "trace/json/fast_path.h"
+#include "trace/json/scan.h"
 
 static const char *const usual[] = {
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k(float*, int)\",\"pid\":0,\"tid\":7,\"ts\":400002.000,\"dur\":2.500,"
@@ -85,17 +86,17 @@ static bool compare(const char *text, size_t size)
     struct parser parser;
     struct scan scan;
     size_t length = 0;
-    char *padded = calloc(1, size + QUICK_PADDING);
+    char *padded = calloc(1, size + FAST_PATH_PADDING);
     assert_non_null(padded);
     memcpy(padded, text, size);
     parser_init(&parser, &thorough.strings);
-    enum quick_result result = quick_event(padded, &quick.strings, &quick.event, &length);
-    if (result != QUICK_NOT) {
+    enum fast_path_result result = fast_path_event(padded, &quick.strings, &quick.event, &length);
+    if (result != FAST_PATH_NOT) {
         assert_true(scan_value(padded, size, &scan));
         assert_int_equal(scan.length, length);
-        assert_int_equal(scan_is_arrow(padded, &scan), result == QUICK_ARROW);
+        assert_int_equal(scan_is_flow(padded, &scan), result == FAST_PATH_FLOW);
     }
-    if (result == QUICK_EVENT) {
+    if (result == FAST_PATH_EVENT) {
         assert_int_equal(parser_event(&parser, padded, &scan, &thorough.event), PARSE_DONE);
         assert_same(&quick, &thorough);
     }
@@ -103,7 +104,7 @@ static bool compare(const char *text, size_t size)
     release(&quick);
     release(&thorough);
     free(padded);
-    return result != QUICK_NOT;
+    return result != FAST_PATH_NOT;
 }
 
 static void usual_events_are_taken(void **state)

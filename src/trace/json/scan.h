@@ -2,8 +2,8 @@
  * Finds where a JSON value ends, without reading what is in it: the border of an event. Whether what lies between the
  * borders is JSON, json_check() decides (json/text.h); then cJSON parses the event, once.
  */
-#ifndef GPUTRACE_ANALYSIS_SCAN_H
-#define GPUTRACE_ANALYSIS_SCAN_H
+#ifndef GPUTRACE_TRACE_JSON_SCAN_H
+#define GPUTRACE_TRACE_JSON_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ bool scan_value(const char *text, size_t length, struct scan *scan);
 
 /* Whether the event at TEXT is one end of a flow that no section looks at. Most flows connect events that have a
  * correlation id too, and are half of a trace's events; PyTorch's "fwdbwd" alone are read. */
-bool scan_is_arrow(const char *text, const struct scan *scan);
+bool scan_is_flow(const char *text, const struct scan *scan);
 
 /* Line ends in TEXT. */
 uint64_t scan_lines(const char *text, size_t length);

@@ -3,8 +3,8 @@
  * escapes, numbers of usual size. Whatever else there is, valid or not, is left to the scan and to cJSON (parse.h), who
  * say what it means; so this never gives anything that they would not.
  */
-#ifndef GPUTRACE_ANALYSIS_QUICK_H
-#define GPUTRACE_ANALYSIS_QUICK_H
+#ifndef GPUTRACE_TRACE_JSON_FAST_PATH_H
+#define GPUTRACE_TRACE_JSON_FAST_PATH_H
 
 #include <stddef.h>
 
@@ -12,15 +12,16 @@ struct interner;
 struct trace_event;
 
 /* Behind what is read stand so many bytes of zero. */
-#define QUICK_PADDING 16
+#define FAST_PATH_PADDING 16
 
-enum quick_result {
-    QUICK_EVENT,
-    QUICK_ARROW, /* of the phases s, t and f: nothing is told of it */
-    QUICK_NOT,   /* it is not of this form, or does not end here */
+enum fast_path_result {
+    FAST_PATH_EVENT,
+    FAST_PATH_FLOW, /* of the phases s, t and f: nothing is told of it */
+    FAST_PATH_NOT,  /* it is not of this form, or does not end here */
 };
 
 /* The event that starts at TEXT[0]; sets *LENGTH to its bytes. STRINGS takes its texts. */
-enum quick_result quick_event(const char *text, struct interner *strings, struct trace_event *event, size_t *length);
+enum fast_path_result fast_path_event(const char *text, struct interner *strings, struct trace_event *event,
+                                      size_t *length);
 
 #endif

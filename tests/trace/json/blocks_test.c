@@ -9,8 +9,8 @@
 #include "common/map.h"
 #include "common/sink.h"
 #include "trace/gzip/gzip.h"
-#include "analysis/event.h"
-#include "analysis/reader.h"
+#include "trace/trace_event.h"
+#include "trace/json/reader.h"
 #include "analysis/report.h"
 
 static void save(const struct sink *text)
@@ -78,16 +78,16 @@ static int take_metadata_text(void *context, const char *key, struct json_text v
 static int read_with(unsigned workers, bool texts, struct seen *seen, char message[256])
 {
     struct interner strings = {0};
-    const struct reader_sink events = {
+    const struct event_sink events = {
         .context = seen, .workers = workers, .event = take_event, .metadata = take_metadata};
-    const struct reader_sink sink = texts ? (struct reader_sink){.context = seen,
-                                                                 .workers = workers,
-                                                                 .text = take_text,
-                                                                 .metadata_text = take_metadata_text}
-                                          : events;
+    const struct event_sink sink = texts ? (struct event_sink){.context = seen,
+                                                               .workers = workers,
+                                                               .text = take_text,
+                                                               .metadata_text = take_metadata_text}
+                                         : events;
     *seen = (struct seen){.strings = &strings};
     unit_stderr_begin();
-    int status = reader_read(path, &strings, &sink);
+    int status = json_read(path, &strings, &sink);
     snprintf(message, 256, "%.255s", unit_stderr_end());
     interner_release(&strings);
     seen->strings = NULL;

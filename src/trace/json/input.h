@@ -1,14 +1,14 @@
 /*
  * The text of a trace file, a window at a time, and the events that were read ahead of it (blocks.h).
  */
-#ifndef GPUTRACE_ANALYSIS_INPUT_H
-#define GPUTRACE_ANALYSIS_INPUT_H
+#ifndef GPUTRACE_TRACE_JSON_INPUT_H
+#define GPUTRACE_TRACE_JSON_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/batch.h"
+#include "trace/json/blocks.h"
 
 struct block;
 struct blocks;
@@ -20,7 +20,7 @@ struct input {
     const char *path; /* as messages name it: "standard input" for "-" */
     struct blocks *blocks;
     const struct block *block; /* the last one taken; NULL: none yet */
-    const char *data;          /* the window: that block, or `joined`; zeros are behind it (QUICK_PADDING) */
+    const char *data;          /* the window: that block, or `joined`; zeros are behind it (FAST_PATH_PADDING) */
     size_t start, length;      /* data[start..length) is not consumed yet */
     char *joined;              /* what was left of a window, and the blocks after it */
     size_t capacity;           /* of joined */

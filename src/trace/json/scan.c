@@ -1,4 +1,4 @@
-#include "analysis/scan.h"
+#include "trace/json/scan.h"
 
 #include <string.h>
 
@@ -114,7 +114,7 @@ bool scan_value(const char *text, size_t length, struct scan *scan)
     return at < length;
 }
 
-bool scan_is_arrow(const char *text, const struct scan *scan)
+bool scan_is_flow(const char *text, const struct scan *scan)
 {
     static const char read[] = "\"fwdbwd\"";
     const char *phase = text + scan->ph, *category = text + scan->cat;

@@ -3,8 +3,8 @@
 #include <zlib.h>
 
 #include "common/map.h"
-#include "analysis/event.h"
-#include "analysis/reader.h"
+#include "trace/trace_event.h"
+#include "trace/json/reader.h"
 
 struct seen {
     size_t events, metadata;
@@ -33,9 +33,9 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
 static int read_path(const char *name, struct seen *seen)
 {
     struct interner strings = {0};
-    struct reader_sink sink = {.context = seen, .event = take_event, .metadata = take_metadata};
+    struct event_sink sink = {.context = seen, .event = take_event, .metadata = take_metadata};
     *seen = (struct seen){0};
-    int status = reader_read(name, &strings, &sink);
+    int status = json_read(name, &strings, &sink);
     interner_release(&strings);
     return status;
 }

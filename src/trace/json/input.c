@@ -1,4 +1,4 @@
-#include "analysis/input.h"
+#include "trace/json/input.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "analysis/blocks.h"
-#include "analysis/quick.h"
-#include "analysis/scan.h"
+#include "trace/json/blocks.h"
+#include "trace/json/fast_path.h"
+#include "trace/json/scan.h"
 
 int input_open(struct input *input, const char *path, unsigned workers)
 {
@@ -61,7 +61,7 @@ static int keep_rest(struct input *input)
     bool is_joined = input->data == input->joined;
     if (is_joined)
         memmove(input->joined, input_text(input), left);
-    if (!make_room(input, left + QUICK_PADDING))
+    if (!make_room(input, left + FAST_PATH_PADDING))
         return error_no_memory("a window of the trace");
     if (!is_joined)
         memcpy(input->joined, input_text(input), left);
@@ -74,9 +74,9 @@ static int keep_rest(struct input *input)
 static int append_block(struct input *input)
 {
     size_t length = input->block->length;
-    if (!make_room(input, input->length + length + QUICK_PADDING))
+    if (!make_room(input, input->length + length + FAST_PATH_PADDING))
         return error_no_memory("a window of the trace");
-    memcpy(input->joined + input->length, input->block->text, length + QUICK_PADDING);
+    memcpy(input->joined + input->length, input->block->text, length + FAST_PATH_PADDING);
     input->data = input->joined;
     input->length += length;
     return 0;

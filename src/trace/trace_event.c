@@ -1,8 +1,48 @@
-#include "analysis/event_fields.h"
+#include "trace/trace_event.h"
 
 #include <pthread.h>
+#include <string.h>
 
-#include "analysis/word_set.h"
+/* --- a fixed list of words, found by their bytes --- */
+
+#define WORD_SET_SLOTS 256 /* far more than words, so that the first look finds them */
+
+struct word_set {
+    struct {
+        const char *word; /* NULL: free */
+        uint8_t length, number;
+    } slots[WORD_SET_SLOTS];
+};
+
+static size_t word_set_slot(const char *word, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)word;
+    unsigned hash =
+        length ? (unsigned)length * 37u + bytes[0] * 5u + bytes[length / 2] * 11u + bytes[length - 1] * 3u : 0;
+    return (hash ^ hash >> 5) % WORD_SET_SLOTS;
+}
+
+/* WORD, a literal of less than 256 bytes, is number NUMBER; there are far fewer than slots. */
+static void word_set_add(struct word_set *set, const char *word, size_t number)
+{
+    size_t length = strlen(word), slot = word_set_slot(word, length);
+    while (set->slots[slot].word)
+        slot = (slot + 1) % WORD_SET_SLOTS;
+    set->slots[slot].word = word;
+    set->slots[slot].length = (uint8_t)length;
+    set->slots[slot].number = (uint8_t)number;
+}
+
+/* The number of WORD; -1: it is not in the set. */
+static int word_set_find(const struct word_set *set, const char *word, size_t length)
+{
+    for (size_t slot = word_set_slot(word, length); set->slots[slot].word; slot = (slot + 1) % WORD_SET_SLOTS)
+        if (set->slots[slot].length == length && memcmp(set->slots[slot].word, word, length) == 0)
+            return set->slots[slot].number;
+    return -1;
+}
+
+/* --- */
 
 static const struct event_field fields[] = {
 #define FIELD(key, type, member)                                \
@@ -174,4 +214,13 @@ enum event_category event_category_find(const char *word, size_t length)
 {
     int number = word_set_find(&category_words, word, length);
     return number < 0 ? EVENT_OTHER : (enum event_category)number;
+}
+
+const char *event_run_take(const char *bytes, const uint32_t *numbers, struct trace_event *event)
+{
+    uint16_t extent;
+    memcpy(&extent, bytes + offsetof(struct trace_event, extent), sizeof(extent));
+    event_put(event, bytes, extent);
+    event_translate(event, numbers);
+    return bytes + extent;
 }

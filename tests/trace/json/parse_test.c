@@ -1,8 +1,8 @@
 #include "tests/unit.h"
 
 #include "common/map.h"
-#include "analysis/parse.h"
-#include "analysis/scan.h"
+#include "trace/json/parse.h"
+#include "trace/json/scan.h"
 
 static struct interner strings;
 static struct parser parser;

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "analysis/scan.h"
+#include "trace/json/scan.h"
 
 static size_t length_of(const char *text)
 {
