@@ -147,6 +147,13 @@ void event_copy(struct trace_event *event, const struct trace_event *from);
 /* Gives each of the event's texts, number N, NUMBERS[N]. */
 void event_translate(struct trace_event *event, const uint32_t *numbers);
 
+/* A number as a reader of JSON has it, which reads numbers as doubles; OTHERWISE when it is too large. */
+int64_t event_unsigned(uint64_t value, int64_t otherwise);
+int64_t event_signed(int64_t value, int64_t otherwise);
+int64_t event_real(double value, int64_t otherwise);
+/* The number that a text is, "0x7f00"; OTHERWISE when the text is empty. */
+int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise);
+
 #define EVENT_RUN_MOST 4096u /* events */
 
 /* Events one after another, each only up to its extent. Their texts are numbered within the run, so that the thread

@@ -8,7 +8,7 @@
 
 #include "common/map.h"
 #include "common/sink.h"
-#include "cli/report_pftrace.h"
+#include "trace/pftrace/parallel_reader.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/compressed.h"
 #include "trace/pftrace/interned.h"
@@ -65,7 +65,7 @@ static struct sums report(const char *path, unsigned workers, int *status)
     struct sums sums = {0};
     struct interner strings = {0};
     struct event_sink sink = {.context = &sums, .workers = workers, .event = take_event, .metadata = take_metadata};
-    *status = report_pftrace(path, &strings, &sink);
+    *status = pftrace_read(path, &strings, &sink);
     interner_release(&strings);
     return sums;
 }

@@ -3,7 +3,7 @@
  * turn, and makes records of it (pftrace_records.h) while others read on. A run that goes on with the section of the
  * one before it, as all do in a file that others wrote, waits for those records' maker and goes on with it.
  */
-#include "cli/report_pftrace.h"
+#include "trace/pftrace/parallel_reader.h"
 
 #include <inttypes.h>
 #include <malloc.h>
@@ -12,8 +12,8 @@
 
 #include "common/log.h"
 #include "common/pieces.h"
-#include "cli/event_records.h"
-#include "cli/pftrace_records.h"
+#include "trace/event_records.h"
+#include "trace/pftrace/pftrace_records.h"
 #include "trace/pftrace/packets.h"
 #include "trace/json/reader.h"
 
@@ -191,7 +191,7 @@ static void release(struct reading *reading)
     pthread_mutex_destroy(&reading->lock);
 }
 
-int report_pftrace(const char *path, struct interner *strings, const struct event_sink *sink)
+int pftrace_read(const char *path, struct interner *strings, const struct event_sink *sink)
 {
     struct reading reading = {0};
     if (packets_open(&reading.packets, path, sink->workers) != 0)

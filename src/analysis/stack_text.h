@@ -1,8 +1,8 @@
 /*
  * Call stacks as people read them.
  */
-#ifndef GPUTRACE_CLI_FRAME_TEXT_H
-#define GPUTRACE_CLI_FRAME_TEXT_H
+#ifndef GPUTRACE_ANALYSIS_STACK_TEXT_H
+#define GPUTRACE_ANALYSIS_STACK_TEXT_H
 
 #include <stddef.h>
 

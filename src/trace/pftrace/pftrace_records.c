@@ -1,22 +1,108 @@
 /*
- * What names mean for the report is found out once (pftrace_texts.h), and so is what launches of a kernel have in
- * common (struct pattern). What a field is to be of an argument is written as event_args.c has it; where JSON alone
- * would tell, the event is written as JSON and read again.
+ * What a name means for the analysis is looked up once (struct meaning), and so is what the launches of a kernel have
+ * in common (struct pattern). The fields of an event are those that a reader of its JSON would find; where JSON alone
+ * says what an argument means, the event is written as JSON and parsed.
  */
-#include "cli/pftrace_records.h"
+#include "trace/pftrace/pftrace_records.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
-#include "cli/event_args.h"
-#include "cli/event_records.h"
-#include "cli/pftrace_texts.h"
+#include "common/map.h"
+#include "trace/event_records.h"
 #include "trace/pftrace/interned.h"
 #include "trace/pftrace/packets.h"
+#include "trace/pftrace/pftrace_replay.h"
 #include "trace/pftrace/reader.h"
 #include "trace/trace_event.h"
-#include "trace/pftrace/pftrace_replay.h"
+
+/* --- texts, numbers of the reader's interner --- */
+
+/* Of a text where it is the name of a category or of an argument. */
+struct meaning {
+    uint32_t number; /* of the text in the records + 1; 0: none yet */
+    bool known;      /* the rest is */
+    bool is_from;
+    enum event_category category;
+    const struct event_field *field; /* NULL: nobody wants it */
+};
+
+struct texts {
+    struct interner strings; /* the reader's */
+    struct sink *sink;       /* where records go */
+    ARRAY(struct meaning) meanings;
+    uint32_t count;    /* in the records */
+    uint32_t nameless; /* "" in the interner */
+    bool failed;       /* no memory: then any number may be given */
+    struct meaning nothing;
+};
+
+static void texts_release(struct texts *texts)
+{
+    interner_release(&texts->strings);
+    array_release(&texts->meanings);
+}
+
+static void texts_forget(struct texts *texts)
+{
+    interner_release(&texts->strings);
+    texts->meanings.count = 0;
+    texts->count = 0;
+    texts->nameless = intern(&texts->strings, "", 0);
+}
+
+static struct meaning *meaning_of(struct texts *texts, uint32_t number)
+{
+    while (number < texts->strings.count && texts->meanings.count <= number) {
+        struct meaning *meaning = array_push(&texts->meanings);
+        if (!meaning)
+            break;
+        *meaning = (struct meaning){0};
+    }
+    if (number < texts->meanings.count)
+        return &texts->meanings.items[number];
+    texts->failed = true;
+    texts->nothing = (struct meaning){.known = true, .number = 1};
+    return &texts->nothing;
+}
+
+static const struct meaning *texts_meaning(struct texts *texts, uint32_t number)
+{
+    number = number == PFTRACE_UNKNOWN ? texts->nameless : number;
+    struct meaning *meaning = meaning_of(texts, number);
+    if (meaning->known)
+        return meaning;
+    const struct interned *text = interner_at(&texts->strings, number);
+    meaning->known = true;
+    meaning->is_from = strcmp(text->text, "from") == 0;
+    meaning->category = event_category_find(text->text, text->length);
+    meaning->field = event_field_find(text->text, text->length);
+    return meaning;
+}
+
+static uint32_t texts_number(struct texts *texts, uint32_t number)
+{
+    number = number == PFTRACE_UNKNOWN ? texts->nameless : number;
+    struct meaning *meaning = meaning_of(texts, number);
+    if (meaning->number == 0) {
+        const struct interned *text = interner_at(&texts->strings, number);
+        event_records_put_text(texts->sink, text->text, text->length);
+        meaning->number = ++texts->count;
+    }
+    return meaning->number - 1;
+}
+
+static uint32_t texts_passing(struct texts *texts, const char *text, size_t length)
+{
+    uint32_t number = intern(&texts->strings, length ? text : "", length);
+    texts->failed |= number == INTERN_NO_MEMORY;
+    return texts_number(texts, number);
+}
+
+/* --- */
 
 /* An event with the arguments of a kernel. */
 struct pattern {
@@ -28,12 +114,14 @@ struct pattern {
 #define PATTERNS 512 /* kernel N's is in N % PATTERNS */
 
 struct pftrace_records {
-    struct pftrace_texts texts;
+    struct texts texts;
     struct pftrace_reader *reader;
     struct event_record_end end; /* of the piece at hand */
     bool begun;                  /* events have come: there is no more metadata */
     bool failed;                 /* no memory */
     uint64_t late;               /* metadata after events */
+    struct interner parsed;      /* texts of the event that is parsed from JSON */
+    struct parser parser;        /* puts texts there */
     struct pattern patterns[PATTERNS];
 };
 
@@ -43,8 +131,10 @@ struct pftrace_records *pftrace_records_new(void)
     event_fields_init();
     if (records)
         records->reader = pftrace_reader_new(&records->texts.strings);
-    if (records && records->reader)
+    if (records && records->reader) {
+        parser_init(&records->parser, &records->parsed);
         return records;
+    }
     free(records);
     error_no_memory("reading");
     return NULL;
@@ -55,13 +145,15 @@ void pftrace_records_free(struct pftrace_records *records)
     if (!records)
         return;
     pftrace_close(records->reader);
-    pftrace_texts_release(&records->texts);
+    texts_release(&records->texts);
+    parser_release(&records->parser);
+    interner_release(&records->parsed);
     free(records);
 }
 
 static void begin_piece(struct pftrace_records *records, struct sink *sink)
 {
-    pftrace_texts_forget(&records->texts);
+    texts_forget(&records->texts);
     pftrace_forget(records->reader);
     memset(records->patterns, 0, sizeof(records->patterns));
     event_records_put_piece(sink);
@@ -72,11 +164,11 @@ static void begin_piece(struct pftrace_records *records, struct sink *sink)
 static bool take_number(const struct pftrace_arg *arg, int64_t *number)
 {
     switch (arg->kind) {
-    case PFTRACE_ARG_U64: *number = event_args_number(arg->u64, *number); return true;
-    case PFTRACE_ARG_I64: *number = event_args_signed(arg->i64, *number); return true;
+    case PFTRACE_ARG_U64: *number = event_unsigned(arg->u64, *number); return true;
+    case PFTRACE_ARG_I64: *number = event_signed(arg->i64, *number); return true;
     case PFTRACE_ARG_BOOL: *number = arg->u64 != 0; return true;
     case PFTRACE_ARG_HEX: *number = arg->u64 > INT64_MAX ? INT64_MAX : (int64_t)arg->u64; return true;
-    case PFTRACE_ARG_TEXT: *number = event_args_text_number(arg->text, arg->length, *number); return true;
+    case PFTRACE_ARG_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
     case PFTRACE_ARG_SIZE3: return true;
     case PFTRACE_ARG_REAL:
     case PFTRACE_ARG_JSON: break;
@@ -87,7 +179,7 @@ static bool take_number(const struct pftrace_arg *arg, int64_t *number)
 static bool take_text(struct pftrace_records *records, const struct pftrace_arg *arg, uint32_t *text)
 {
     if (arg->kind == PFTRACE_ARG_TEXT)
-        *text = pftrace_texts_passing(&records->texts, arg->text, arg->length);
+        *text = texts_passing(&records->texts, arg->text, arg->length);
     return arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_BOOL || arg->kind == PFTRACE_ARG_SIZE3;
 }
 
@@ -112,7 +204,7 @@ static bool take_args(struct pftrace_records *records, const struct pftrace_arg 
 {
     for (size_t i = 0; i < count; i++) {
         const struct pftrace_arg *arg = &args[i];
-        const struct pftrace_meaning *meaning = pftrace_texts_meaning(&records->texts, arg->name_number);
+        const struct meaning *meaning = texts_meaning(&records->texts, arg->name_number);
         void *place = meaning->field ? (char *)event + meaning->field->offset : NULL;
         bool taken = true;
         if (meaning->is_from)
@@ -142,7 +234,25 @@ static const struct pattern *pattern_of(struct pftrace_records *records, const s
 
 /* --- events --- */
 
-static void put_as_json(struct pftrace_records *records, const struct pftrace_event *event)
+static void put_parsed(void *context, struct trace_event *event)
+{
+    struct pftrace_records *records = context;
+    ARRAY(uint32_t) numbers = {0};
+    for (uint32_t i = 0; i < records->parsed.count; i++) {
+        const struct interned *text = interner_at(&records->parsed, i);
+        uint32_t *number = array_push(&numbers);
+        records->failed |= !number;
+        if (number)
+            *number = texts_passing(&records->texts, text->text, text->length);
+    }
+    if (!records->failed) {
+        event_translate(event, numbers.items);
+        event_records_put_event(records->texts.sink, &records->end, event);
+    }
+    array_release(&numbers);
+}
+
+static void put_by_json(struct pftrace_records *records, const struct pftrace_event *event)
 {
     struct sink text;
     struct pftrace_replay replay;
@@ -150,8 +260,9 @@ static void put_as_json(struct pftrace_records *records, const struct pftrace_ev
     struct writer writer = {.format = &chrome_json, .sink = &text};
     pftrace_replay_init(&replay, &writer);
     pftrace_replay_event(&replay, event);
-    records->failed |= replay.members.failure || replay.category.failure;
-    event_records_put_json(records->texts.sink, &text);
+    records->failed |= replay.members.failure || replay.category.failure ||
+                       event_records_parse(&records->parser, &text, put_parsed, records) < 0;
+    interner_release(&records->parsed);
     pftrace_replay_release(&replay);
     sink_release(&text);
 }
@@ -167,13 +278,13 @@ static bool begin_event(struct pftrace_records *records, const struct pftrace_ev
     event->phase = phase;
     event->category = EVENT_OTHER;
     if (from->category_number != PFTRACE_UNKNOWN)
-        event->category = (uint8_t)pftrace_texts_meaning(&records->texts, from->category_number)->category;
-    event->name = pftrace_texts_number(&records->texts, from->name_number);
+        event->category = (uint8_t)texts_meaning(&records->texts, from->category_number)->category;
+    event->name = texts_number(&records->texts, from->name_number);
     event->process = event_id_number(from->pid);
     event->thread = event_id_number(from->tid);
     event->start = (int64_t)from->start;
     if (from->has_correlation)
-        event->correlation = event_args_number(from->correlation, EVENT_NONE);
+        event->correlation = event_unsigned(from->correlation, EVENT_NONE);
     return true;
 }
 
@@ -183,7 +294,7 @@ static void put_slice(struct pftrace_records *records, const struct pftrace_even
     bool instant = from->what == PFTRACE_INSTANT;
     if (!begin_event(records, from, instant ? 'i' : 'X', &event) ||
         !take_args(records, from->args, from->arg_count, &event)) {
-        put_as_json(records, from);
+        put_by_json(records, from);
         return;
     }
     if (!instant)
@@ -195,7 +306,7 @@ static void put_async(struct pftrace_records *records, const struct pftrace_even
 {
     struct trace_event event, end = event_nothing;
     if (!begin_event(records, from, 'b', &event) || !take_args(records, from->args, from->arg_count, &event)) {
-        put_as_json(records, from);
+        put_by_json(records, from);
         return;
     }
     event.id = end.id = event_id_number((int64_t)from->id);
@@ -213,11 +324,11 @@ static void put_counter(struct pftrace_records *records, const struct pftrace_ev
 {
     struct trace_event event;
     if (!from->one_value || from->arg_count == 0 || !begin_event(records, from, 'C', &event)) {
-        put_as_json(records, from);
+        put_by_json(records, from);
         return;
     }
     if (from->args[0].kind != PFTRACE_ARG_REAL)
-        event.bytes = event_args_number(from->args[0].u64, EVENT_NONE);
+        event.bytes = event_unsigned(from->args[0].u64, EVENT_NONE);
     event_records_put_event(records->texts.sink, &records->end, &event);
 }
 
@@ -226,7 +337,7 @@ static void put_naming(struct pftrace_records *records, const struct pftrace_eve
 {
     struct trace_event event = event_nothing;
     event.phase = 'M';
-    event.name = pftrace_texts_passing(&records->texts, what, strlen(what));
+    event.name = texts_passing(&records->texts, what, strlen(what));
     event.process = event_id_number(from->pid);
     event.thread = event_id_number(from->what == PFTRACE_PROCESS ? from->pid : from->tid);
     event.start = 0;
@@ -238,9 +349,9 @@ static void put_row(struct pftrace_records *records, const struct pftrace_event 
 {
     bool process = from->what == PFTRACE_PROCESS;
     put_naming(records, from, process ? "process_name" : "thread_name",
-               pftrace_texts_number(&records->texts, from->name_number));
+               texts_number(&records->texts, from->name_number));
     if (process && from->text)
-        put_naming(records, from, "process_labels", pftrace_texts_passing(&records->texts, from->text, from->length));
+        put_naming(records, from, "process_labels", texts_passing(&records->texts, from->text, from->length));
 }
 
 /* As readers of JSON have it: what is later is no time. */

@@ -2,8 +2,8 @@
  * The events of a .pftrace as records for the report (event_records.h), without a text in between: one thread's way of
  * understanding run after run.
  */
-#ifndef GPUTRACE_CLI_PFTRACE_RECORDS_H
-#define GPUTRACE_CLI_PFTRACE_RECORDS_H
+#ifndef GPUTRACE_TRACE_PFTRACE_PFTRACE_RECORDS_H
+#define GPUTRACE_TRACE_PFTRACE_PFTRACE_RECORDS_H
 
 #include <stdint.h>
 

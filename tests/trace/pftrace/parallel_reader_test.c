@@ -6,7 +6,7 @@
 
 #include "common/map.h"
 #include "common/sink.h"
-#include "cli/report_pftrace.h"
+#include "trace/pftrace/parallel_reader.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/compressed.h"
 #include "trace/trace_event.h"
@@ -59,7 +59,7 @@ static int read_file(struct told *told, unsigned workers)
 {
     struct event_sink sink = {.context = told, .workers = workers, .event = take_event, .metadata = take_metadata};
     *told = (struct told){.stop_at = told->stop_at};
-    int status = report_pftrace(path, &told->strings, &sink);
+    int status = pftrace_read(path, &told->strings, &sink);
     interner_release(&told->strings);
     return status;
 }

@@ -1,3 +1,6 @@
+/*
+ * The reading side of event_records.h.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -5,10 +8,7 @@
 
 #include "common/log.h"
 #include "common/map.h"
-#include "cli/event_records.h"
-#include "trace/trace_event.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/reader.h"
+#include "trace/event_records.h"
 #include "trace/json/scan.h"
 
 void event_feed_init(struct event_feed *feed, struct interner *strings, const struct event_sink *sink)
@@ -62,42 +62,6 @@ static int take_run(struct event_feed *feed, const char *data, size_t size)
     return feed->sink->run ? feed->sink->run(feed->sink->context, &run) : take_one_by_one(feed, &run);
 }
 
-/* The event at TEXT; sets *SIZE to its own. What is no event, as the report sees it, is left out. */
-static int take_json_event(struct event_feed *feed, const char *text, size_t *size)
-{
-    struct scan scan;
-    struct trace_event event;
-    size_t length;
-    switch (fast_path_event(text, feed->parser.strings, &event, &length)) {
-    case FAST_PATH_EVENT: *size = length; return feed->sink->event(feed->sink->context, &event);
-    case FAST_PATH_FLOW: *size = length; return 0;
-    case FAST_PATH_NOT: break;
-    }
-    if (!scan_value(text, *size, &scan))
-        return 0;
-    *size = scan.length;
-    enum parse_result result = parser_event(&feed->parser, text, &scan, &event);
-    if (result == PARSE_NO_MEMORY)
-        return error_no_memory("the trace's names");
-    return result == PARSE_DONE ? feed->sink->event(feed->sink->context, &event) : 0;
-}
-
-static int take_json(struct event_feed *feed, const char *text, size_t size)
-{
-    size_t left = size > FAST_PATH_PADDING ? size - FAST_PATH_PADDING : 0;
-    int status = 0;
-    while (status == 0 && left > 0) {
-        size_t passed = scan_blank(text, left) + (*text == ',');
-        if (passed == 0) {
-            passed = left;
-            status = take_json_event(feed, text, &passed);
-        }
-        text += passed;
-        left -= passed;
-    }
-    return status;
-}
-
 static int take_metadata(struct event_feed *feed, const char *data, size_t size)
 {
     const char *value = data + strlen(data) + 1;
@@ -115,7 +79,6 @@ static int take_record(struct event_feed *feed, const struct event_record *recor
     case EVENT_RECORD_PIECE: feed->numbers.count = 0; return 0;
     case EVENT_RECORD_TEXT: return take_text(feed, data, record->size);
     case EVENT_RECORD_RUN: return take_run(feed, data, record->size);
-    case EVENT_RECORD_JSON: return take_json(feed, data, record->size);
     case EVENT_RECORD_METADATA: return take_metadata(feed, data, record->size);
     }
     return 0;

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "common/sink.h"
-#include "cli/frame_text.h"
+#include "analysis/stack_text.h"
 
 static struct sink out;
 

@@ -1,4 +1,4 @@
-#include "cli/frame_text.h"
+#include "analysis/stack_text.h"
 
 #include <limits.h>
 #include <stdbool.h>
