@@ -6,7 +6,8 @@
 #include "common/log.h"
 #include "trace/gzip/peek.h"
 #include "trace/pftrace/reader.h"
-#include "trace/transcode_sources.h"
+#include "trace/json/replay.h"
+#include "trace/pftrace/replay.h"
 #include "trace/output.h"
 #include "trace/sink.h"
 

@@ -15,7 +15,7 @@
 #include "trace/event_records.h"
 #include "trace/pftrace/interned.h"
 #include "trace/pftrace/packets.h"
-#include "trace/pftrace/pftrace_replay.h"
+#include "trace/pftrace/replay.h"
 #include "trace/pftrace/reader.h"
 #include "trace/trace_event.h"
 

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/json/flow_ids.h"
+#include "trace/json/replay_index.h"
 
 static struct flow_ids ids;
 

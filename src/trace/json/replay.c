@@ -1,11 +1,47 @@
-#include "trace/json/json_replay.h"
+/*
+ * A trace in JSON is read twice: names of rows, ids of flows and metadata may stand anywhere in it, and the writer
+ * needs them first.
+ */
+#include "trace/json/replay.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
-#include "trace/json/json_counter.h"
+#include "common/map.h"
+#include "common/sink.h"
+#include "trace/event.h"
+#include "trace/json/json_event.h"
+#include "trace/json/reader.h"
+#include "trace/json/replay_index.h"
 #include "trace/sink.h"
+#include "trace/tracks.h"
+
+/* Bytes of ranges that are begun and not ended, which are held in memory; those beyond are left out. */
+#define JSON_REPLAY_OPEN_MOST ((size_t)64 << 20)
+
+struct json_replay {
+    struct writer *writer;
+    struct json_rows rows;
+    struct flow_ids flows;
+    struct map open;      /* id and category -> the range that was begun and not ended yet, a struct open_range */
+    size_t open_bytes;    /* of these */
+    struct sink clean;    /* in memory: the text at hand, where it is not as it stands in the file */
+    struct sink category; /* in memory: of the event at hand */
+    uint64_t base;        /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    uint64_t left_out;    /* events */
+    uint64_t too_many;    /* ranges beyond JSON_REPLAY_OPEN_MOST */
+    bool after_slice;     /* the event before was a slice, or an arrow behind one */
+    struct row last;      /* of that slice */
+    char *unescaped;      /* of the event at hand, … */
+    struct counter_values values; /* … and of a counter's, … */
+    struct sink texts;            /* … in memory, the names of these */
+};
 
 static int no_memory(void)
 {
@@ -228,7 +264,7 @@ static void replay_slice(struct json_replay *replay, const struct json_event *ev
     replay->last = slice.row;
 }
 
-int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
+static int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
 {
     const struct writer_format *format = replay->writer->format;
     struct json_text text = json_clean(as_it_is, &replay->clean);
@@ -258,7 +294,7 @@ int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
     return replay->category.failure ? no_memory() : result;
 }
 
-void json_replay_init(struct json_replay *replay, struct writer *writer)
+static void json_replay_init(struct json_replay *replay, struct writer *writer)
 {
     *replay = (struct json_replay){.writer = writer};
     sink_init_memory(&replay->clean);
@@ -266,7 +302,7 @@ void json_replay_init(struct json_replay *replay, struct writer *writer)
     sink_init_memory(&replay->texts);
 }
 
-int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
+static int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
 {
     struct json_text text = as_it_is;
     if (memchr(text.at, '\\', text.length))
@@ -282,13 +318,13 @@ int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
     return event.phase == 'M' ? json_rows_take(&replay->rows, &event) : 0;
 }
 
-void json_replay_begin(struct json_replay *replay)
+static void json_replay_begin(struct json_replay *replay)
 {
     flow_ids_number(&replay->flows);
     json_rows_write(&replay->rows, replay->writer);
 }
 
-void json_replay_end(struct json_replay *replay)
+static void json_replay_end(struct json_replay *replay)
 {
     replay->left_out += replay->open.count;
 }
@@ -300,7 +336,7 @@ static int free_range(void *context, uint64_t key, uint64_t *range)
     return 0;
 }
 
-void json_replay_release(struct json_replay *replay)
+static void json_replay_release(struct json_replay *replay)
 {
     map_each(&replay->open, free_range, NULL);
     map_release(&replay->open);
@@ -311,4 +347,76 @@ void json_replay_release(struct json_replay *replay)
     flow_ids_release(&replay->flows);
     array_release(&replay->values);
     free(replay->unescaped);
+}
+
+/* --- a file --- */
+
+static int note_event(void *context, struct json_text event)
+{
+    return json_replay_note(context, event);
+}
+
+static int write_event(void *context, struct json_text event)
+{
+    return json_replay_event(context, event);
+}
+
+static int write_metadata(void *context, const char *key, struct json_text value)
+{
+    struct json_replay *replay = context;
+    struct json_text clean = json_clean(value, &replay->clean);
+    if (replay->clean.failure)
+        return error_no_memory("the trace's metadata");
+    if (strcmp(key, "baseTimeNanoseconds") == 0)
+        replay->base = strtoull(value.at, NULL, 10);
+    replay->writer->format->metadata(replay->writer, key, clean.at, clean.length);
+    return 0;
+}
+
+static int pass_metadata(void *context, const char *key, struct json_text value)
+{
+    (void)context, (void)key, (void)value;
+    return 0;
+}
+
+static int read_once(struct json_replay *replay, const char *path, bool first)
+{
+    struct interner names = {0};
+    const struct event_sink sink = {.context = replay,
+                                    .text = first ? note_event : write_event,
+                                    .metadata_text = first ? write_metadata : pass_metadata,
+                                    .quiet = !first};
+    int result = json_read(path, &names, &sink);
+    interner_release(&names);
+    return result;
+}
+
+static int both_passes(struct json_replay *replay, const char *path)
+{
+    struct writer *writer = replay->writer;
+    if (read_once(replay, path, true) != 0)
+        return -1;
+    writer->format->begin(writer, replay->base);
+    json_replay_begin(replay);
+    if (read_once(replay, path, false) != 0)
+        return -1;
+    writer->format->finish(writer);
+    json_replay_end(replay);
+    if (replay->left_out > 0)
+        warning("'%s': %" PRIu64 " events are left out: arrows that do not follow their slice, ranges without an end, "
+                "or of kinds that '%s' has no form for",
+                path, replay->left_out, writer->format->name);
+    if (replay->too_many > 0)
+        warning("'%s': %" PRIu64 " ranges are left out, as more than %zu MiB of them are begun and not ended", path,
+                replay->too_many, JSON_REPLAY_OPEN_MOST >> 20);
+    return 0;
+}
+
+int replay_json(const char *path, struct writer *writer)
+{
+    struct json_replay replay;
+    json_replay_init(&replay, writer);
+    int result = both_passes(&replay, path);
+    json_replay_release(&replay);
+    return result;
 }

@@ -1,8 +1,8 @@
 /*
  * An event of a .pftrace as calls of a writer.
  */
-#ifndef GPUTRACE_TRACE_PFTRACE_PFTRACE_REPLAY_H
-#define GPUTRACE_TRACE_PFTRACE_PFTRACE_REPLAY_H
+#ifndef GPUTRACE_TRACE_PFTRACE_REPLAY_H
+#define GPUTRACE_TRACE_PFTRACE_REPLAY_H
 
 #include <stdint.h>
 
@@ -26,5 +26,8 @@ void pftrace_replay_release(struct pftrace_replay *replay);
 
 /* Writes one; metadata as well. */
 void pftrace_replay_event(struct pftrace_replay *replay, const struct pftrace_event *event);
+
+/* Writes the trace in the file PATH with WRITER, and finishes it. Returns 0, or -1 after error(). */
+int replay_pftrace(const char *path, struct writer *writer);
 
 #endif
