@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "common/array.h"
-#include "analysis/event.h"
+#include "trace/trace_event.h"
 #include "analysis/groups.h"
 
 struct first_error {

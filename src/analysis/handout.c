@@ -7,7 +7,7 @@
 #include "common/pieces.h"
 #include "common/sink.h"
 #include "common/threads.h"
-#include "analysis/event_fields.h"
+#include "trace/trace_event.h"
 
 struct handout_pack {
     size_t count;

@@ -19,8 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/event.h"
-#include "analysis/event_run.h"
+#include "trace/trace_event.h"
 
 #define HANDOUT_TAKERS 24             /* at most */
 #define HANDOUT_FEW 4                 /* takers: fewer gain nothing by packs, as was measured */

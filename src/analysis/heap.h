@@ -13,7 +13,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "analysis/event.h"
+#include "trace/trace_event.h"
 #include "analysis/groups.h"
 
 /* No memory is larger than an address space: greater sizes are not believed. */

@@ -11,7 +11,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "analysis/event.h"
+#include "trace/trace_event.h"
 #include "analysis/sorter.h"
 
 /* One that was started and ended stands there twice when that was done on two threads. */

@@ -8,7 +8,7 @@
 #include "common/sink.h"
 #include "common/suggest.h"
 #include "analysis/heap.h"
-#include "analysis/reader.h"
+#include "trace/json/reader.h"
 #include "analysis/render.h"
 #include "analysis/sections.h"
 #include "analysis/snapshot.h"
@@ -151,12 +151,12 @@ static int write_report(struct report *report, const char *path, struct render *
 }
 
 int report_read(const struct report_options *options, const char *path, struct interner *strings,
-                const struct reader_sink *sink)
+                const struct event_sink *sink)
 {
     for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
         if (reader->reads(path))
             return reader->read(path, strings, sink);
-    return reader_read(path, strings, sink);
+    return json_read(path, strings, sink);
 }
 
 static int report_file(const struct report_options *options, const char *path, struct render *render)
@@ -165,12 +165,12 @@ static int report_file(const struct report_options *options, const char *path, s
     int status = report_init(&report, options);
     if (status == 0 && report.trace.heap && options->has_snapshot)
         status = snapshot_find(&report.heap.asked_at, options, path);
-    struct reader_sink sink = {.context = &report,
-                               .workers = options->workers,
-                               .place = place_event,
-                               .event = take_event,
-                               .run = trace_renames(&report.trace) ? NULL : take_run,
-                               .metadata = take_metadata};
+    struct event_sink sink = {.context = &report,
+                              .workers = options->workers,
+                              .place = place_event,
+                              .event = take_event,
+                              .run = trace_renames(&report.trace) ? NULL : take_run,
+                              .metadata = take_metadata};
     if (status == 0)
         status = report_read(options, path, &report.trace.strings, &sink);
     if (status == 0)

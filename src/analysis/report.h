@@ -50,13 +50,13 @@ enum report_section {
 #define REPORT_TOP_FOR_PEOPLE 20
 
 struct interner;
-struct reader_sink;
+struct event_sink;
 
 /* How files are read that are not JSON: reader.h has the interface of the events. A path may be "-", stdin. */
 struct report_reader {
     bool (*reads)(const char *path);
-    /* As reader_read(). */
-    int (*read)(const char *path, struct interner *strings, const struct reader_sink *sink);
+    /* As json_read(). */
+    int (*read)(const char *path, struct interner *strings, const struct event_sink *sink);
 };
 
 struct report_options {
@@ -76,7 +76,7 @@ struct report_options {
 
 /* Reads PATH with the reader for it. */
 int report_read(const struct report_options *options, const char *path, struct interner *strings,
-                const struct reader_sink *sink);
+                const struct event_sink *sink);
 
 /* Whether the options fit together, before any file is read. Gives 0, or -1 after error(). */
 int report_check(const struct report_options *options);

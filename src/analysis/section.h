@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analysis/event.h"
+#include "trace/trace_event.h"
 #include "analysis/table.h"
 #include "analysis/trace.h"
 #include "common/settings.h"

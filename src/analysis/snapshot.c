@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "analysis/reader.h"
+#include "trace/json/reader.h"
 #include "analysis/trace.h"
 
 #define TIME_TEXT 32
@@ -25,7 +25,7 @@ static int pass_metadata(void *context, const char *key, const struct cJSON *val
 int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
 {
     struct trace trace;
-    struct reader_sink sink = {.context = &trace, .event = see_time, .metadata = pass_metadata};
+    struct event_sink sink = {.context = &trace, .event = see_time, .metadata = pass_metadata};
     enum log_level level = log_level();
     struct stat file;
     if (strcmp(path, "-") == 0)

@@ -12,7 +12,7 @@
 #include "analysis/autograd.h"
 #include "analysis/busy.h"
 #include "analysis/calls.h"
-#include "analysis/event.h"
+#include "trace/trace_event.h"
 #include "analysis/groups.h"
 #include "analysis/jobs.h"
 #include "analysis/called_works.h"

@@ -1,6 +1,6 @@
 #include "analysis/works.h"
 
-#include "analysis/event.h"
+#include "trace/trace_event.h"
 
 static int by_correlation(const void *left, const void *right)
 {

@@ -22,7 +22,6 @@ _gputrace_argument() {
     --report | -r) _gputrace_list "$3" "$2" "$sections" ;;
     --children) _gputrace_list "$3" "$2" 'yes no' ;;
     --wait) _gputrace_list "$3" "$2" 'primary all' ;;
-    --arrows) _gputrace_list "$3" "$2" 'events slices' ;;
     --graph) _gputrace_list "$3" "$2" 'node graph' ;;
     --capture-range) _gputrace_list "$3" "$2" 'none api cudaProfilerApi nvtx:' ;;
     --format | -f) _gputrace_list "$3" "$2" 'table csv json markdown' ;;
@@ -44,11 +43,11 @@ _gputrace_options() { # COMMAND
     case $1 in
     run)
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
-            '--backtrace --flush-interval= --children= --wait= --arrows= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
+            '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --help' ;;
-    recover) echo '--output= --arrows= --keep --spool-dir= --quiet --verbose --help' ;;
-    convert) echo '--force --arrows= --quiet --verbose --help' ;;
+    recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
+    convert) echo '--force --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac
 }
@@ -59,7 +58,7 @@ _gputrace_program() {
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)) && return ;;
-        -o | -t | --output | --trace | --graph | --delay | --duration | --capture-range | --nvtx-domains | --nvtx-exclude | --flush-interval | --children | --wait | --arrows | --spool-dir | --cupti | --plugin)
+        -o | -t | --output | --trace | --graph | --delay | --duration | --capture-range | --nvtx-domains | --nvtx-exclude | --flush-interval | --children | --wait | --spool-dir | --cupti | --plugin)
             i=$((i + 1))
             ;;
         -*) ;;

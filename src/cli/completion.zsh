@@ -20,7 +20,6 @@ _gputrace_run() {
         '--flush-interval=[collect GPU times so often]:milliseconds' \
         '--children=[record other processes too]:whether:(yes no)' \
         '--wait=[end when these have ended]:for:(primary all)' \
-        '--arrows=[how arrows are drawn in JSON]:how:(events slices)' \
         '--spool-dir=[keep what is recorded here meanwhile]:directory:_directories' \
         '--keep-spool[do not remove it afterwards]' \
         '--cupti=[use this libcupti]:file:_files' \
@@ -55,7 +54,6 @@ _gputrace_report() {
 _gputrace_recover() {
     _arguments -s -S \
         {-o,--output=}'[write the trace to a file]:file:_files' \
-        '--arrows=[how arrows are drawn in JSON]:how:(events slices)' \
         '--keep[do not remove the directory]' \
         '--spool-dir=[list what is in this directory]:directory:_directories' \
         {-q,--quiet}'[print errors only]' \
@@ -67,7 +65,6 @@ _gputrace_recover() {
 _gputrace_convert() {
     _arguments -s -S \
         '--force[replace the file that is there]' \
-        '--arrows=[how arrows are drawn in JSON]:how:(events slices)' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[explain what happens]' \
         {-h,--help}'[print help]' \

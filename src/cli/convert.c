@@ -25,7 +25,7 @@
 #define EXIT_USAGE 2
 
 struct convert_command_options {
-    bool force, arrows_on_slices, quiet, verbose;
+    bool force, quiet, verbose;
 };
 
 static bool is_directory(const char *path)
@@ -35,15 +35,11 @@ static bool is_directory(const char *path)
 }
 
 /* A spool is left as it is: 'recover' is what removes it. */
-static int from_spool(const struct convert_command_options *wanted, const char *directory, const char *output,
-                      struct convert_summary *summary)
+static int from_spool(const char *directory, const char *output, struct convert_summary *summary)
 {
     struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
-    struct convert_options options = {.spool_directory = directory,
-                                      .output = output,
-                                      .arrows_on_slices = wanted->arrows_on_slices,
-                                      .namer = symbols ? &namer : NULL};
+    struct convert_options options = {.spool_directory = directory, .output = output, .namer = symbols ? &namer : NULL};
     struct progress progress;
     progress_begin(&progress, output);
     options.progress = &progress.made;
@@ -54,12 +50,12 @@ static int from_spool(const struct convert_command_options *wanted, const char *
     return result;
 }
 
-static int from_trace(const struct convert_command_options *wanted, const char *input, const char *output)
+static int from_trace(const char *input, const char *output)
 {
     struct transcode_summary made;
     struct progress progress;
     progress_begin(&progress, output);
-    int failed = transcode(input, output, wanted->arrows_on_slices, &made);
+    int failed = transcode(input, output, &made);
     progress_end(&progress);
     if (failed)
         return -1;
@@ -105,24 +101,17 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return -1;
     end_when_asked(output);
     if (!is_directory(input))
-        return from_trace(wanted, input, output);
-    if (from_spool(wanted, input, output, &summary) != 0)
+        return from_trace(input, output);
+    if (from_spool(input, output, &summary) != 0)
         return -1;
     summary_print(output, &summary);
     return 0;
-}
-
-static int take_arrows(void *settings, const char *value)
-{
-    struct convert_command_options *options = settings;
-    return options_choice(&options->arrows_on_slices, "arrows", "events", "slices", value);
 }
 
 #define FIELD(name) offsetof(struct convert_command_options, name)
 
 static const struct option_row rows[] = {
     {.word = "force", .type = OPTION_FLAG, .offset = FIELD(force), .help = "replace OUT if it is there"},
-    {.word = "arrows", .argument = "HOW", .type = OPTION_CALL, .take = take_arrows, .help = OPTIONS_ARROWS_HELP},
     {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
     {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
 };

@@ -56,11 +56,6 @@ int options_choice(bool *field, const char *word, const char *first, const char 
  * Gives 0, or -1 after error(): there is no such file, or it must not be loaded. */
 int options_cupti(const char **field, const char *value);
 
-/* Help of --arrows, which several commands have. */
-#define OPTIONS_ARROWS_HELP                                             \
-    "draw arrows in JSON by flow events of their own (events), or by\n" \
-    "flow_out and flow_in on the slices (slices): a sixth smaller"
-
 /* The commands of gputrace, each defined in its own file of this room. */
 extern const struct command command_run, command_report, command_recover, command_convert, command_doctor;
 

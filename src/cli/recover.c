@@ -26,9 +26,8 @@
 #define EXIT_USAGE 2
 
 struct recover_options {
-    const char *output;                   /* NULL: where the run wanted it */
-    const char *spool_parent;             /* NULL: the usual place */
-    bool arrows_chosen, arrows_on_slices; /* not chosen: as the run wanted them */
+    const char *output;       /* NULL: where the run wanted it */
+    const char *spool_parent; /* NULL: the usual place */
     bool keep, quiet, verbose;
 };
 
@@ -101,18 +100,11 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     return writable(output);
 }
 
-static int convert(const struct recover_options *wanted, const char *directory, const char *output,
-                   struct convert_summary *summary)
+static int convert(const char *directory, const char *output, struct convert_summary *summary)
 {
-    struct session_facts facts;
-    session_read(directory, &facts);
     struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
-    struct convert_options options = {.spool_directory = directory,
-                                      .output = output,
-                                      .arrows_on_slices =
-                                          wanted->arrows_chosen ? wanted->arrows_on_slices : facts.arrows_on_slices,
-                                      .namer = symbols ? &namer : NULL};
+    struct convert_options options = {.spool_directory = directory, .output = output, .namer = symbols ? &namer : NULL};
     struct progress progress;
     progress_begin(&progress, output);
     options.progress = &progress.made;
@@ -162,7 +154,7 @@ static int recover(const struct recover_options *wanted, const char *path)
         sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
         signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
         writing_ends_with(&signals, directory.path);
-        result = convert(wanted, directory.path, output, &summary);
+        result = convert(directory.path, output, &summary);
     }
     if (result < 0) {
         run_directory_release(&directory);
@@ -175,13 +167,6 @@ static int recover(const struct recover_options *wanted, const char *path)
 
 /* --- the command --- */
 
-static int take_arrows(void *settings, const char *value)
-{
-    struct recover_options *options = settings;
-    options->arrows_chosen = true;
-    return options_choice(&options->arrows_on_slices, "arrows", "events", "slices", value);
-}
-
 #define FIELD(name) offsetof(struct recover_options, name)
 
 static const struct option_row rows[] = {
@@ -192,7 +177,6 @@ static const struct option_row rows[] = {
      .offset = FIELD(output),
      .help = "write the trace to FILE, not to where the run wanted it;\n.pftrace at its end makes it Perfetto's "
              "format, .gz compresses it"},
-    {.word = "arrows", .argument = "HOW", .type = OPTION_CALL, .take = take_arrows, .help = OPTIONS_ARROWS_HELP},
     {.word = "keep", .type = OPTION_FLAG, .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
     {.word = "spool-dir",
      .argument = "DIR",

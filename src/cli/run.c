@@ -154,8 +154,7 @@ static enum launch_way before(void *context, pid_t pid)
                               .output = run->output,
                               .settings = &run->options.settings,
                               .delay = run->options.delay,
-                              .duration = run->options.duration,
-                              .arrows_on_slices = run->options.arrows_on_slices};
+                              .duration = run->options.duration};
     run->traced = session_write(run->directory.path, &session) == 0;
     if (!run->traced)
         warning("the program runs without being traced");

@@ -58,7 +58,6 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
     struct frame_namer namer = symbols_namer(symbols);
     struct convert_options options = {.spool_directory = result->directory->path,
                                       .output = result->output,
-                                      .arrows_on_slices = result->options->arrows_on_slices,
                                       .ran = result->launch->ended - result->launch->started,
                                       .exit_text = exit_text,
                                       .unrecorded = result->unrecorded,

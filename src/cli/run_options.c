@@ -125,12 +125,6 @@ static int take_wait(void *settings, const char *value)
     return options_choice(&options->wait_all, "wait", "primary", "all", value);
 }
 
-static int take_arrows(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return options_choice(&options->arrows_on_slices, "arrows", "events", "slices", value);
-}
-
 static int take_backtrace(void *settings, const char *value)
 {
     struct run_options *options = settings;
@@ -221,7 +215,6 @@ static const struct option_row rows[] = {
      .take = take_wait,
      .help = "end when the first process has ended (primary), or all\n"
              "that are recorded (all)"},
-    {.word = "arrows", .argument = "HOW", .type = OPTION_CALL, .take = take_arrows, .help = OPTIONS_ARROWS_HELP},
     {.word = "spool-dir",
      .argument = "DIR",
      .type = OPTION_TEXT,

@@ -18,9 +18,8 @@ struct run_options {
     uint64_t duration;        /* ns from then on to the last record, 0: to the end */
     struct settings settings; /* for the library; what the run itself finds out is filled in later */
     bool keep_spool;
-    bool arrows_on_slices; /* not as events of their own, in JSON */
-    bool first_alone;      /* no other process is recorded */
-    bool wait_all;         /* for all processes that are recorded, not for the first alone */
+    bool first_alone; /* no other process is recorded */
+    bool wait_all;    /* for all processes that are recorded, not for the first alone */
     bool quiet;
     bool verbose;
     bool stats;

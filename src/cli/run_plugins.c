@@ -8,7 +8,7 @@
 #include "common/array.h"
 #include "common/clock.h"
 #include "common/sink.h"
-#include "cli/frame_text.h"
+#include "analysis/stack_text.h"
 #include "analysis/render.h"
 
 #define WORTH_TELLING 100 /* part of the program's time */

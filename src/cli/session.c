@@ -123,10 +123,6 @@ static void put_session(struct json_out *json, const struct session *session)
         json_key(json, "folder");
         json_string(json, folder);
     }
-    if (session->arrows_on_slices) {
-        json_key(json, "arrows");
-        json_string(json, "slices");
-    }
     put_rank(json);
     put_options(json, session);
     json_end(json);
@@ -190,8 +186,6 @@ void session_read(const char *directory, struct session_facts *facts)
     cJSON *json = read_note(directory);
     const char *output = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "output"));
     const char *folder = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "folder"));
-    const char *arrows = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "arrows"));
-    facts->arrows_on_slices = arrows && strcmp(arrows, "slices") == 0;
     put_words(cJSON_GetObjectItemCaseSensitive(json, "command"), facts->command, sizeof(facts->command));
     bool absolute = output && (*output == '/' || !folder);
     int length = !output    ? 0

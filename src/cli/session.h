@@ -15,7 +15,6 @@ struct session {
     const char *output;              /* path of the trace to be */
     const struct settings *settings; /* what is recorded */
     uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
-    bool arrows_on_slices;           /* in the trace to be */
 };
 
 /* Writes session.json into DIRECTORY. Gives 0, or -1 after error(). */
@@ -25,7 +24,6 @@ int session_write(const char *directory, const struct session *session);
 struct session_facts {
     char output[PATH_MAX]; /* absolute, if it can be known */
     char command[256];     /* its words, cut where they are many */
-    bool arrows_on_slices;
 };
 void session_read(const char *directory, struct session_facts *facts);
 

@@ -51,7 +51,7 @@ static void put_way_on(struct sink *line, const char *output, const struct conve
 {
     const char *ending = strstr(output, ".json");
     int name = ending ? (int)(ending - output) : (int)strlen(output);
-    if (writer_format_for(output, false) != &pftrace && summary->unpacked > BROWSER_MAX)
+    if (writer_format_for(output) != &pftrace && summary->unpacked > BROWSER_MAX)
         sink_format(line,
                     "; too large for a browser: 'gputrace convert %s %.*s.pftrace' makes it smaller, "
                     "'gputrace report %s' reads it as it is",

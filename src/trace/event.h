@@ -267,7 +267,6 @@ struct counter {
 /* One end of the arrow from a call to the GPU work it started. */
 struct arrow {
     uint32_t id;
-    uint32_t bind_id; /* what all arrows of one call have in common: the id of the first; 0: it has none */
     struct row row;
     uint64_t time;
 };

@@ -2,11 +2,11 @@
 
 #include "trace/output.h"
 
-const struct writer_format *writer_format_for(const char *path, bool arrows_on_slices)
+const struct writer_format *writer_format_for(const char *path)
 {
     if (output_name_ends(path, ".pftrace") || output_name_ends(path, ".pftrace.gz"))
         return &pftrace;
-    return arrows_on_slices ? &chrome_json_slices : &chrome_json;
+    return &chrome_json;
 }
 
 void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink)

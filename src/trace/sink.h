@@ -51,20 +51,16 @@ struct writer {
     uint64_t base;
     uint64_t events; /* slices, instants, asynchronous ranges and counters written */
     bool any;        /* something stands before the next event; true for every piece: rows come first */
-    bool bound;      /* of chrome_json_slices: the last slice has its arrow */
     void *state;     /* of the format, for this writer alone; released by `release` */
 };
 
 /* Trace Event JSON, the object form: one event per line. Arrows are flow events, "s" and "f", as Kineto writes them. */
 extern const struct writer_format chrome_json;
-/* The same with arrows on the slices they connect: "bind_id" and "flow_out" of the call, "flow_in" of the work. All
- * works of a call share its bind_id. */
-extern const struct writer_format chrome_json_slices;
 /* Perfetto's own format: trace/pftrace/fields.h. */
 extern const struct writer_format pftrace;
 
-/* That of a file of this name: .pftrace or .pftrace.gz, else JSON, whose arrows may be on its slices. */
-const struct writer_format *writer_format_for(const char *path, bool arrows_on_slices);
+/* The format of a file of this name: .pftrace or .pftrace.gz, else JSON. */
+const struct writer_format *writer_format_for(const char *path);
 
 void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink);
 void writer_release(struct writer *writer);

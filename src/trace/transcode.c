@@ -6,7 +6,8 @@
 #include "common/log.h"
 #include "trace/gzip/peek.h"
 #include "trace/pftrace/reader.h"
-#include "trace/transcode_sources.h"
+#include "trace/json/replay.h"
+#include "trace/pftrace/replay.h"
 #include "trace/output.h"
 #include "trace/sink.h"
 
@@ -30,13 +31,13 @@ bool transcode_is_pftrace(const char *path)
     return !json && pftrace_begins(bytes, length);
 }
 
-int transcode(const char *input, const char *path, bool arrows_on_slices, struct transcode_summary *summary)
+int transcode(const char *input, const char *path, struct transcode_summary *summary)
 {
     struct output output;
     struct writer writer;
     if (check_readable_twice(input) != 0 || output_open(&output, path) != 0)
         return -1;
-    writer_init(&writer, writer_format_for(path, arrows_on_slices), &output.sink);
+    writer_init(&writer, writer_format_for(path), &output.sink);
     int result = transcode_is_pftrace(input) ? replay_pftrace(input, &writer) : replay_json(input, &writer);
     writer_release(&writer);
     *summary = (struct transcode_summary){.events = writer.events};

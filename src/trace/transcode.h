@@ -17,6 +17,6 @@ bool transcode_is_pftrace(const char *path);
 
 /* Reads the trace INPUT and writes OUTPUT, whose name tells its format, as writer_format_for() has it. What cannot be
  * told in the other format is counted in a warning. Gives 0, or -1 after error(): then OUTPUT is as it was. */
-int transcode(const char *input, const char *output, bool arrows_on_slices, struct transcode_summary *summary);
+int transcode(const char *input, const char *output, struct transcode_summary *summary);
 
 #endif

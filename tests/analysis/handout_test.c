@@ -5,7 +5,7 @@
 
 #include "common/map.h"
 #include "common/sink.h"
-#include "analysis/event_fields.h"
+#include "trace/trace_event.h"
 #include "analysis/handout.h"
 
 /* Looks at what it is given: that it comes in order, from one thread at a time, with its texts. */

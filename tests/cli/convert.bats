@@ -42,64 +42,35 @@ both_ways() { # NAME
 @test "two training steps with PyTorch" { both_ways train; }
 @test "vector_add, recorded with CUPTI 11.8" { both_ways vector_add-cupti-11.8; }
 
-# From where to where its arrows lead, in whichever form they are.
-arrows_of() { # TRACE.json
-    jq -c '[.traceEvents[] | select(.ph == "s" or .ph == "f" or .bind_id) | {id: (.bind_id // .id), pid, tid, ts: (.ts + 0),
-            out: (.ph == "s" or .flow_out == true)}] | group_by(.id) | map((map(select(.out))[0]) as $call
-            | map(select(.out | not))[] | [$call.pid, $call.tid, $call.ts, .pid, .tid, .ts]) | sort | .[]' "$1"
+# The flow events of a trace, in an order of their own: the ids alone may differ.
+flows_of() { # TRACE.json
+    jq -c '[.traceEvents[] | select(.ph == "s" or .ph == "f")] | group_by(.id) | map((map(select(.ph == "s"))[0]) as $call
+            | map(select(.ph == "f"))[] | [$call.pid, $call.tid, $call.ts, .pid, .tid, .ts]) | sort | .[]' "$1"
 }
 
-on_slices() { # NAME
-    take_spool "$1"
-    "$gputrace" convert -q spool events.json
-    run -0 "$gputrace" convert --arrows=slices spool trace.json
-    "$check_trace" --quiet --strict trace.json
-    [ "$(jq '[.traceEvents[] | select(.ph == "s" or .ph == "f")] | length' trace.json)" = 0 ]
-    diff <(arrows_of events.json) <(arrows_of trace.json)
-    [ "$(arrows_of trace.json | wc -l)" -gt 0 ]
-    diff <(jq -S 'del(.traceName) | .traceEvents |= map(select(.ph != "s" and .ph != "f"))' events.json) \
-        <(jq -S 'del(.traceName) | del(.traceEvents[] | .bind_id, .flow_out, .flow_in)' trace.json)
-    diff <("$gputrace" report events.json | sed s/events.json/trace.json/) <("$gputrace" report trace.json)
+# The trace with its flows as members of the slices they connect, as other programs write them.
+with_flows_on_slices() { # TRACE.json
+    jq '([.traceEvents[] | select(.ph == "s" or .ph == "f")] | group_by(.id)
+            | map({("\(.[1].pid) \(.[1].tid) \(.[1].ts)"): 1, ("\(.[0].pid) \(.[0].tid) \(.[0].ts)"): 1}) | add) as $ends
+        | .traceEvents |= map(select(.ph != "s" and .ph != "f")
+            | if .ph == "X" and .args.correlation and $ends["\(.pid) \(.tid) \(.ts)"]
+              then .bind_id = .args.correlation | if .cat | startswith("cuda_") then .flow_out = true else .flow_in = true end
+              else . end)' "$1"
 }
 
-@test "arrows on slices lead where flow events lead, and all else is the same" {
-    for name in vector_add memory streams_events graphs train; do
-        on_slices "$name"
-        rm -r spool events.json trace.json
-    done
-}
-
-@test "traces are converted from and to arrows on slices" {
+@test "flows that are members of slices become flow events" {
     take_spool graphs # where several works have one call
     "$gputrace" convert -q spool events.json
-    "$gputrace" convert -q --arrows=slices spool slices.json
-    "$gputrace" convert -q spool trace.pftrace
-    local other
-    for other in events.json slices.json trace.pftrace; do
-        run -0 "$gputrace" convert --force --arrows=slices "$other" made.json
-        refute_output --partial 'left out'
-        same_events slices.json made.json
-        "$check_trace" --quiet --strict made.json
-        run -0 "$gputrace" convert --force "$other" made.json
-        refute_output --partial 'left out'
-        diff <(arrows_of events.json) <(arrows_of made.json)
-        "$check_trace" --quiet --strict made.json # each arrow has an id of its own again
-    done
-    run -0 "$gputrace" convert --arrows=slices slices.json made.pftrace
+    with_flows_on_slices events.json >slices.json
+    [ "$(jq '[.traceEvents[] | select(.ph == "s" or .ph == "f")] | length' slices.json)" = 0 ]
+    run -0 "$gputrace" convert slices.json made.json
     refute_output --partial 'left out'
-    "$gputrace" convert -q --force slices.json made.json
+    diff <(flows_of events.json) <(flows_of made.json)
+    [ "$(flows_of made.json | wc -l)" -gt 0 ]
+    "$check_trace" --quiet --strict made.json # each flow has an id of its own
+    run -0 "$gputrace" convert slices.json made.pftrace
+    refute_output --partial 'left out'
     "$check_pftrace" made.pftrace made.json
-    "$gputrace" convert -q --force --arrows=slices made.pftrace made.json
-    same_events slices.json made.json
-}
-
-@test "the arrows of PyTorch's profiler stand on slices as well" {
-    local kineto=$data/kineto/kineto-train-h200.json.gz # where 15 of them lead to calls that wait
-    run -0 "$gputrace" convert --arrows=slices "$kineto" trace.json
-    jq -e '[.traceEvents[] | select(.flow_in)] | length == 99' trace.json
-    run -0 "$gputrace" convert trace.json back.json
-    refute_output --partial 'left out'
-    jq -e '[.traceEvents[] | select(.ph == "f")] | length == 99' back.json
 }
 
 @test "flow_in and flow_out that are no arrows from calls to GPU work are left out" {
@@ -117,27 +88,11 @@ END
     run -0 "$gputrace" convert trace.json made.json
     assert_output --partial ': 4 events are left out'
     assert_equal "$(jq -c '[.traceEvents[] | select(.ph != "X") | [.ph, .id]]' made.json)" '[["s",7],["f",7]]'
-    run -0 "$gputrace" convert --arrows=slices trace.json other.json
-    assert_equal "$(jq -c '[.traceEvents[] | select(.bind_id) | [.bind_id, .flow_out, .flow_in]]' other.json)" \
-        '[[7,true,null],[7,null,true]]'
 }
 
-@test "--arrows has two words" {
-    run -2 "$gputrace" convert --arrows=none spool trace.json
-    assert_output --partial "'--arrows=none' is neither 'events' nor 'slices'"
-}
-
-@test "run --arrows=slices, and recover as the run wanted it" {
-    run -0 "$gputrace" run --arrows=slices --keep-spool --spool-dir . "$samples/vector_add"
-    "$check_trace" --quiet --strict trace.json
-    jq -e 'any(.traceEvents[]; .flow_out) and all(.traceEvents[]; .ph != "s")' trace.json
-    "$gputrace" recover -q --keep -o again.json gputrace-*
-    diff <(arrows_of trace.json) <(arrows_of again.json)
-    "$check_trace" --quiet --strict again.json
-    "$gputrace" recover -q --arrows=events -o events.json gputrace-*
-    jq -e 'any(.traceEvents[]; .ph == "s") and all(.traceEvents[]; .bind_id == null)' events.json
-    diff <(arrows_of trace.json) <(arrows_of events.json)
-    "$check_trace" --quiet --strict events.json
+@test "--arrows is not an option" {
+    run -2 "$gputrace" convert --arrows=slices spool trace.json
+    assert_output --partial "no option '--arrows"
 }
 
 @test "the checker tells what is broken" {

@@ -154,7 +154,6 @@ static void emit_arrow_head(struct emitter *emitter, struct process *process, co
     uint32_t earlier = launch->works > 1 ? emitter_meet_work(emitter, process, event->correlation) : 0;
     struct arrow arrow = {
         .id = launch_arrow(&process->launches, launch, event->correlation, earlier),
-        .bind_id = launch_arrow(&process->launches, launch, event->correlation, 0),
         .row = row,
         .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
     };

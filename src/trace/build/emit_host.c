@@ -32,8 +32,7 @@ static void emit_arrow_tails(struct emitter *emitter, struct process *process, c
     const struct launch *launch = event->correlation ? launches_get(&process->launches, event->correlation) : NULL;
     if (!launch || launch->works == 0 || !launch_is_call(launch, event))
         return;
-    struct arrow arrow = {
-        .bind_id = launch_arrow(&process->launches, launch, event->correlation, 0), .row = row, .time = event->start};
+    struct arrow arrow = {.row = row, .time = event->start};
     for (uint32_t i = 0; i < launch->works; i++) {
         arrow.id = launch_arrow(&process->launches, launch, event->correlation, i);
         if (arrow.id != 0)

@@ -180,8 +180,7 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
         output_open_stream(&output, stream->take, stream->context);
     else if (output_open(&output, path) != 0)
         return -1;
-    writer_init(&conversion->writer,
-                stream ? stream->format : writer_format_for(path, conversion->options->arrows_on_slices), &output.sink);
+    writer_init(&conversion->writer, stream ? stream->format : writer_format_for(path), &output.sink);
     int result = write_trace(conversion, &output);
     writer_release(&conversion->writer);
     summary->unpacked = output.sink.total + output.sink.length;

@@ -38,8 +38,7 @@ struct convert_options {
     unsigned unrecorded;   /* processes that were not recorded, of which the directory has no note */
     /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
-    bool arrows_on_slices; /* as writer_format_for() has it */
-    unsigned workers;      /* threads that write; 0: as many as there are processors. The trace is the same. */
+    unsigned workers; /* threads that write; 0: as many as there are processors. The trace is the same. */
 };
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.

@@ -2,14 +2,201 @@
  * Trace Event JSON. Everything of fixed text is a literal of known length; an event is put together in room reserved in
  * the sink once, and only names and texts of unknown length go through the sink's own functions.
  */
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "common/json_out.h"
+#include "common/number.h"
 #include "common/sink.h"
-#include "trace/json/chrome_args.h"
-#include "trace/json/chrome_arrows.h"
-#include "trace/json/chrome_put.h"
 #include "trace/sink.h"
+#include "trace/tracks.h"
+
+#define LITERAL_ROOM 44
+
+/* A short text of a table: copied whole, with what is behind it, since that needs no loop. */
+struct literal {
+    char text[LITERAL_ROOM];
+    unsigned length;
+};
+static_assert(sizeof("\"wait_on_cuda_event_record_corr_id\":") <= LITERAL_ROOM, "the longest key");
+
+#define LITERAL(string)            \
+    {                              \
+        string, sizeof(string) - 1 \
+    }
+
+/* A literal, without its NUL. */
+#define PUT(at, string) put_bytes(at, string, sizeof(string) - 1)
+
+static inline char *put_bytes(char *at, const char *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
+
+/* There is room for LITERAL_ROOM bytes at AT. */
+static inline char *put_literal(char *at, const struct literal *literal)
+{
+    memcpy(at, literal->text, LITERAL_ROOM);
+    return at + literal->length;
+}
+
+static inline char *put_row(char *at, struct row row)
+{
+    at = PUT(at, ",\"pid\":");
+    at = number_u64(at, row.pid);
+    at = PUT(at, ",\"tid\":");
+    return number_u64(at, row.tid);
+}
+
+static inline char *put_color(char *at, uint32_t color)
+{
+    static const char digits[] = "0123456789abcdef";
+    at = PUT(at, "\"#");
+    for (int shift = color >> 24 == 0xff ? 20 : 28; shift >= 0; shift -= 4)
+        *at++ = digits[(color >> shift) & 15];
+    *at++ = '"';
+    return at;
+}
+
+static inline char *put_size3(char *at, const int32_t *size)
+{
+    *at++ = '[';
+    at = number_i64(at, size[0]);
+    *at++ = ',';
+    at = number_i64(at, size[1]);
+    *at++ = ',';
+    at = number_i64(at, size[2]);
+    *at++ = ']';
+    return at;
+}
+
+static inline char *put_hex(char *at, uint64_t value)
+{
+    *at++ = '"';
+    at = number_hex(at, value);
+    *at++ = '"';
+    return at;
+}
+
+/* Makes what was put up to AT part of the sink. */
+static inline void claim(struct writer *writer, const char *at)
+{
+    sink_advance(writer->sink, (size_t)(at - (writer->sink->data + writer->sink->length)));
+}
+
+#define HEAD_ROOM 128 /* for what stands before a name */
+#define TAIL_ROOM 256 /* for row and times after it */
+
+static inline char *put_time(const struct writer *writer, char *at, uint64_t time)
+{
+    at = PUT(at, ",\"ts\":");
+    return number_us(at, time > writer->base ? time - writer->base : 0);
+}
+
+/* The separator from what stands before, and room for SIZE more bytes. NULL after a failure. */
+static inline char *next_event(struct writer *writer, size_t size)
+{
+    char *at = sink_reserve(writer->sink, size + 2);
+    if (!at)
+        return NULL;
+    if (writer->any)
+        *at++ = ',';
+    *at++ = '\n';
+    writer->any = true;
+    return at;
+}
+
+static const struct literal keys[ARG_KEY_COUNT] = {
+#define KEY(name, text) [ARG_##name] = LITERAL("\"" text "\":"),
+    ARG_KEYS(KEY)
+#undef KEY
+};
+
+#define ARG_ROOM 128 /* for one argument that is no text */
+#define ENDS_ROOM 64 /* for what stands around them */
+
+static void put_text(struct sink *sink, const char *text, size_t length)
+{
+    sink_char(sink, '"');
+    json_escape(sink, text, length);
+    sink_char(sink, '"');
+}
+
+/* Texts are what JSON has no form for, so that nothing is made up. */
+static void put_real(struct sink *sink, double value)
+{
+    if (isnan(value)) {
+        sink_text(sink, "\"NaN\"");
+    } else if (isinf(value)) {
+        sink_text(sink, value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    } else {
+        struct json_out json;
+        json_out_init(&json, sink, false);
+        json_double(&json, value, -1);
+    }
+}
+
+/* Values of unknown length, through the sink; then there is room again. */
+static char *put_long_value(struct writer *writer, char *at, const struct arg *arg)
+{
+    claim(writer, at);
+    if (arg->type == ARG_TYPE_MEMBERS)
+        sink_bytes(writer->sink, arg->text, arg->length);
+    else if (arg->type == ARG_TYPE_TEXT)
+        put_text(writer->sink, arg->text, arg->length);
+    else if (arg->type == ARG_TYPE_JSON)
+        arg->json.put(writer->sink, &arg->json);
+    else
+        put_real(writer->sink, arg->real);
+    return sink_reserve(writer->sink, ARGS_MAX * ARG_ROOM);
+}
+
+static inline char *put_value(struct writer *writer, char *at, const struct arg *arg)
+{
+    switch (arg->type) {
+    case ARG_TYPE_U64: return number_u64(at, arg->u64);
+    case ARG_TYPE_I64: return number_i64(at, arg->i64);
+    case ARG_TYPE_FIXED: return number_fixed6(at, arg->real);
+    case ARG_TYPE_HEX: return put_hex(at, arg->u64);
+    case ARG_TYPE_COLOR: return put_color(at, (uint32_t)arg->u64);
+    case ARG_TYPE_TRUE: return PUT(at, "true");
+    case ARG_TYPE_FALSE: return PUT(at, "false");
+    case ARG_TYPE_SIZE3: return put_size3(at, arg->size3);
+    case ARG_TYPE_REAL:
+    case ARG_TYPE_JSON:
+    case ARG_TYPE_MEMBERS:
+    case ARG_TYPE_TEXT: return put_long_value(writer, at, arg);
+    }
+    return at;
+}
+
+/* `,"args":{…}}` and the end of the event. */
+static void end_event(struct writer *writer, char *at, const struct args *args)
+{
+    claim(writer, at);
+    at = sink_reserve(writer->sink, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+    if (!at)
+        return;
+    if (args && args->count > 0) {
+        at = PUT(at, ",\"args\":{");
+        for (size_t i = 0; i < args->count && at; i++) {
+            if (i > 0)
+                *at++ = ',';
+            if (args->items[i].type != ARG_TYPE_MEMBERS)
+                at = put_literal(at, &keys[args->items[i].key]);
+            at = put_value(writer, at, &args->items[i]);
+        }
+        if (!at)
+            return;
+        *at++ = '}';
+    }
+    *at++ = '}';
+    claim(writer, at);
+}
 
 static const struct literal heads[CATEGORY_COUNT] = {
 #define HEAD(name, text) [CATEGORY_##name] = LITERAL("\"cat\":\"" text "\",\"name\":\""),
@@ -81,7 +268,7 @@ static void write_naming(struct writer *writer, struct row row, const char *name
     at = PUT(at, "\":");
     claim(writer, at);
     if (text)
-        chrome_text(writer->sink, text, strlen(text));
+        put_text(writer->sink, text, strlen(text));
     else
         sink_i64(writer->sink, number);
     sink_bytes(writer->sink, "}}", 2);
@@ -111,7 +298,7 @@ static void write_slice(struct writer *writer, const struct slice *slice)
     at = put_time(writer, at, slice->start);
     at = PUT(at, ",\"dur\":");
     at = number_us(at, slice->end - slice->start);
-    chrome_end_event(writer, at, slice->args);
+    end_event(writer, at, slice->args);
 }
 
 static void write_instant(struct writer *writer, const struct slice *instant)
@@ -123,7 +310,7 @@ static void write_instant(struct writer *writer, const struct slice *instant)
     at = put_row(at, instant->row);
     at = put_time(writer, at, instant->start);
     at = PUT(at, ",\"s\":\"t\"");
-    chrome_end_event(writer, at, instant->args);
+    end_event(writer, at, instant->args);
 }
 
 static void write_async(struct writer *writer, const struct async_slice *slice)
@@ -136,7 +323,7 @@ static void write_async(struct writer *writer, const struct async_slice *slice)
     at = number_u64(at, slice->id);
     at = put_row(at, slice->begin);
     at = put_time(writer, at, slice->start);
-    chrome_end_event(writer, at, slice->args);
+    end_event(writer, at, slice->args);
     at = put_head(writer, "{\"ph\":\"e\",", slice->category, slice->other_category, &slice->name);
     if (!at)
         return;
@@ -144,17 +331,17 @@ static void write_async(struct writer *writer, const struct async_slice *slice)
     at = number_u64(at, slice->id);
     at = put_row(at, slice->end_row);
     at = put_time(writer, at, slice->end);
-    chrome_end_event(writer, at, NULL);
+    end_event(writer, at, NULL);
 }
 
 static void put_counter_value(struct sink *sink, const struct counter_value *value)
 {
-    chrome_text(sink, value->name, value->length);
+    put_text(sink, value->name, value->length);
     sink_char(sink, ':');
     switch (value->kind) {
     case COUNTER_UNSIGNED: sink_u64(sink, value->u64); break;
     case COUNTER_SIGNED: sink_i64(sink, value->i64); break;
-    case COUNTER_REAL: chrome_real(sink, value->real); break;
+    case COUNTER_REAL: put_real(sink, value->real); break;
     }
 }
 
@@ -191,16 +378,37 @@ static void write_counter(struct writer *writer, const struct counter *counter)
     at = counter->real ? PUT(at, ",\"args\":{\"value\":") : PUT(at, ",\"args\":{\"bytes\":");
     claim(writer, at);
     if (counter->real)
-        chrome_real(writer->sink, counter->value);
+        put_real(writer->sink, counter->value);
     else
         sink_u64(writer->sink, counter->bytes);
     sink_bytes(writer->sink, "}}", 2);
 }
 
-static void write_unbound_slice(struct writer *writer, const struct slice *slice)
+static void write_arrow(struct writer *writer, const struct arrow *arrow, const char *phase)
 {
-    write_slice(writer, slice);
-    writer->bound = false;
+    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
+    if (!at)
+        return;
+    at = put_bytes(at, phase, 10);
+    at = PUT(at, "\"id\":");
+    at = number_u64(at, arrow->id);
+    at = put_row(at, arrow->row);
+    at = put_time(writer, at, arrow->time);
+    at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
+    if (phase[7] == 'f')
+        at = PUT(at, ",\"bp\":\"e\"");
+    *at++ = '}';
+    claim(writer, at);
+}
+
+static void write_arrow_start(struct writer *writer, const struct arrow *arrow)
+{
+    write_arrow(writer, arrow, "{\"ph\":\"s\",");
+}
+
+static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
+{
+    write_arrow(writer, arrow, "{\"ph\":\"f\",");
 }
 
 static void write_finish(struct writer *writer)
@@ -208,21 +416,18 @@ static void write_finish(struct writer *writer)
     sink_text(writer->sink, "\n]}\n");
 }
 
-#define CHROME_JSON                                                                                   \
-    .name = "chrome_json", .piece_scale = 1, .metadata = write_metadata, .begin = write_begin,        \
-    .process = write_process, .thread = write_thread, .instant = write_instant, .async = write_async, \
-    .counter = write_counter, .finish = write_finish
-
 const struct writer_format chrome_json = {
-    CHROME_JSON,
+    .name = "chrome_json",
+    .piece_scale = 1,
+    .metadata = write_metadata,
+    .begin = write_begin,
+    .process = write_process,
+    .thread = write_thread,
     .slice = write_slice,
-    .arrow_start = chrome_arrow_start,
-    .arrow_end = chrome_arrow_end,
-};
-
-const struct writer_format chrome_json_slices = {
-    CHROME_JSON,
-    .slice = write_unbound_slice,
-    .arrow_start = chrome_bind_start,
-    .arrow_end = chrome_bind_end,
+    .instant = write_instant,
+    .async = write_async,
+    .counter = write_counter,
+    .arrow_start = write_arrow_start,
+    .arrow_end = write_arrow_end,
+    .finish = write_finish,
 };

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/event.h"
 #include "trace/json/text.h"
 
 struct json_event {
@@ -31,5 +32,10 @@ uint64_t json_ns(struct json_text text);
 
 /* The text of a value, without its quotes and escapes, which is to be freed; NULL without memory. */
 char *json_unescaped(struct json_text text);
+
+/* Sets COUNTER's value, or its values, which are then those of VALUES, made anew; their names are the event's, or in
+ * TEXTS, a sink in memory. Returns 0, or -1 after error(). */
+int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
+                      struct sink *texts);
 
 #endif

@@ -10,7 +10,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/protobuf.h"
-#include "trace/pftrace/arg.h"
+#include "trace/pftrace/pftrace_event.h"
 
 #define PFTRACE_UNKNOWN UINT32_MAX /* a text that was not interned */
 

@@ -1,11 +1,21 @@
+/*
+ * Arguments that come as text of JSON, from a trace in another file. Integers keep all digits that a 64-bit integer
+ * has, other numbers are doubles, as readers of JSON have them. What has no form of its own here stays text of JSON:
+ * arrays, objects, and numbers beyond these.
+ */
 #include "trace/pftrace/pftrace_args.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"
 #include "common/protobuf.h"
-#include "trace/pftrace/arg.h"
+#include "common/utf8.h"
+#include "trace/json/text.h"
+#include "trace/pftrace/pftrace_event.h"
 
 const struct pftrace_key pftrace_keys[ARG_KEY_COUNT] = {
 #define KEY(name, text) [ARG_##name] = {text, sizeof(text) - 1},
@@ -188,4 +198,259 @@ void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation)
         put_compute_arg(put, ARG_CORRELATION, &arg);
     else
         put_annotation(put, ARG_CORRELATION, &arg);
+}
+
+#define NUMBER_BYTES 64 /* longer ones stay text */
+
+static enum arg_key find_key(struct json_text name)
+{
+    for (enum arg_key key = 0; key < ARG_KEY_COUNT; key++)
+        if (pftrace_keys[key].length == name.length && memcmp(pftrace_keys[key].text, name.at, name.length) == 0)
+            return key;
+    return ARG_KEY_COUNT;
+}
+
+/* The digits at AT; false: there are none, or they are more than 64 bits hold. */
+static bool read_digits(const char **at, const char *end, uint64_t *value)
+{
+    const char *start = *at;
+    for (*value = 0; *at < end && **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(*value, UINT64_C(10), value) ||
+            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
+            return false;
+    return *at > start;
+}
+
+static const char *skip_blank(const char *at, const char *end)
+{
+    while (at < end && (unsigned char)*at <= ' ')
+        at++;
+    return at;
+}
+
+/* [x,y,z] */
+static bool is_size3(struct json_text value, struct pftrace_arg *arg)
+{
+    const char *at = value.at + 1, *end = value.at + value.length;
+    uint64_t number;
+    if (*value.at != '[')
+        return false;
+    for (int i = 0; i < 3; i++) {
+        at = skip_blank(at, end);
+        if (!read_digits(&at, end, &number) || number > INT32_MAX)
+            return false;
+        at = skip_blank(at, end);
+        if (at == end || *at++ != (i < 2 ? ',' : ']'))
+            return false;
+        arg->size3[i] = (int32_t)number;
+    }
+    arg->kind = PFTRACE_ARG_SIZE3;
+    return true;
+}
+
+/* -0 is a double: as an integer it would lose its sign. */
+static bool is_integer(struct json_text text, struct pftrace_arg *arg)
+{
+    bool negative = *text.at == '-';
+    const char *at = text.at + negative, *end = text.at + text.length;
+    uint64_t value;
+    if (!read_digits(&at, end, &value) || at < end || (negative && (value == 0 || value > UINT64_C(1) << 63)))
+        return false;
+    arg->kind = negative ? PFTRACE_ARG_I64 : PFTRACE_ARG_U64;
+    arg->u64 = negative ? 0 - value : value;
+    return true;
+}
+
+static bool has_fraction_or_exponent(struct json_text text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (strchr(".eE", text.at[i]))
+            return true;
+    return false;
+}
+
+static void set_number(struct pftrace_arg *arg, struct json_text text)
+{
+    char digits[NUMBER_BYTES];
+    if (is_integer(text, arg))
+        return;
+    pftrace_set_text(arg, PFTRACE_ARG_JSON, text.at, text.length);
+    if (text.length >= sizeof(digits))
+        return;
+    memcpy(digits, text.at, text.length);
+    digits[text.length] = '\0';
+    double value = strtod(digits, NULL);
+    if (!isfinite(value) || (value != 0 && !has_fraction_or_exponent(text)))
+        return;
+    arg->kind = PFTRACE_ARG_REAL;
+    arg->real = value;
+    if (value == floor(value) && fabs(value) < 0x1p53 && (value != 0 || !signbit(value))) {
+        arg->kind = value < 0 ? PFTRACE_ARG_I64 : PFTRACE_ARG_U64;
+        arg->i64 = (int64_t)value;
+    }
+}
+
+/* TEXT without its escapes, which may be put into SCRATCH. */
+static struct json_text unescaped(struct json_text text, struct sink *scratch)
+{
+    if (!memchr(text.at, '\\', text.length))
+        return text;
+    scratch->length = 0;
+    json_unescape(scratch, text);
+    return scratch->failure ? (struct json_text){"", 0} : (struct json_text){scratch->data, scratch->length};
+}
+
+struct scratch {
+    struct sink name, text;
+};
+
+static void put_member(struct pftrace_put *put, struct json_text name, struct json_text value, struct scratch *scratch)
+{
+    struct json_text plain = unescaped(name, &scratch->name);
+    enum arg_key key = find_key(plain);
+    struct pftrace_arg arg = {.name = plain.at, .name_length = plain.length};
+    struct json_text text;
+    switch (*value.at) {
+    case '"':
+        text = unescaped((struct json_text){value.at + 1, value.length - 2}, &scratch->text);
+        pftrace_set_text(&arg, PFTRACE_ARG_TEXT, text.at, text.length);
+        break;
+    case 't':
+    case 'f':
+        arg.kind = PFTRACE_ARG_BOOL;
+        arg.u64 = *value.at == 't';
+        break;
+    case '{':
+    case '[':
+    case 'n':
+        if (!put->shared || (key != ARG_GRID && key != ARG_BLOCK) || !is_size3(value, &arg))
+            pftrace_set_text(&arg, PFTRACE_ARG_JSON, value.at, value.length);
+        break;
+    default: set_number(&arg, value); break;
+    }
+    pftrace_put_arg(put, key, &arg);
+}
+
+void pftrace_put_members(struct pftrace_put *put, const struct arg *arg)
+{
+    struct json_text key, value;
+    struct scratch scratch;
+    sink_init_memory(&scratch.name);
+    sink_init_memory(&scratch.text);
+    for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);)
+        put_member(put, key, value, &scratch);
+    if (scratch.name.failure || scratch.text.failure)
+        put->body->failure = ENOMEM;
+    sink_release(&scratch.name);
+    sink_release(&scratch.text);
+}
+
+const char *pftrace_valid_text(struct sink *scratch, const char *text, size_t *length)
+{
+    size_t valid = 0, size;
+    while (valid < *length && ((signed char)text[valid] >= 0 || utf8_size(text + valid, *length - valid) > 0))
+        valid += (signed char)text[valid] >= 0 ? 1 : utf8_size(text + valid, *length - valid);
+    if (valid == *length)
+        return text;
+    scratch->length = 0;
+    for (size_t at = 0; at < *length; at += size ? size : 1) {
+        size = utf8_size(text + at, *length - at);
+        if (size > 0)
+            sink_bytes(scratch, text + at, size);
+        else
+            sink_text(scratch, UTF8_REPLACEMENT);
+    }
+    *length = scratch->length;
+    return scratch->data ? scratch->data : "";
+}
+
+void pftrace_set_text(struct pftrace_arg *arg, enum pftrace_arg_kind kind, const char *text, size_t length)
+{
+    arg->kind = kind;
+    arg->text = text;
+    arg->length = length;
+}
+
+/* As JSON shows them: with six decimals, as texts where they are not finite. */
+static void set_real(struct pftrace_arg *arg, double value, bool fixed)
+{
+    arg->kind = PFTRACE_ARG_REAL;
+    if (fixed)
+        arg->real = value > 0 ? round(fmin(value, 1e12) * 1e6) / 1e6 : 0;
+    else if (isnan(value))
+        pftrace_set_text(arg, PFTRACE_ARG_TEXT, "NaN", 3);
+    else if (isinf(value))
+        pftrace_set_text(arg, PFTRACE_ARG_TEXT, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 8 : 9);
+    else
+        arg->real = value;
+}
+
+static void set_color(struct pftrace_arg *arg, struct sink *text, uint32_t color)
+{
+    text->length = 0;
+    if (color >> 24 == 0xff)
+        sink_format(text, "#%06x", color & 0xffffff);
+    else
+        sink_format(text, "#%08x", color);
+    pftrace_set_text(arg, PFTRACE_ARG_TEXT, text->data, text->length);
+}
+
+static void set_json(struct pftrace_arg *arg, struct sink *text, const struct arg_json *json)
+{
+    text->length = 0;
+    json->put(text, json);
+    pftrace_set_text(arg, PFTRACE_ARG_JSON, text->data, text->length);
+}
+
+static void set_value(struct pftrace_put *put, struct pftrace_arg *to, const struct arg *from)
+{
+    switch (from->type) {
+    case ARG_TYPE_U64:
+        to->kind = PFTRACE_ARG_U64;
+        to->u64 = from->u64;
+        break;
+    case ARG_TYPE_I64:
+        to->kind = PFTRACE_ARG_I64;
+        to->i64 = from->i64;
+        break;
+    case ARG_TYPE_FIXED: set_real(to, from->real, true); break;
+    case ARG_TYPE_REAL: set_real(to, from->real, false); break;
+    case ARG_TYPE_HEX:
+        to->kind = PFTRACE_ARG_HEX;
+        to->u64 = from->u64;
+        break;
+    case ARG_TYPE_COLOR: set_color(to, put->text, (uint32_t)from->u64); break;
+    case ARG_TYPE_TRUE:
+        to->kind = PFTRACE_ARG_BOOL;
+        to->u64 = 1;
+        break;
+    case ARG_TYPE_FALSE:
+        to->kind = PFTRACE_ARG_BOOL;
+        to->u64 = 0;
+        break;
+    case ARG_TYPE_SIZE3:
+        to->kind = PFTRACE_ARG_SIZE3;
+        memcpy(to->size3, from->size3, sizeof(to->size3));
+        break;
+    case ARG_TYPE_JSON: set_json(to, put->text, &from->json); break;
+    case ARG_TYPE_MEMBERS: break; /* pftrace_put_members() */
+    case ARG_TYPE_TEXT:
+        pftrace_set_text(to, PFTRACE_ARG_TEXT, from->text, from->length);
+        to->text = pftrace_valid_text(put->text, to->text, &to->length);
+        break;
+    }
+}
+
+void pftrace_put_args(struct pftrace_put *put, const struct args *args)
+{
+    for (size_t i = 0; args && i < args->count; i++) {
+        const struct arg *from = &args->items[i];
+        if (from->type == ARG_TYPE_MEMBERS) {
+            pftrace_put_members(put, from);
+            continue;
+        }
+        struct pftrace_arg to = {.name = pftrace_keys[from->key].text, .name_length = pftrace_keys[from->key].length};
+        set_value(put, &to, from);
+        pftrace_put_arg(put, from->key, &to);
+    }
 }

@@ -10,7 +10,7 @@
 
 #include "common/sink.h"
 #include "trace/event.h"
-#include "trace/pftrace/arg.h"
+#include "trace/pftrace/pftrace_event.h"
 #include "trace/pftrace/pftrace_sequence.h"
 
 /* Where the arguments of one event go. */
@@ -26,13 +26,13 @@ struct pftrace_put {
     uint64_t device, context;
 };
 
-/* pftrace_values.c. ARGS may be NULL. */
+/* pftrace_args.c. ARGS may be NULL. */
 void pftrace_put_args(struct pftrace_put *put, const struct args *args);
 
 /* Of one argument. */
 void pftrace_put_arg(struct pftrace_put *put, enum arg_key key, struct pftrace_arg *arg);
 void pftrace_set_text(struct pftrace_arg *arg, enum pftrace_arg_kind kind, const char *text, size_t length);
-/* pftrace_members.c: of an argument of type ARG_TYPE_MEMBERS. */
+/* pftrace_args.c: of an argument of type ARG_TYPE_MEMBERS. */
 void pftrace_put_members(struct pftrace_put *put, const struct arg *arg);
 
 extern const struct pftrace_key {
@@ -43,7 +43,7 @@ extern const struct pftrace_key {
 /* The argument that was held, after all. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
 
-/* pftrace_values.c: TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
+/* pftrace_args.c: TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
 const char *pftrace_valid_text(struct sink *scratch, const char *text, size_t *length);
 
 #endif

@@ -52,10 +52,10 @@ void pftrace_describe_row(struct writer *writer, struct row row);
 /* NULL: it was not told of. */
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row);
 
-/* pftrace_gpus.c: what JSON has as "deviceProperties". */
+/* pftrace_rows.c: what JSON has as "deviceProperties". */
 void pftrace_write_gpus(struct writer *writer, const char *value, size_t size);
 
-/* An event of its own, where one may begin: pftrace_events.c, pftrace_counter.c */
+/* An event of its own, where one may begin: pftrace_events.c */
 void pftrace_write_instant(struct writer *writer, const struct slice *instant);
 void pftrace_write_async(struct writer *writer, const struct async_slice *slice);
 void pftrace_write_counter(struct writer *writer, const struct counter *counter);
@@ -87,7 +87,7 @@ void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, stru
 /* A thread's ranges are told below it, in each section that has some. */
 void pftrace_describe_ranges(struct writer *writer, struct row row);
 
-/* pftrace_work.c: begins a slice of GPU work, and writes it once its arrows are known. */
+/* pftrace_events.c: begins a slice of GPU work, and writes it once its arrows are known. */
 void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
 void pftrace_flush_work(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending);
 

@@ -14,7 +14,7 @@
 #include "trace/pftrace/fields.h"
 #include "trace/pftrace/interned.h"
 #include "trace/pftrace/packets.h"
-#include "trace/pftrace/reader.h"
+#include "trace/pftrace/pftrace_event.h"
 
 #define PFTRACE_TIME_MOST (UINT64_C(1) << 62)
 
@@ -74,7 +74,7 @@ struct pftrace_reader {
 
 /* All that gives int below: 1, reader->event is whole; 0, more is to be read; -1 after error(). */
 
-/* track_events.c, stage_events.c, descriptors.c: the packet's body. */
+/* reader_events.c: the packet's body. */
 int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                         const struct pftrace_packet *packet, uint64_t time);
 int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,

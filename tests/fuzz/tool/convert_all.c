@@ -5,8 +5,8 @@
 
 #include "common/map.h"
 #include "trace/build/passes.h"
-#include "analysis/event.h"
-#include "analysis/reader.h"
+#include "trace/trace_event.h"
+#include "trace/json/reader.h"
 
 struct seen {
     uint64_t events;
@@ -48,8 +48,8 @@ void fuzz_convert_all(void)
     FUZZ_HOLDS(fuzz_is_json(trace));
     struct interner strings = {0};
     struct seen seen = {0};
-    const struct reader_sink sink = {.context = &seen, .event = see_event, .metadata = see_metadata};
-    FUZZ_HOLDS(reader_read(trace, &strings, &sink) == 0);
+    const struct event_sink sink = {.context = &seen, .event = see_event, .metadata = see_metadata};
+    FUZZ_HOLDS(json_read(trace, &strings, &sink) == 0);
     interner_release(&strings);
     convert_plugins_release(&summary.plugins);
 }

@@ -6,8 +6,8 @@
 #include "tests/fuzz/tool/files.h"
 
 #include "common/map.h"
-#include "analysis/event.h"
-#include "analysis/reader.h"
+#include "trace/trace_event.h"
+#include "trace/json/reader.h"
 #include "trace/transcode.h"
 
 struct seen {
@@ -47,15 +47,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct interner strings = {0};
     struct seen seen = {.strings = &strings};
-    const struct reader_sink sink = {.context = &seen, .workers = 3, .event = see_event, .metadata = see_metadata};
+    const struct event_sink sink = {.context = &seen, .workers = 3, .event = see_event, .metadata = see_metadata};
     const char *path = fuzz_file("trace.json", data, size);
-    int result = reader_read(path, &strings, &sink);
+    int result = json_read(path, &strings, &sink);
     interner_release(&strings);
     struct transcode_summary summary;
     if (transcode_is_pftrace(path))
         return 0;
-    FUZZ_HOLDS(transcode(path, fuzz_path("made.json"), size & 1, &summary) == result);
+    FUZZ_HOLDS(transcode(path, fuzz_path("made.json"), &summary) == result);
     FUZZ_HOLDS(result != 0 || fuzz_is_json(fuzz_path("made.json")));
-    FUZZ_HOLDS(transcode(path, fuzz_path("made.pftrace"), false, &summary) == result);
+    FUZZ_HOLDS(transcode(path, fuzz_path("made.pftrace"), &summary) == result);
     return 0;
 }

@@ -107,25 +107,10 @@ static void see_stream(struct trace *trace, const struct json *args, uint32_t ro
     }
 }
 
-/* An arrow's end that stands on the slice itself. */
-static void see_flow(struct trace *trace, const struct json *event, struct slice *slice)
+static void check_no_flow(struct trace *trace, const struct json *event)
 {
-    const struct json *id = json_member(event, "bind_id");
-    const struct json *out = json_member(event, "flow_out"), *in = json_member(event, "flow_in");
-    enum category category = (enum category)slice->category;
-    int64_t number = 0;
-    if (!id && !out && !in)
-        return;
-    if (!json_integer(id, &number) || number < 1 || number > UINT32_MAX)
-        problem(trace, trace->events, "arrows", "\"bind_id\" of a slice is no integer from 1 to 2^32 - 1");
-    else if ((out && in) || (out ? out : in ? in : id)->type != JSON_TRUE)
-        problem(trace, trace->events, "arrows",
-                "a slice with \"bind_id\" has not one \"flow_out\" or \"flow_in\": true");
-    else if (out ? !category_is_api(category) : !category_is_work(category))
-        problem(trace, trace->events, "arrows", "the arrow's %s is on a slice that is no %s", out ? "start" : "end",
-                out ? "API call" : "work of the GPU");
-    slice->bind_id = (uint32_t)number;
-    slice->flow = out ? 'o' : 'i';
+    if (json_member(event, "bind_id") || json_member(event, "flow_out") || json_member(event, "flow_in"))
+        problem(trace, trace->events, "arrows", "a flow is a member of a slice, not events \"s\" and \"f\"");
 }
 
 static void see_slice(struct trace *trace, const struct json *event)
@@ -145,7 +130,7 @@ static void see_slice(struct trace *trace, const struct json *event)
                             .name = names_put(&trace->texts, name, strlen(name)),
                             .correlation = correlation_of(args),
                             .category = (uint8_t)category};
-    see_flow(trace, event, slice);
+    check_no_flow(trace, event);
     see_stream(trace, args, slice->row, category);
     if (category_is_api(category))
         names_put(&trace->api_rows, &slice->row, sizeof(slice->row));

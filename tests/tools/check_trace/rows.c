@@ -166,56 +166,6 @@ static void check_pairs(struct trace *trace)
     }
 }
 
-static int by_flow(const void *a, const void *b)
-{
-    const struct slice *left = *(struct slice *const *)a, *right = *(struct slice *const *)b;
-    if (left->bind_id != right->bind_id)
-        return left->bind_id < right->bind_id ? -1 : 1;
-    if (left->flow != right->flow)
-        return left->flow > right->flow ? -1 : 1; /* flow_out before flow_in */
-    return left->number < right->number ? -1 : left->number > right->number;
-}
-
-/* The slices of one bind_id: one call, and all the work it started. */
-static void check_flow(struct trace *trace, struct slice **slices, size_t count)
-{
-    const struct slice *call = slices[0];
-    if (call->flow != 'o' || count == 1)
-        problem(trace, call->number, "arrows", "no slice has \"%s\" of \"bind_id\" %" PRIu32,
-                call->flow == 'o' ? "flow_in" : "flow_out", call->bind_id);
-    for (size_t i = 1; i < count && call->flow == 'o'; i++) {
-        if (slices[i]->flow == 'o')
-            problem(trace, slices[i]->number, "arrows",
-                    "\"flow_out\" of \"bind_id\" %" PRIu32 " again, which '%s' (event %" PRIu32 ") has", call->bind_id,
-                    name_of(trace, call), call->number);
-        else
-            check_connection(trace, slices[i]->number, call, slices[i]);
-    }
-}
-
-/* Arrows that stand on the slices. Perfetto binds them to these whatever their times. */
-static void check_flows(struct trace *trace)
-{
-    struct slice **order = NULL;
-    size_t count = 0, room = 0;
-    for (size_t i = 0; i < trace->slices_count; i++) {
-        if (!trace->slices[i].flow)
-            continue;
-        order = grow(order, count, &room, sizeof(*order));
-        order[count++] = &trace->slices[i];
-    }
-    if (count > 1)
-        qsort(order, count, sizeof(*order), by_flow);
-    if (count > 0 && trace->arrows_count > 0)
-        problem(trace, order[0]->number, "arrows", "arrows stand on slices and are events of their own, in one trace");
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && order[next]->bind_id == order[i]->bind_id;)
-            next++;
-        check_flow(trace, &order[i], next - i);
-    }
-    free(order);
-}
-
 static int by_correlation(const void *a, const void *b)
 {
     const struct slice *left = *(const struct slice *const *)a, *right = *(const struct slice *const *)b;
@@ -279,7 +229,6 @@ void trace_rows(struct trace *trace)
         qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_row);
     walk(trace);
     check_pairs(trace);
-    check_flows(trace);
     if (one_process(trace))
         check_causality(trace);
     for (size_t i = 0; trace->strict && !trace->kineto && i < trace->slices_count; i++)

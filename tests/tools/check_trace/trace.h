@@ -53,8 +53,6 @@ struct slice {
     uint32_t number;      /* of the event in the file, from 1 */
     uint32_t name;        /* number in trace.texts */
     uint32_t correlation; /* TRACE_NOTHING: none */
-    uint32_t bind_id;     /* of the arrow that stands on the slice itself */
-    char flow;            /* its end there: 'o' (flow_out), 'i' (flow_in), or 0: there is none */
     uint8_t category;
     bool has_arrow;
 };

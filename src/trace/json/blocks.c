@@ -1,0 +1,342 @@
+#include "trace/json/blocks.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/pieces.h"
+#include "common/threads.h"
+#include "trace/json/fast_path.h"
+#include "trace/json/scan.h"
+#include "trace/trace_event.h"
+
+/* Piles that one unusual piece made are not kept for the usual ones. */
+#define EVENTS_KEPT 8192
+
+void batch_release(struct batch *batch)
+{
+    array_release(&batch->events);
+    array_release(&batch->texts);
+    interner_release(&batch->strings);
+    *batch = (struct batch){0};
+}
+
+static void clear(struct batch *batch)
+{
+    if (batch->events.capacity > EVENTS_KEPT)
+        array_release(&batch->events);
+    batch->events.count = batch->texts.count = 0;
+    interner_release(&batch->strings);
+    batch->length = 0;
+    batch->after_event = false;
+    batch->left_out = 0;
+}
+
+static void leave_out(struct batch *batch, size_t at, const char *expected)
+{
+    if (batch->left_out++ > 0)
+        return;
+    batch->left_out_at = at;
+    batch->expected = expected;
+}
+
+/* Of an event that has been read. False: there is no memory. */
+static bool keep_text(struct batch *batch, size_t at, size_t size)
+{
+    if (!batch->keeps_texts)
+        return true;
+    struct batch_text *text = array_push(&batch->texts);
+    if (!text)
+        return false;
+    *text = (struct batch_text){at, size};
+    batch->events.count = 0;
+    return true;
+}
+
+/* The element at TEXT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
+ * JSON, or there is no memory. */
+static bool read_unusual(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
+{
+    struct scan scan;
+    struct trace_event *event = &batch->events.items[batch->events.count - 1];
+    if (!scan_value(text + at, *size, &scan))
+        return false;
+    *size = scan.length;
+    if (scan_is_flow(text + at, &scan)) {
+        batch->events.count--;
+        return parser_check(parser, text + at, &scan) == PARSE_DONE && keep_text(batch, at, *size);
+    }
+    enum parse_result result = parser_event(parser, text + at, &scan, event);
+    if (result == PARSE_DONE) {
+        event_find_extent(event);
+        return keep_text(batch, at, *size);
+    }
+    if (result == PARSE_NOT_AN_EVENT) {
+        leave_out(batch, at, parser->expected);
+        batch->events.count--;
+        return true;
+    }
+    return false;
+}
+
+static bool read_element(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
+{
+    if (!array_push(&batch->events))
+        return false;
+    size_t kept = batch->events.count - 1;
+    switch (fast_path_event(text + at, parser->strings, &batch->events.items[kept], size)) {
+    case FAST_PATH_EVENT: event_find_extent(&batch->events.items[kept]); return keep_text(batch, at, *size);
+    case FAST_PATH_FLOW: batch->events.count = kept; return keep_text(batch, at, *size);
+    case FAST_PATH_NOT: break;
+    }
+    if (read_unusual(batch, parser, text, at, size))
+        return true;
+    batch->events.count = kept;
+    return false;
+}
+
+void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length)
+{
+    clear(batch);
+    parser->strings = &batch->strings;
+    for (size_t at = scan_blank(text, length); at < length;) {
+        size_t size = length - at;
+        if (text[at] != '{' || !read_element(batch, parser, text, at, &size))
+            return;
+        at += size;
+        batch->length = at;
+        batch->after_event = true;
+        at += scan_blank(text + at, length - at);
+        if (at == length || text[at] != ',')
+            return;
+        at++;
+        at += scan_blank(text + at, length - at);
+        batch->length = at;
+        batch->after_event = false;
+    }
+}
+
+/* So far back from its end a block's border is looked for; what is behind it begins the next. */
+#define TAIL_BYTES ((size_t)64 * 1024)
+#define READ_BYTES (BLOCK_BYTES - TAIL_BYTES)
+
+/* Blocks that are neither being parsed nor summed up, so that nobody waits for a single one. */
+#define BLOCKS_AHEAD 4
+
+struct slot {
+    struct block block;
+    bool ready; /* parsed, for the reader */
+};
+
+struct blocks {
+    struct source source;
+    unsigned worker_count, started;
+    pthread_t workers[BLOCK_WORKERS_MAX];
+    struct slot *slots; /* block N is in slot N % slot_count */
+    size_t slot_count;
+    pthread_mutex_t reading; /* before `lock`, where both are held; of the four below */
+    char *tail;              /* of the text read, what is behind the last border */
+    size_t tail_length;
+    uint64_t next;        /* number of the block to be read next */
+    bool ended;           /* there is none */
+    pthread_mutex_t lock; /* of slots[].ready and the two below */
+    pthread_cond_t changed;
+    uint64_t taken; /* blocks that blocks_next() gave */
+    bool stopping;
+};
+
+/* --- text --- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* The place of the last '{' that seems to begin an event, from LEAST on; LENGTH: there is none. */
+static size_t find_border(const char *text, size_t least, size_t length)
+{
+    for (size_t end = length; end > least;) {
+        const char *brace = memrchr(text + least, '{', end - least);
+        if (!brace)
+            break;
+        end = (size_t)(brace - text);
+        size_t at = end;
+        while (at > least && is_blank(text[at - 1]))
+            at--;
+        if (at - least >= 2 && text[at - 1] == ',' && text[at - 2] == '}')
+            return end;
+    }
+    return length;
+}
+
+/* Reads the next block's text. The caller has `reading`, or there are no workers. */
+static void fill(struct blocks *blocks, struct block *block)
+{
+    block->failure = (struct source_failure){0};
+    block->has_batch = false;
+    memcpy(block->text, blocks->tail, blocks->tail_length);
+    size_t had = blocks->tail_length;
+    size_t got = source_read(&blocks->source, block->text + had, READ_BYTES, &block->failure);
+    block->length = had + got;
+    block->last = blocks->ended = got < READ_BYTES;
+    if (!block->last) {
+        size_t least = block->length > TAIL_BYTES ? block->length - TAIL_BYTES : 0;
+        size_t border = find_border(block->text, least, block->length);
+        blocks->tail_length = block->length - border;
+        memcpy(blocks->tail, block->text + border, blocks->tail_length);
+        block->length = border;
+    }
+    memset(block->text + block->length, 0, FAST_PATH_PADDING);
+}
+
+/* --- workers --- */
+
+/* The slot for the next block, with its text; NULL: there is no next one. */
+static struct slot *read_next(struct blocks *blocks)
+{
+    struct slot *slot = NULL;
+    pthread_mutex_lock(&blocks->reading);
+    pthread_mutex_lock(&blocks->lock);
+    while (!blocks->ended && !blocks->stopping && blocks->next >= blocks->taken + blocks->slot_count - 1)
+        pthread_cond_wait(&blocks->changed, &blocks->lock);
+    if (!blocks->ended && !blocks->stopping)
+        slot = &blocks->slots[blocks->next++ % blocks->slot_count];
+    pthread_mutex_unlock(&blocks->lock);
+    if (slot)
+        fill(blocks, &slot->block);
+    pthread_mutex_unlock(&blocks->reading);
+    return slot;
+}
+
+static void *work(void *context)
+{
+    struct blocks *blocks = context;
+    struct parser parser;
+    struct slot *slot;
+    parser_init(&parser, NULL);
+    while ((slot = read_next(blocks))) {
+        struct block *block = &slot->block;
+        batch_read(&block->batch, &parser, block->text, block->length);
+        block->lines = scan_lines(block->text, block->length);
+        block->has_batch = true;
+        pthread_mutex_lock(&blocks->lock);
+        slot->ready = true;
+        pthread_cond_broadcast(&blocks->changed);
+        pthread_mutex_unlock(&blocks->lock);
+    }
+    parser_release(&parser);
+    return NULL;
+}
+
+/* The first is there from the start, the others once there is more than one block. */
+static bool make_slots(struct blocks *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct block *block = &blocks->slots[i].block;
+        if (!block->text && !(block->text = malloc(BLOCK_BYTES + FAST_PATH_PADDING)))
+            return false;
+    }
+    return true;
+}
+
+static void start_workers(struct blocks *blocks)
+{
+    if (make_slots(blocks, blocks->slot_count))
+        blocks->started = threads_start(blocks->workers, blocks->worker_count, work, blocks);
+}
+
+/* --- */
+
+struct blocks *blocks_open(const char *path, unsigned workers)
+{
+    struct blocks *blocks = calloc(1, sizeof(*blocks));
+    if (!blocks) {
+        error_no_memory("reading a trace");
+        return NULL;
+    }
+    pthread_mutex_init(&blocks->reading, NULL);
+    pthread_mutex_init(&blocks->lock, NULL);
+    pthread_cond_init(&blocks->changed, NULL);
+    blocks->worker_count = pieces_workers(workers, BLOCK_WORKERS_MAX);
+    bool is_open = source_open(&blocks->source, path, workers) == 0;
+    blocks->slot_count = blocks->worker_count + BLOCKS_AHEAD;
+    blocks->slots = calloc(blocks->slot_count, sizeof(*blocks->slots));
+    blocks->tail = malloc(TAIL_BYTES);
+    if (is_open && blocks->slots && blocks->tail && make_slots(blocks, 1))
+        return blocks;
+    if (is_open)
+        error_no_memory("reading a trace");
+    blocks_close(blocks);
+    return NULL;
+}
+
+void blocks_keep_texts(struct blocks *blocks)
+{
+    for (size_t i = 0; i < blocks->slot_count; i++)
+        blocks->slots[i].block.batch.keeps_texts = true;
+}
+
+static void stop_workers(struct blocks *blocks)
+{
+    pthread_mutex_lock(&blocks->lock);
+    blocks->stopping = true;
+    pthread_cond_broadcast(&blocks->changed);
+    pthread_mutex_unlock(&blocks->lock);
+    for (unsigned i = 0; i < blocks->started; i++)
+        pthread_join(blocks->workers[i], NULL);
+}
+
+void blocks_close(struct blocks *blocks)
+{
+    stop_workers(blocks);
+    for (size_t i = 0; blocks->slots && i < blocks->slot_count; i++) {
+        batch_release(&blocks->slots[i].block.batch);
+        free(blocks->slots[i].block.text);
+    }
+    free(blocks->slots);
+    free(blocks->tail);
+    source_close(&blocks->source);
+    pthread_cond_destroy(&blocks->changed);
+    pthread_mutex_destroy(&blocks->lock);
+    pthread_mutex_destroy(&blocks->reading);
+    free(blocks);
+}
+
+const char *blocks_path(const struct blocks *blocks)
+{
+    return blocks->source.path;
+}
+
+int blocks_error(const struct blocks *blocks, const struct block *block)
+{
+    return source_error(&blocks->source, &block->failure);
+}
+
+/* Waits until the workers have it. */
+static void wait_for(struct blocks *blocks, struct slot *slot)
+{
+    pthread_mutex_lock(&blocks->lock);
+    blocks->taken++; /* the one before is free again */
+    pthread_cond_broadcast(&blocks->changed);
+    while (!slot->ready)
+        pthread_cond_wait(&blocks->changed, &blocks->lock);
+    slot->ready = false;
+    pthread_mutex_unlock(&blocks->lock);
+}
+
+const struct block *blocks_next(struct blocks *blocks)
+{
+    if (blocks->taken == 1 && blocks->started == 0)
+        start_workers(blocks);
+    struct slot *slot = &blocks->slots[blocks->started > 0 ? blocks->taken % blocks->slot_count : 0];
+    if (blocks->started > 0) {
+        wait_for(blocks, slot);
+    } else {
+        blocks->next++;
+        blocks->taken++;
+        fill(blocks, &slot->block);
+    }
+    return &slot->block;
+}

@@ -1,0 +1,76 @@
+/*
+ * The events of a piece of a trace file, read on the guess that the piece begins with one: whether it does is known to
+ * the reader alone, who has come there from the start of the file.
+ */
+#ifndef GPUTRACE_TRACE_JSON_BLOCKS_H
+#define GPUTRACE_TRACE_JSON_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "trace/gzip/source.h"
+#include "trace/json/parse.h"
+#include "trace/trace_event.h"
+
+struct batch_text {
+    size_t at, length; /* of the piece */
+};
+
+struct batch {
+    bool keeps_texts; /* set before batch_read(): of what is an event or an arrow the text alone is wanted */
+    ARRAY(struct batch_text) texts;   /* where these are; then `events` is empty */
+    ARRAY(struct trace_event) events; /* in the file's order, without arrows; their texts are numbers of `strings` */
+    struct interner strings;
+    size_t length;        /* bytes read of the piece, from its start */
+    bool after_event;     /* what comes next is the ',' or ']' after an event, else an event or ']' */
+    uint64_t left_out;    /* elements that are JSON but no events */
+    size_t left_out_at;   /* where the first of them starts */
+    const char *expected; /* instead of it */
+};
+
+/* All zero is empty. */
+void batch_release(struct batch *batch);
+
+/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is no whole
+ * element followed by ',': that is left to the reader, who says what is wrong with it. The parser has no memory of its
+ * own beyond its arena. */
+void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length);
+
+/* Text of a block at most. Its events should stay in a core's cache until the reader takes them. */
+#define BLOCK_BYTES ((size_t)320 * 1024)
+
+/* Threads beyond this would wait for the one that sums up. */
+#define BLOCK_WORKERS_MAX 16
+
+struct block {
+    char *text; /* and zeros behind it (FAST_PATH_PADDING) */
+    size_t length;
+    uint64_t lines; /* line ends in it, when has_batch */
+    bool last;      /* nothing comes after it */
+    bool has_batch;
+    struct batch batch;
+    struct source_failure failure; /* after this text */
+};
+
+struct blocks;
+
+/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors for us. Gives NULL after error(). */
+struct blocks *blocks_open(const char *path, unsigned workers);
+void blocks_close(struct blocks *blocks);
+
+/* Before the first block: batches are to hold texts instead of events. */
+void blocks_keep_texts(struct blocks *blocks);
+
+/* As messages call the file. */
+const char *blocks_path(const struct blocks *blocks);
+
+/* The next block, valid until the next call; not to be called after the last. NULL after error(). */
+const struct block *blocks_next(struct blocks *blocks);
+
+/* Tells a block's failure. Gives -1. */
+int blocks_error(const struct blocks *blocks, const struct block *block);
+
+#endif

@@ -1,0 +1,311 @@
+#include "trace/json/parse.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/map.h"
+#include "trace/json/scan.h"
+#include "trace/json/text.h"
+#include "trace/trace_event.h"
+
+#define BLOCK_BYTES ((size_t)64 * 1024)
+#define ALIGNMENT 16
+
+struct arena_block {
+    struct arena_block *older;
+    size_t used, size;
+    _Alignas(ALIGNMENT) char data[];
+};
+
+/* cJSON's hooks know no context, so the arena of the moment is the thread's. */
+static _Thread_local struct arena *current;
+static pthread_once_t hooked = PTHREAD_ONCE_INIT;
+
+static struct arena_block *add_block(struct arena *arena, size_t wanted)
+{
+    size_t size = wanted > BLOCK_BYTES ? wanted : BLOCK_BYTES;
+    struct arena_block *block = size > ARENA_LIMIT - arena->total ? NULL : malloc(sizeof(*block) + size);
+    arena->full |= !block;
+    if (!block)
+        return NULL;
+    *block = (struct arena_block){.older = arena->blocks, .size = size};
+    arena->blocks = block;
+    arena->total += size;
+    return block;
+}
+
+static void *take(size_t size)
+{
+    struct arena *arena = current;
+    if (!arena)
+        return malloc(size);
+    arena->full |= size > ARENA_LIMIT;
+    if (size > ARENA_LIMIT)
+        return NULL;
+    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    struct arena_block *block = arena->blocks;
+    if (!block || block->size - block->used < size)
+        block = add_block(arena, size);
+    if (!block)
+        return NULL;
+    void *taken = block->data + block->used;
+    block->used += size;
+    return taken;
+}
+
+static void give(void *taken)
+{
+    if (!current)
+        free(taken);
+}
+
+static void hook(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = take, .free_fn = give});
+}
+
+void arena_enter(struct arena *arena)
+{
+    pthread_once(&hooked, hook);
+    arena->full = false;
+    current = arena;
+}
+
+void arena_leave(struct arena *arena)
+{
+    while (arena->blocks && arena->blocks->older) {
+        struct arena_block *older = arena->blocks->older;
+        arena->total -= arena->blocks->size;
+        free(arena->blocks);
+        arena->blocks = older;
+    }
+    if (arena->blocks)
+        arena->blocks->used = 0;
+    current = NULL;
+}
+
+void arena_release(struct arena *arena)
+{
+    arena_leave(arena);
+    free(arena->blocks);
+    *arena = (struct arena){0};
+}
+
+void parser_init(struct parser *parser, struct interner *strings)
+{
+    *parser = (struct parser){.strings = strings};
+    event_fields_init();
+}
+
+void parser_release(struct parser *parser)
+{
+    arena_release(&parser->arena);
+}
+
+static bool to_integer(double value, int64_t *integer)
+{
+    if (!(value > -9.2e18 && value < 9.2e18)) /* NaN too */
+        return false;
+    *integer = llround(value);
+    return true;
+}
+
+static bool intern_text(struct parser *parser, const char *text, uint32_t *number)
+{
+    *number = intern(parser->strings, text, strlen(text));
+    return *number != INTERN_NO_MEMORY;
+}
+
+/* A number, or a text that is one, as results are written by some; true is 1, false 0. */
+static void take_number(const cJSON *value, int64_t *number)
+{
+    if (cJSON_IsNumber(value))
+        to_integer(value->valuedouble, number);
+    else if (cJSON_IsString(value) && *value->valuestring)
+        *number = strtoll(value->valuestring, NULL, 0);
+    else if (cJSON_IsBool(value))
+        *number = cJSON_IsTrue(value);
+}
+
+static bool take_text(struct parser *parser, const cJSON *value, uint32_t *text)
+{
+    char digits[32];
+    if (cJSON_IsString(value))
+        return intern_text(parser, value->valuestring, text);
+    if (!cJSON_IsNumber(value))
+        return true;
+    snprintf(digits, sizeof(digits), "%.15g", value->valuedouble);
+    return intern_text(parser, digits, text);
+}
+
+static void take_triple(const cJSON *value, int64_t triple[3])
+{
+    const cJSON *item = cJSON_IsArray(value) ? value->child : NULL;
+    for (int i = 0; i < 3 && item; i++, item = item->next)
+        take_number(item, &triple[i]);
+}
+
+static bool take_args(struct parser *parser, const cJSON *args, struct trace_event *event)
+{
+    if (!cJSON_IsObject(args))
+        return true;
+    for (const cJSON *value = args->child; value; value = value->next) {
+        const struct event_field *field = event_field_find(value->string, strlen(value->string));
+        if (!field)
+            continue;
+        void *place = (char *)event + field->offset;
+        if (field->type == FIELD_TEXT && !take_text(parser, value, place))
+            return false;
+        if (field->type == FIELD_NUMBER)
+            take_number(value, place);
+        if (field->type == FIELD_TRIPLE)
+            take_triple(value, place);
+    }
+    return true;
+}
+
+static bool take_id(struct parser *parser, const cJSON *value, event_id *id)
+{
+    int64_t number = 0;
+    uint32_t text = 0;
+    if (cJSON_IsString(value)) {
+        if (!intern_text(parser, value->valuestring, &text))
+            return false;
+        *id = event_id_text(text);
+    } else if (cJSON_IsNumber(value) && to_integer(value->valuedouble, &number)) {
+        *id = event_id_number(number);
+    }
+    return true;
+}
+
+/* The time VALUE, whose text may have been found by the scan at AT; false: it is no time. */
+static bool take_time(const cJSON *value, const char *text, size_t length, size_t at, int64_t *ns)
+{
+    if (!cJSON_IsNumber(value))
+        return false;
+    if (!(at && scan_ns(text + at, length - at, ns)) && !to_integer(value->valuedouble * 1e3, ns))
+        return false;
+    return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
+}
+
+/* The values of an event's own keys, of which the last of a name counts. */
+struct members {
+    const cJSON *phase, *category, *name, *process, *thread, *start, *duration, *id, *args;
+};
+
+static void find_members(const cJSON *root, struct members *members)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+    } places[] = {
+        {"ph", offsetof(struct members, phase)},     {"cat", offsetof(struct members, category)},
+        {"name", offsetof(struct members, name)},    {"pid", offsetof(struct members, process)},
+        {"tid", offsetof(struct members, thread)},   {"ts", offsetof(struct members, start)},
+        {"dur", offsetof(struct members, duration)}, {"id", offsetof(struct members, id)},
+        {"args", offsetof(struct members, args)},
+    };
+    for (const cJSON *value = root->child; value; value = value->next)
+        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+            if (places[i].key[0] == value->string[0] && strcmp(places[i].key, value->string) == 0)
+                *(const cJSON **)((char *)members + places[i].offset) = value;
+}
+
+static enum parse_result not_an_event(struct parser *parser, const char *expected)
+{
+    parser->expected = expected;
+    return PARSE_NOT_AN_EVENT;
+}
+
+static enum parse_result take_times(struct parser *parser, const struct members *members, const char *text,
+                                    const struct scan *scan, struct trace_event *event)
+{
+    event->start = EVENT_NONE;
+    if (!take_time(members->start, text, scan->length, scan->ts, &event->start) && event->phase != 'M')
+        return not_an_event(parser, "a number of microseconds in \"ts\"");
+    if (event->phase != 'X')
+        return PARSE_DONE;
+    if (!take_time(members->duration, text, scan->length, scan->dur, &event->duration))
+        return not_an_event(parser, "a number of microseconds in \"dur\"");
+    if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
+        return not_an_event(parser, "a \"dur\" that is not negative and ends in this age");
+    return PARSE_DONE;
+}
+
+/* Ranges that the program put into its streams look to others like those of NVTX. */
+static void tell_device_range(const struct members *members, struct trace_event *event)
+{
+    const cJSON *from =
+        event->category == EVENT_GPU_RANGE ? cJSON_GetObjectItemCaseSensitive(members->args, "from") : NULL;
+    if (cJSON_IsString(from) && strcmp(from->valuestring, EVENT_DEVICE_RANGE_WORD) == 0)
+        event->category = EVENT_DEVICE_RANGE;
+}
+
+static enum parse_result convert(struct parser *parser, const char *text, const struct scan *scan,
+                                 struct trace_event *event)
+{
+    struct members members = {0};
+    if (!cJSON_IsObject(parser->root))
+        return not_an_event(parser, "an object");
+    find_members(parser->root, &members);
+    if (!cJSON_IsString(members.phase) || strlen(members.phase->valuestring) != 1)
+        return not_an_event(parser, "one letter in \"ph\"");
+    event->phase = *members.phase->valuestring;
+    if (cJSON_IsString(members.category))
+        event->category =
+            (uint8_t)event_category_find(members.category->valuestring, strlen(members.category->valuestring));
+    enum parse_result result = take_times(parser, &members, text, scan, event);
+    if (result != PARSE_DONE)
+        return result;
+    if (event->phase == 'X' && !cJSON_IsString(members.name))
+        return not_an_event(parser, "a text in \"name\"");
+    if (cJSON_IsString(members.name) && !intern_text(parser, members.name->valuestring, &event->name))
+        return PARSE_NO_MEMORY;
+    if (!take_id(parser, members.process, &event->process) || !take_id(parser, members.thread, &event->thread) ||
+        !take_id(parser, members.id, &event->id) || !take_args(parser, members.args, event))
+        return PARSE_NO_MEMORY;
+    tell_device_range(&members, event);
+    return PARSE_DONE;
+}
+
+enum parse_result parser_check(struct parser *parser, const char *text, const struct scan *scan)
+{
+    return json_check(text, scan->length, &parser->error_at) ? PARSE_DONE : PARSE_NOT_JSON;
+}
+
+/* cJSON accepts more than JSON, such as 01 and 1.: so it is not asked first. */
+enum parse_result parser_json(struct parser *parser, const char *text, const struct scan *scan)
+{
+    const char *end = text;
+    arena_enter(&parser->arena);
+    parser->root = NULL;
+    if (parser_check(parser, text, scan) != PARSE_DONE)
+        return PARSE_NOT_JSON;
+    parser->root = cJSON_ParseWithLengthOpts(text, scan->length, &end, false);
+    if (parser->root && end == text + scan->length)
+        return PARSE_DONE;
+    parser->error_at = (size_t)(end - text);
+    return parser->arena.full ? PARSE_TOO_LARGE : PARSE_NOT_JSON;
+}
+
+void parser_clear(struct parser *parser)
+{
+    arena_leave(&parser->arena);
+    parser->root = NULL;
+}
+
+enum parse_result parser_event(struct parser *parser, const char *text, const struct scan *scan,
+                               struct trace_event *event)
+{
+    *event = event_nothing;
+    enum parse_result result = parser_json(parser, text, scan);
+    if (result == PARSE_DONE)
+        result = convert(parser, text, scan, event);
+    parser_clear(parser);
+    return result;
+}

@@ -1,0 +1,67 @@
+/*
+ * Memory for cJSON's trees of one event, given back all at once.
+ *
+ * cJSON allocates every value and every key on its own; for millions of small events that is most of its time. Between
+ * arena_enter() and arena_leave() the calling thread's cJSON takes its memory from the arena, and frees nothing.
+ */
+#ifndef GPUTRACE_TRACE_JSON_PARSE_H
+#define GPUTRACE_TRACE_JSON_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "trace/trace_event.h"
+
+/* A tree that takes more than this is refused: a hostile file may not take the machine's memory. */
+#define ARENA_LIMIT ((size_t)256 * 1024 * 1024)
+
+struct arena {
+    struct arena_block *blocks; /* the newest first; the oldest is kept by arena_leave */
+    size_t total;               /* bytes of all blocks */
+    bool full;                  /* since arena_enter(): something was refused */
+};
+
+/* All zero is an empty arena. */
+void arena_release(struct arena *arena);
+
+/* From here on this thread's cJSON lives in ARENA. cJSON_Delete may be called, and does nothing. */
+void arena_enter(struct arena *arena);
+
+/* Forgets everything made since arena_enter(), and gives cJSON back its usual memory. */
+void arena_leave(struct arena *arena);
+
+struct cJSON;
+struct interner;
+struct scan;
+
+struct parser {
+    struct arena arena;
+    struct interner *strings; /* where texts are put; not owned */
+    struct cJSON *root;       /* of what was parsed last, until parser_clear() */
+    size_t error_at;          /* after PARSE_NOT_JSON: the byte that could not be understood */
+    const char *expected;     /* after PARSE_NOT_AN_EVENT: what the event should have had */
+};
+
+enum parse_result {
+    PARSE_DONE,
+    PARSE_NOT_JSON,     /* see error_at */
+    PARSE_NOT_AN_EVENT, /* JSON, but not what the format says; see expected */
+    PARSE_TOO_LARGE,    /* its tree would take more than an arena holds, or than there is memory */
+    PARSE_NO_MEMORY,
+};
+
+void parser_init(struct parser *parser, struct interner *strings);
+void parser_release(struct parser *parser);
+
+/* Whether the value TEXT[0..scan->length) is JSON: PARSE_DONE or PARSE_NOT_JSON. */
+enum parse_result parser_check(struct parser *parser, const char *text, const struct scan *scan);
+
+/* Parses the value TEXT[0..scan->length) into parser->root, which lives until parser_clear(). */
+enum parse_result parser_json(struct parser *parser, const char *text, const struct scan *scan);
+void parser_clear(struct parser *parser);
+
+/* Parses the value TEXT[0..scan->length) as an event. */
+enum parse_result parser_event(struct parser *parser, const char *text, const struct scan *scan,
+                               struct trace_event *event);
+
+#endif

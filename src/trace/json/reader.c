@@ -1,0 +1,383 @@
+#include "trace/json/reader.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/array.h"
+#include "common/log.h"
+#include "common/map.h"
+#include "common/sink.h"
+#include "trace/json/blocks.h"
+#include "trace/json/fast_path.h"
+#include "trace/json/input.h"
+#include "trace/json/parse.h"
+#include "trace/json/scan.h"
+#include "trace/trace_event.h"
+
+/* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.
+ */
+#define NAMES_KEPT 1024
+#define LARGE_BYTES ((size_t)64 * 1024)
+
+#define UTF8_BOM "\xef\xbb\xbf"
+
+struct reader {
+    struct input input;
+    struct parser parser;
+    const struct event_sink *sink;
+    ARRAY(uint32_t) numbers; /* of a batch's texts */
+    struct sink key;         /* in memory: the key at hand of the trace's object, with a final NUL */
+    int status;              /* -1 once an error was told */
+    uint64_t left_out;       /* elements that are no events */
+    uint64_t left_out_line, left_out_offset;
+    const char *left_out_expected; /* of the first of them */
+};
+
+static char reader_next_byte(struct reader *reader)
+{
+    struct input *input = &reader->input;
+    for (;;) {
+        size_t blank = scan_blank(input_text(input), input_left(input));
+        if (blank > 0)
+            input_advance(input, blank);
+        if (input_left(input) > 0)
+            return *input_text(input);
+        if (!input_more(input, &reader->status))
+            return '\0';
+    }
+}
+
+static int reader_expected(struct reader *reader, const char *what)
+{
+    struct input *input = &reader->input;
+    if (reader->status < 0)
+        return -1;
+    if (input_left(input) == 0)
+        return reader->status = input_error(input, 0, "the file ends here: expected %s", what);
+    unsigned char found = (unsigned char)*input_text(input);
+    if (found < ' ' || found > '~')
+        return reader->status = input_error(input, 0, "found byte 0x%02x: expected %s", found, what);
+    return reader->status = input_error(input, 0, "found '%c': expected %s", found, what);
+}
+
+static int reader_take(struct reader *reader, char c, const char *what)
+{
+    if (reader_next_byte(reader) != c || input_left(&reader->input) == 0)
+        return reader_expected(reader, what);
+    input_advance(&reader->input, 1);
+    return 0;
+}
+
+static bool reader_whole_value(struct reader *reader, struct scan *scan)
+{
+    struct input *input = &reader->input;
+    reader_next_byte(reader);
+    while (!scan_value(input_text(input), input_left(input), scan))
+        if (!input_more(input, &reader->status))
+            return false;
+    return true;
+}
+
+static int reader_cut_value(struct reader *reader, const char *what)
+{
+    if (reader->status == 0)
+        input_advance(&reader->input, input_left(&reader->input));
+    return reader_expected(reader, what);
+}
+
+static int reader_value_error(struct reader *reader, enum parse_result result, const struct scan *scan,
+                              const char *what)
+{
+    struct input *input = &reader->input;
+    if (result == PARSE_NO_MEMORY)
+        return reader->status = error_no_memory("the trace's names");
+    if (result == PARSE_TOO_LARGE)
+        return reader->status = input_error(input, 0, "a value too large to be held: expected %s", what);
+    size_t at = reader->parser.error_at < scan->length ? reader->parser.error_at : scan->length;
+    return reader->status = input_error(input, at, "this is not JSON: expected %s", what);
+}
+
+/* COUNT elements are no events, the first of them AHEAD bytes after the start of the window. */
+static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const char *what)
+{
+    if (reader->left_out == 0) {
+        reader->left_out_line = input_line(&reader->input, ahead);
+        reader->left_out_offset = reader->input.offset + ahead;
+        reader->left_out_expected = what;
+    }
+    reader->left_out += count;
+}
+
+/* Hands on the text of the event that starts the window. Names are of no use then, and are not kept. */
+static void pass_text(struct reader *reader, size_t length)
+{
+    const struct event_sink *sink = reader->sink;
+    if (sink->text(sink->context, (struct json_text){input_text(&reader->input), length}) < 0)
+        reader->status = -1;
+    if (reader->parser.strings->count >= NAMES_KEPT || length >= LARGE_BYTES)
+        interner_release(reader->parser.strings);
+}
+
+/* The event that starts the window, when it is written as most are; else FAST_PATH_NOT. */
+static enum fast_path_result read_by_fast_path(struct reader *reader)
+{
+    struct trace_event event;
+    size_t length;
+    enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
+    if (result != FAST_PATH_NOT && reader->sink->text)
+        pass_text(reader, length);
+    else if (result == FAST_PATH_EVENT && reader->sink->event(reader->sink->context, &event) < 0)
+        reader->status = -1;
+    if (result != FAST_PATH_NOT)
+        input_advance(&reader->input, length);
+    return result;
+}
+
+static int read_event(struct reader *reader, const struct scan *scan)
+{
+    struct trace_event event;
+    bool arrow = scan_is_flow(input_text(&reader->input), scan);
+    enum parse_result result = arrow ? parser_check(&reader->parser, input_text(&reader->input), scan)
+                                     : parser_event(&reader->parser, input_text(&reader->input), scan, &event);
+    if (result == PARSE_NOT_AN_EVENT)
+        leave_out(reader, 1, 0, reader->parser.expected);
+    else if (result != PARSE_DONE)
+        return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
+    else if (reader->sink->text)
+        pass_text(reader, scan->length);
+    else if (!arrow && reader->sink->event(reader->sink->context, &event) < 0)
+        reader->status = -1;
+    if (reader->status == 0)
+        input_advance(&reader->input, scan->length);
+    return reader->status;
+}
+
+/* Numbers of the batch's texts among the reader's strings. */
+static int number_texts(struct reader *reader, const struct interner *strings)
+{
+    reader->numbers.count = 0;
+    for (uint32_t i = 0; i < strings->count; i++) {
+        uint32_t *number = array_push(&reader->numbers);
+        if (!number)
+            return error_no_memory("the trace's names");
+        const struct interned *text = interner_at(strings, i);
+        *number = intern(reader->parser.strings, text->text, text->length);
+        if (*number == INTERN_NO_MEMORY)
+            return error_no_memory("the trace's names");
+    }
+    return 0;
+}
+
+static int take_texts(struct reader *reader, const struct batch *batch)
+{
+    const struct event_sink *sink = reader->sink;
+    for (size_t i = 0; i < batch->texts.count; i++) {
+        const struct batch_text *text = &batch->texts.items[i];
+        if (sink->text(sink->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
+            return reader->status = -1;
+    }
+    return 0;
+}
+
+static int take_events(struct reader *reader, const struct batch *batch)
+{
+    struct trace_event own = event_nothing;
+    if (number_texts(reader, &batch->strings) < 0)
+        return reader->status = -1;
+    for (size_t i = 0; i < batch->events.count; i++) {
+        struct trace_event *event = event_sink_place(reader->sink, &own);
+        event_copy(event, &batch->events.items[i]);
+        event_translate(event, reader->numbers.items);
+        if (reader->sink->event(reader->sink->context, event) < 0)
+            return reader->status = -1;
+    }
+    return 0;
+}
+
+/* Takes the events that were read ahead, where the window starts with an element. */
+static int take_batch(struct reader *reader, const struct batch *batch)
+{
+    if ((reader->sink->text ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
+        return -1;
+    if (batch->left_out > 0)
+        leave_out(reader, batch->left_out, batch->left_out_at, batch->expected);
+    input_advance_batch(&reader->input);
+    return 0;
+}
+
+/* The end of the file inside the array: allowed when the array is the whole file. */
+static int cut_off(struct reader *reader, bool bare)
+{
+    if (reader->status < 0)
+        return -1;
+    if (!bare)
+        return reader_cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
+    input_advance(&reader->input, input_left(&reader->input));
+    if (!reader->sink->quiet)
+        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out",
+                reader->input.path, reader->input.offset);
+    return 0;
+}
+
+/* Passes the element that starts the window, or as many as were read ahead. Gives 1 when what comes next may be an
+ * element again, 0 when its ',' or ']' does, -1 after error(), and 2 at the end of the file within it. */
+static int read_element(struct reader *reader)
+{
+    struct scan scan;
+    const struct batch *batch = input_batch(&reader->input);
+    if (batch && batch->length > 0)
+        return take_batch(reader, batch) < 0 ? -1 : !batch->after_event;
+    if (read_by_fast_path(reader) != FAST_PATH_NOT)
+        return reader->status;
+    if (!reader_whole_value(reader, &scan))
+        return reader->status < 0 ? -1 : 2;
+    return read_event(reader, &scan);
+}
+
+/* The elements of the array, whose '[' is taken, up to its ']'. */
+static int read_events(struct reader *reader, bool bare)
+{
+    for (;;) {
+        char c = reader_next_byte(reader);
+        if (c == '\0' && (reader->status < 0 || input_left(&reader->input) == 0))
+            return cut_off(reader, bare);
+        if (c == ']') {
+            input_advance(&reader->input, 1);
+            return 0;
+        }
+        if (strchr(",:}", c)) /* strchr finds '\0' too */
+            return reader_expected(reader, "an event or ']'");
+        int next = read_element(reader);
+        if (next < 0)
+            return -1;
+        if (next == 2)
+            return cut_off(reader, bare);
+        if (next == 1)
+            continue;
+        c = reader_next_byte(reader);
+        if (c == ',')
+            input_advance(&reader->input, 1);
+        else if (c != ']' && input_left(&reader->input) > 0)
+            return reader_expected(reader, "',' or ']' after an event");
+    }
+}
+
+static int pass_metadata(struct reader *reader, const struct scan *scan)
+{
+    const struct event_sink *sink = reader->sink;
+    const char *key = reader->key.data;
+    if (!sink->metadata_text)
+        return sink->metadata(sink->context, key, reader->parser.root);
+    return sink->metadata_text(sink->context, key, (struct json_text){input_text(&reader->input), scan->length});
+}
+
+static int read_metadata(struct reader *reader)
+{
+    struct scan scan;
+    char c = reader_next_byte(reader);
+    if (c && strchr(",:]}", c))
+        return reader_expected(reader, "a value of the trace's metadata");
+    if (!reader_whole_value(reader, &scan))
+        return reader_cut_value(reader, "the rest of a value; the file is incomplete");
+    enum parse_result result = parser_json(&reader->parser, input_text(&reader->input), &scan);
+    if (result != PARSE_DONE)
+        reader_value_error(reader, result, &scan, "a value of the trace's metadata");
+    else
+        reader->status = pass_metadata(reader, &scan);
+    parser_clear(&reader->parser);
+    if (reader->status == 0)
+        input_advance(&reader->input, scan.length);
+    return reader->status;
+}
+
+static int read_key(struct reader *reader)
+{
+    struct scan scan;
+    struct sink *key = &reader->key;
+    if (reader_next_byte(reader) != '"')
+        return reader_expected(reader, "a key in quotes, such as \"traceEvents\"");
+    if (!reader_whole_value(reader, &scan))
+        return reader_cut_value(reader, "the rest of a key; the file is incomplete");
+    if (parser_check(&reader->parser, input_text(&reader->input), &scan) != PARSE_DONE)
+        return reader_value_error(reader, PARSE_NOT_JSON, &scan, "a key");
+    key->length = 0;
+    json_unescape(key, (struct json_text){input_text(&reader->input) + 1, scan.length - 2});
+    sink_char(key, '\0');
+    if (key->failure)
+        return reader->status = error_no_memory("a key of the trace");
+    input_advance(&reader->input, scan.length);
+    return reader_take(reader, ':', "':' after a key");
+}
+
+static int read_object(struct reader *reader)
+{
+    bool found = false;
+    for (;;) {
+        if (reader_next_byte(reader) == '}')
+            break;
+        if (read_key(reader) < 0)
+            return -1;
+        if (strcmp(reader->key.data, "traceEvents") == 0) {
+            found = true;
+            if (reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader, false) < 0)
+                return -1;
+        } else if (read_metadata(reader) < 0) {
+            return -1;
+        }
+        char c = reader_next_byte(reader);
+        if (c == ',')
+            input_advance(&reader->input, 1);
+        else if (c != '}')
+            return reader_expected(reader, "',' or '}'; the file is incomplete");
+    }
+    if (!found)
+        return reader->status =
+                   error("'%s' is JSON but not a trace: expected the key \"traceEvents\"", reader->input.path);
+    input_advance(&reader->input, 1);
+    return 0;
+}
+
+static int read_file(struct reader *reader)
+{
+    struct input *input = &reader->input;
+    while (input_left(input) < strlen(UTF8_BOM) && input_more(input, &reader->status))
+        ;
+    if (input_left(input) >= strlen(UTF8_BOM) && memcmp(input_text(input), UTF8_BOM, strlen(UTF8_BOM)) == 0)
+        input_advance(input, strlen(UTF8_BOM));
+    char c = reader_next_byte(reader);
+    if (c != '{' && c != '[')
+        return reader_expected(reader, "a trace in the trace-event format, {\"traceEvents\": [...]} or [...]");
+    input_advance(input, 1);
+    if ((c == '{' ? read_object(reader) : read_events(reader, true)) < 0)
+        return -1;
+    reader_next_byte(reader);
+    if (reader->status == 0 && input_left(input) > 0)
+        return reader_expected(reader, "nothing after the trace");
+    return reader->status;
+}
+
+int json_read(const char *path, struct interner *strings, const struct event_sink *sink)
+{
+    struct reader reader = {.sink = sink};
+    parser_init(&reader.parser, strings);
+    sink_init_memory(&reader.key);
+    int status = input_open(&reader.input, path, sink->workers);
+    if (status == 0 && sink->text)
+        blocks_keep_texts(reader.input.blocks);
+    if (status == 0)
+        status = read_file(&reader);
+    if (status == 0 && reader.left_out > 0 && !sink->quiet)
+        warning("'%s': %" PRIu64 " events are left out, the first at line %" PRIu64 " (byte %" PRIu64 "): expected %s",
+                reader.input.path, reader.left_out, reader.left_out_line, reader.left_out_offset,
+                reader.left_out_expected);
+    array_release(&reader.numbers);
+    sink_release(&reader.key);
+    parser_release(&reader.parser);
+    input_close(&reader.input);
+    return status;
+}

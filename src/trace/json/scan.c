@@ -1,0 +1,170 @@
+#include "trace/json/scan.h"
+
+#include <string.h>
+
+enum byte_class { PLAIN, QUOTE, OPEN, CLOSE };
+
+static const unsigned char classes[256] = {
+    ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE,
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+size_t scan_blank(const char *text, size_t length)
+{
+    size_t at = 0;
+    while (at < length && is_blank(text[at]))
+        at++;
+    return at;
+}
+
+uint64_t scan_lines(const char *text, size_t length)
+{
+    uint64_t count = 0;
+    const char *end = text + length;
+    for (const char *line = text; length > 0 && (line = memchr(line, '\n', (size_t)(end - line))); line++)
+        count++;
+    return count;
+}
+
+/* The place behind the string that starts at AT; 0: it does not end. */
+static size_t end_of_string(const char *text, size_t length, size_t at)
+{
+    size_t start = at + 1;
+    for (at = start; at < length; at++) {
+        const char *quote = memchr(text + at, '"', length - at);
+        if (!quote)
+            return 0;
+        at = (size_t)(quote - text);
+        size_t escapes = 0;
+        while (at - escapes > start && text[at - escapes - 1] == '\\')
+            escapes++;
+        if (escapes % 2 == 0)
+            return at + 1;
+    }
+    return 0;
+}
+
+/* Where to note the value of a key, of SIZE bytes with its quotes; NULL: it is not wanted. */
+static size_t *place_of(struct scan *scan, const char *key, size_t size)
+{
+    if (size == 4 && key[1] == 'p' && key[2] == 'h')
+        return &scan->ph;
+    if (size == 4 && key[1] == 't' && key[2] == 's')
+        return &scan->ts;
+    if (size == 5 && memcmp(key, "\"cat\"", 5) == 0)
+        return &scan->cat;
+    return size == 5 && memcmp(key, "\"dur\"", 5) == 0 ? &scan->dur : NULL;
+}
+
+static void note_key(const char *text, size_t length, size_t start, size_t end, struct scan *scan)
+{
+    size_t *place = place_of(scan, text + start, end - start);
+    if (!place)
+        return;
+    end += scan_blank(text + end, length - end);
+    if (end == length || text[end] != ':') /* a value that reads like a key */
+        return;
+    end++;
+    *place = end + scan_blank(text + end, length - end);
+}
+
+static bool scan_nested(const char *text, size_t length, struct scan *scan)
+{
+    size_t depth = 0;
+    for (size_t at = 0; at < length; at++) {
+        switch (classes[(unsigned char)text[at]]) {
+        case PLAIN: break;
+        case QUOTE: {
+            size_t end = end_of_string(text, length, at);
+            if (end == 0)
+                return false;
+            if (depth == 1)
+                note_key(text, length, at, end, scan);
+            at = end - 1;
+            break;
+        }
+        case OPEN: depth++; break;
+        case CLOSE:
+            if (--depth > 0)
+                break;
+            scan->length = at + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool scan_value(const char *text, size_t length, struct scan *scan)
+{
+    *scan = (struct scan){0};
+    if (length == 0)
+        return false;
+    if (*text == '"')
+        return (scan->length = end_of_string(text, length, 0)) != 0;
+    if (*text == '{' || *text == '[')
+        return scan_nested(text, length, scan);
+    size_t at = 1; /* at least one byte, so that a reader gets on whatever it is */
+    while (at < length && !is_blank(text[at]) && !strchr(",:]}\"[{", text[at]))
+        at++;
+    scan->length = at;
+    return at < length;
+}
+
+bool scan_is_flow(const char *text, const struct scan *scan)
+{
+    static const char read[] = "\"fwdbwd\"";
+    const char *phase = text + scan->ph, *category = text + scan->cat;
+    if (!scan->ph || scan->length - scan->ph <= 3 || phase[0] != '"' || phase[2] != '"' || !phase[1] ||
+        !strchr("stf", phase[1]))
+        return false;
+    return !scan->cat || scan->length - scan->cat < strlen(read) || memcmp(category, read, strlen(read)) != 0;
+}
+
+/* Appends the digits at TEXT to VALUE; gives how many, or -1 when the value becomes too large. */
+static int add_digits(const char *text, size_t length, int most, uint64_t *value)
+{
+    int count = 0;
+    while ((size_t)count < length && count < most && text[count] >= '0' && text[count] <= '9') {
+        if (*value > (UINT64_MAX - 9) / 10)
+            return -1;
+        *value = *value * 10 + (uint64_t)(text[count++] - '0');
+    }
+    return count;
+}
+
+bool scan_ns(const char *text, size_t length, int64_t *ns)
+{
+    bool negative = length > 0 && *text == '-';
+    size_t at = negative;
+    uint64_t value = 0;
+    int whole = add_digits(text + at, length - at, INT8_MAX, &value);
+    if (whole <= 0)
+        return false;
+    at += (size_t)whole;
+    int decimals = 0;
+    bool up = false;
+    if (at < length && text[at] == '.') {
+        at++;
+        decimals = add_digits(text + at, length - at, 3, &value);
+        if (decimals <= 0)
+            return false;
+        at += (size_t)decimals;
+        up = at < length && text[at] >= '5' && text[at] <= '9';
+        while (at < length && text[at] >= '0' && text[at] <= '9')
+            at++;
+    }
+    if (at < length && !is_blank(text[at]) && text[at] != ',' && text[at] != '}')
+        return false; /* an exponent, or no number at all */
+    for (; decimals < 3; decimals++)
+        if (__builtin_mul_overflow(value, UINT64_C(10), &value))
+            return false;
+    value += up;
+    if (value > INT64_MAX)
+        return false;
+    *ns = negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}

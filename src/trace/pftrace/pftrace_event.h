@@ -1,0 +1,82 @@
+/*
+ * An event as the reader of a .pftrace gives it, and an argument as it is written and read.
+ */
+#ifndef GPUTRACE_TRACE_PFTRACE_PFTRACE_EVENT_H
+#define GPUTRACE_TRACE_PFTRACE_PFTRACE_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pftrace_arg_kind {
+    PFTRACE_ARG_U64,
+    PFTRACE_ARG_I64,
+    PFTRACE_ARG_REAL,
+    PFTRACE_ARG_BOOL,  /* u64: 0 or 1 */
+    PFTRACE_ARG_HEX,   /* u64, shown as a text, "0x7f00" */
+    PFTRACE_ARG_TEXT,  /* text, length */
+    PFTRACE_ARG_JSON,  /* the same: a value of JSON */
+    PFTRACE_ARG_SIZE3, /* size3, shown as [x,y,z] */
+};
+
+struct pftrace_arg {
+    const char *name;
+    size_t name_length;
+    uint32_t name_number; /* of an event that was read: in the reader's interner */
+    enum pftrace_arg_kind kind;
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double real;
+        int32_t size3[3];
+        struct {
+            const char *text;
+            size_t length;
+        };
+    };
+};
+
+struct pftrace_kernel;
+
+enum pftrace_what {
+    PFTRACE_METADATA, /* name: the key; text: the value, JSON */
+    PFTRACE_PROCESS,  /* pid, name, text: label, sort_index, is_gpu */
+    PFTRACE_THREAD,   /* pid, tid, name, sort_index */
+    PFTRACE_SLICE,    /* pid, tid, category, name, start, end, args, arrows */
+    PFTRACE_INSTANT,  /* pid, tid, category, name, start, args */
+    PFTRACE_ASYNC,    /* pid, tid, end_pid, end_tid, category, name, start, end, id, args */
+    PFTRACE_COUNTER,  /* pid, name, start, args: its values */
+};
+
+/* Texts that come often are strings of the reader's interner: name, category and the names of arguments are the same
+ * pointer and number whenever they are the same text, and live as long as it does; PFTRACE_UNKNOWN: there is none. All
+ * else is valid until the next call. */
+struct pftrace_event {
+    enum pftrace_what what;
+    uint32_t pid, tid;
+    uint32_t end_pid, end_tid;
+    const char *category; /* "kernel" */
+    const char *name;
+    uint32_t category_number, name_number; /* in the interner */
+    const char *text;                      /* NULL: none */
+    size_t length;
+    uint64_t start, end; /* ns since pftrace_base() */
+    uint64_t id;
+    int64_t sort_index;
+    uint32_t owner; /* of a GPU's rows: the pid of the process whose work they show */
+    bool is_gpu;    /* its rows are those of a GPU */
+    bool is_head;   /* the arrows end at this slice; else they start there */
+    bool one_value; /* of a counter: it has one value, without a name; the argument's kind tells bytes from a value */
+    uint64_t arrow_time; /* as start */
+    const uint64_t *arrows;
+    size_t arrow_count;
+    /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are told otherwise */
+    const struct pftrace_arg *args;
+    size_t arg_count;
+    const struct pftrace_kernel *shared;
+    uint64_t cbid; /* + 1; 0: none */
+    uint64_t correlation;
+    bool has_correlation;
+};
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * Bodies of packets: TrackEvents (calls, ranges, instants, counters), GpuRenderStageEvents (operations of GPUs), and
+ * descriptors of tracks.
+ */
+#include "trace/pftrace/reader_state.h"
+
+/* --- DebugAnnotation --- */
+
+static void take_annotation_text(struct pftrace_arg *arg, const struct protobuf_field *field)
+{
+    arg->kind = field->number == PB_ANNOTATION_JSON ? PFTRACE_ARG_JSON : PFTRACE_ARG_TEXT;
+    arg->text = field->bytes ? (const char *)field->bytes : "";
+    arg->length = field->size;
+}
+
+static void take_annotation_iid(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                                struct pftrace_arg *arg, uint64_t iid)
+{
+    uint32_t text = PFTRACE_LOOK_UP(&tables->texts, iid, PFTRACE_UNKNOWN);
+    arg->kind = PFTRACE_ARG_TEXT;
+    arg->text = pftrace_text(reader, text);
+    arg->length = text == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, text)->length;
+}
+
+static void name_arg(struct pftrace_reader *reader, uint32_t name, struct pftrace_arg *arg)
+{
+    arg->name_number = name;
+    arg->name = pftrace_text(reader, name);
+    arg->name_length = name == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, name)->length;
+}
+
+static int take_annotation(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                           struct protobuf_reader annotation)
+{
+    struct pftrace_arg arg = {.name = "", .name_number = PFTRACE_UNKNOWN, .kind = PFTRACE_ARG_BOOL};
+    struct protobuf_field field;
+    while (protobuf_next(&annotation, &field)) {
+        switch (field.number) {
+        case PB_ANNOTATION_NAME_IID:
+            name_arg(reader, PFTRACE_LOOK_UP(&tables->arg_names, field.value, PFTRACE_UNKNOWN), &arg);
+            break;
+        case PB_ANNOTATION_BOOL:
+            arg.kind = PFTRACE_ARG_BOOL;
+            arg.u64 = field.value;
+            break;
+        case PB_ANNOTATION_UINT:
+            arg.kind = PFTRACE_ARG_U64;
+            arg.u64 = field.value;
+            break;
+        case PB_ANNOTATION_INT:
+            arg.kind = PFTRACE_ARG_I64;
+            arg.i64 = (int64_t)field.value;
+            break;
+        case PB_ANNOTATION_DOUBLE:
+            arg.kind = PFTRACE_ARG_REAL;
+            arg.real = protobuf_double(&field);
+            break;
+        case PB_ANNOTATION_POINTER:
+            arg.kind = PFTRACE_ARG_HEX;
+            arg.u64 = field.value;
+            break;
+        case PB_ANNOTATION_STRING:
+        case PB_ANNOTATION_JSON: take_annotation_text(&arg, &field); break;
+        case PB_ANNOTATION_STRING_IID: take_annotation_iid(reader, tables, &arg, field.value); break;
+        default: break;
+        }
+    }
+    return pftrace_push_arg(reader, &arg);
+}
+
+/* --- TrackEvent --- */
+
+struct track_event {
+    uint64_t type, category, name, uuid;
+    bool no_correlation, is_double;
+    uint64_t follow;
+    uint64_t counter; /* its bits */
+};
+
+static int take_arrows(struct pftrace_reader *reader, struct protobuf_reader correlation)
+{
+    struct protobuf_field field;
+    while (protobuf_next(&correlation, &field)) {
+        uint64_t *arrow = field.number == PB_CORRELATION_SUBMISSION_IDS ? array_push(&reader->arrows) : NULL;
+        if (arrow)
+            *arrow = field.value;
+        else if (field.number == PB_CORRELATION_SUBMISSION_IDS)
+            return pftrace_no_memory();
+    }
+    return 0;
+}
+
+static int read_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                            const struct pftrace_packet *packet, struct track_event *event)
+{
+    struct protobuf_reader message = protobuf_inside(&packet->body);
+    struct protobuf_field field;
+    int result = 0;
+    *event =
+        (struct track_event){.uuid = tables->uuid, .no_correlation = packet->no_correlation, .follow = packet->follow};
+    while (result == 0 && protobuf_next(&message, &field)) {
+        switch (field.number) {
+        case PB_EVENT_TYPE: event->type = field.value; break;
+        case PB_EVENT_CATEGORY_IIDS: event->category = field.value; break;
+        case PB_EVENT_NAME_IID: event->name = field.value; break;
+        case PB_EVENT_TRACK_UUID: event->uuid = field.value; break;
+        case PB_EVENT_COUNTER_VALUE: event->counter = field.value; break;
+        case PB_EVENT_DOUBLE_COUNTER_VALUE:
+            event->counter = field.value;
+            event->is_double = true;
+            break;
+        case PB_EVENT_ANNOTATIONS: result = take_annotation(reader, tables, protobuf_inside(&field)); break;
+        case PB_EVENT_GPU_CORRELATION: result = take_arrows(reader, protobuf_inside(&field)); break;
+        default: break;
+        }
+    }
+    return result;
+}
+
+/* BEGIN and INSTANT. */
+static int begin_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                       const struct track_event *event, uint64_t time)
+{
+    struct pftrace_event *to = &reader->event;
+    struct pftrace_name none = {.text = PFTRACE_UNKNOWN};
+    struct pftrace_name name = PFTRACE_LOOK_UP(&tables->names, event->name, none);
+    to->what = event->type == PB_TYPE_INSTANT ? PFTRACE_INSTANT : PFTRACE_SLICE;
+    pftrace_set_row(to, tables->uuid);
+    pftrace_set_name(reader, name.text);
+    pftrace_set_category(reader, PFTRACE_LOOK_UP(&tables->categories, event->category, PFTRACE_UNKNOWN));
+    to->start = to->arrow_time = time;
+    to->cbid = name.cbid;
+    if (event->uuid & PFTRACE_UUID_ASYNC) {
+        to->what = PFTRACE_ASYNC;
+        to->id = event->uuid & ~PFTRACE_UUID_ASYNC;
+    }
+    reader->open = event->type == PB_TYPE_SLICE_BEGIN;
+    reader->open_track = event->uuid;
+    pftrace_set_correlation(reader, event->no_correlation);
+    return !reader->open;
+}
+
+static int end_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                     const struct track_event *event, uint64_t time)
+{
+    struct pftrace_event *to = &reader->event;
+    if (!reader->open || reader->open_track != event->uuid) {
+        reader->left_out++;
+        return 0;
+    }
+    reader->open = false;
+    to->end = time < to->start ? to->start : time;
+    to->end_pid = pftrace_uuid_pid(tables->uuid);
+    to->end_tid = pftrace_uuid_tid(tables->uuid);
+    return 1;
+}
+
+static int counter_event(struct pftrace_reader *reader, const struct track_event *event, uint64_t large, uint64_t time)
+{
+    struct pftrace_event *to = &reader->event;
+    const uint64_t *index = map_get(&reader->counters, event->uuid);
+    if (!index) {
+        reader->left_out++;
+        return 0;
+    }
+    const struct pftrace_counter_track *track = &reader->counter_tracks.items[*index - 1];
+    struct pftrace_arg arg = {.kind = event->is_double ? PFTRACE_ARG_REAL : PFTRACE_ARG_I64};
+    arg.u64 = event->counter;
+    if (large > 0) {
+        arg.kind = PFTRACE_ARG_U64;
+        arg.u64 = large;
+    }
+    name_arg(reader, track->series, &arg);
+    to->what = PFTRACE_COUNTER;
+    to->pid = track->pid;
+    to->tid = 0;
+    to->start = time;
+    to->one_value = track->series == PFTRACE_UNKNOWN;
+    pftrace_set_name(reader, track->counter);
+    return pftrace_push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
+}
+
+/* Whether a packet of this type tells more of what was begun. */
+static bool goes_on(const struct pftrace_reader *reader, uint64_t type)
+{
+    return reader->open ? type == PB_TYPE_SLICE_END : type == PB_TYPE_COUNTER && reader->event.what == PFTRACE_COUNTER;
+}
+
+/* What was begun is not ended: its first arguments and arrows go. */
+static void leave_begun(struct pftrace_reader *reader, size_t args, size_t arrows)
+{
+    reader->left_out++;
+    reader->open = reader->own_correlation = false;
+    reader->text.length = 0;
+    reader->args.count -= args;
+    reader->arrows.count -= arrows;
+    for (size_t i = 0; i < reader->args.count; i++) {
+        reader->args.items[i] = reader->args.items[i + args];
+        reader->own_correlation |= reader->args.items[i].name_number == reader->correlation;
+    }
+    for (size_t i = 0; i < reader->arrows.count; i++)
+        reader->arrows.items[i] = reader->arrows.items[i + arrows];
+}
+
+int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                        const struct pftrace_packet *packet, uint64_t time)
+{
+    struct track_event event;
+    size_t args = reader->args.count, arrows = reader->arrows.count;
+    if (read_track_event(reader, tables, packet, &event) != 0)
+        return -1;
+    if ((reader->open || args > 0) && !goes_on(reader, event.type))
+        leave_begun(reader, args, arrows);
+    switch (event.type) {
+    case PB_TYPE_SLICE_BEGIN:
+    case PB_TYPE_INSTANT: return begin_event(reader, tables, &event, time);
+    case PB_TYPE_SLICE_END: return end_event(reader, tables, &event, time);
+    case PB_TYPE_COUNTER: return counter_event(reader, &event, packet->counter, time);
+    default: reader->left_out++; return 0;
+    }
+}
+
+struct stage_event {
+    uint64_t id, duration, stage, kernel, delay;
+    bool no_correlation;
+};
+
+static int take_launch(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                       struct protobuf_reader launch)
+{
+    struct pftrace_sizes sizes = {0};
+    struct protobuf_field field;
+    struct pftrace_arg arg;
+    while (protobuf_next(&launch, &field)) {
+        if (field.number != PB_LAUNCH_ARGS ||
+            !pftrace_compute_arg(tables, reader->interning.strings, protobuf_inside(&field), &arg, &sizes))
+            continue;
+        if (pftrace_push_arg(reader, &arg) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_stage_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                            struct protobuf_reader message, struct stage_event *event)
+{
+    struct protobuf_field field;
+    int result = 0;
+    *event = (struct stage_event){0};
+    while (result == 0 && protobuf_next(&message, &field)) {
+        switch (field.number) {
+        case PB_STAGE_EVENT_ID: event->id = field.value; break;
+        case PB_STAGE_DURATION: event->duration = field.value; break;
+        case PB_STAGE_STAGE_IID: event->stage = field.value; break;
+        case PB_STAGE_KERNEL_IID: event->kernel = field.value; break;
+        case PB_STAGE_LAUNCH: result = take_launch(reader, tables, protobuf_inside(&field)); break;
+        case PFTRACE_OWN_NO_CORRELATION: event->no_correlation = true; break;
+        case PFTRACE_OWN_ARROW_DELAY: event->delay = field.value; break;
+        default: break;
+        }
+    }
+    return result;
+}
+
+/* NULL: there is none. */
+static const struct pftrace_kernel *find_shared(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                                                uint64_t kernel)
+{
+    if (kernel >= tables->kernels.count || tables->kernels.items[kernel].number == 0)
+        return NULL;
+    const struct pftrace_kernel *shared = &tables->kernels.items[kernel];
+    reader->own_correlation |= shared->tells_correlation;
+    return shared;
+}
+
+int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
+                        const struct pftrace_packet *packet, uint64_t time)
+{
+    struct pftrace_event *to = &reader->event;
+    struct stage_event event;
+    struct pftrace_specification none = {PFTRACE_UNKNOWN, PFTRACE_UNKNOWN};
+    if (read_stage_event(reader, tables, protobuf_inside(&packet->body), &event) != 0)
+        return -1;
+    struct pftrace_specification stage = PFTRACE_LOOK_UP(&tables->specifications, event.stage, none);
+    uint64_t *arrow = event.id != 0 ? array_push(&reader->arrows) : NULL;
+    if (event.id != 0 && !arrow)
+        return pftrace_no_memory();
+    if (arrow)
+        *arrow = event.id;
+    to->what = PFTRACE_SLICE;
+    to->is_head = true;
+    pftrace_set_row(to, tables->uuid);
+    pftrace_set_name(reader, stage.name);
+    pftrace_set_category(reader, stage.description);
+    to->start = time;
+    to->end = event.duration < PFTRACE_TIME_MOST ? time + event.duration : time;
+    to->arrow_time = event.delay < PFTRACE_TIME_MOST ? time + event.delay : time;
+    to->shared = find_shared(reader, tables, event.kernel);
+    pftrace_set_correlation(reader, event.no_correlation);
+    return 1;
+}
+
+struct descriptor {
+    uint64_t uuid, parent, owner;
+    int64_t rank;
+    bool is_process, is_thread, is_counter;
+    struct protobuf_field name, description, counter, series;
+};
+
+static void read_inner_name(struct protobuf_reader message, uint32_t number, struct protobuf_field *name)
+{
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field))
+        if (field.number == number)
+            *name = field;
+}
+
+static void read_descriptor(struct protobuf_reader message, struct descriptor *descriptor)
+{
+    struct protobuf_field field;
+    *descriptor = (struct descriptor){0};
+    while (protobuf_next(&message, &field)) {
+        switch (field.number) {
+        case PB_TRACK_UUID: descriptor->uuid = field.value; break;
+        case PB_TRACK_PARENT_UUID: descriptor->parent = field.value; break;
+        case PB_TRACK_NAME: descriptor->name = field; break;
+        case PB_TRACK_DESCRIPTION: descriptor->description = field; break;
+        case PB_TRACK_SIBLING_ORDER_RANK: descriptor->rank = (int32_t)field.value; break;
+        case PFTRACE_OWN_OWNER: descriptor->owner = field.value; break;
+        case PFTRACE_OWN_RANK: descriptor->rank = (int64_t)field.value; break;
+        case PFTRACE_OWN_COUNTER: descriptor->counter = field; break;
+        case PFTRACE_OWN_SERIES: descriptor->series = field; break;
+        case PB_TRACK_COUNTER: descriptor->is_counter = true; break;
+        case PB_TRACK_PROCESS:
+            descriptor->is_process = true;
+            read_inner_name(protobuf_inside(&field), PB_PROCESS_NAME, &descriptor->name);
+            break;
+        case PB_TRACK_THREAD:
+            descriptor->is_thread = true;
+            read_inner_name(protobuf_inside(&field), PB_THREAD_NAME, &descriptor->name);
+            break;
+        default: break;
+        }
+    }
+}
+
+static uint32_t intern_bytes(struct pftrace_reader *reader, const struct protobuf_field *field)
+{
+    return field->bytes ? intern(reader->interning.strings, (const char *)field->bytes, field->size) : PFTRACE_UNKNOWN;
+}
+
+static int counter_track(struct pftrace_reader *reader, const struct descriptor *descriptor)
+{
+    uint64_t *index = map_put(&reader->counters, descriptor->uuid, NULL);
+    struct pftrace_counter_track *track = index && *index == 0 ? array_push(&reader->counter_tracks) : NULL;
+    if (!index || (*index == 0 && !track))
+        return pftrace_no_memory();
+    if (!track)
+        return 0;
+    *index = reader->counter_tracks.count;
+    track->pid = pftrace_uuid_pid(descriptor->parent);
+    track->counter = intern_bytes(reader, descriptor->counter.bytes ? &descriptor->counter : &descriptor->name);
+    track->series = intern_bytes(reader, &descriptor->series);
+    return 0;
+}
+
+/* With a NUL behind it. */
+static int keep_as_text(struct pftrace_reader *reader, const struct protobuf_field *field)
+{
+    if (!field->bytes)
+        return 1;
+    reader->text.length = 0;
+    sink_bytes(&reader->text, field->bytes, field->size);
+    sink_char(&reader->text, '\0');
+    reader->event.text = reader->text.data;
+    reader->event.length = field->size;
+    return reader->text.failure ? pftrace_no_memory() : 1;
+}
+
+int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet)
+{
+    struct pftrace_event *to = &reader->event;
+    struct descriptor descriptor;
+    read_descriptor(protobuf_inside(&packet->body), &descriptor);
+    if (descriptor.is_counter)
+        return counter_track(reader, &descriptor);
+    if (descriptor.uuid & (PFTRACE_UUID_ASYNC | PFTRACE_UUID_RANGES) || descriptor.uuid >> 32 == 0)
+        return 0; /* what it is told of is known from the events on it */
+    if (!descriptor.name.bytes)
+        return 0;
+    pftrace_set_row(to, descriptor.uuid);
+    to->what = to->tid == 0 ? PFTRACE_PROCESS : PFTRACE_THREAD;
+    to->is_gpu = to->tid == 0 && !descriptor.is_process;
+    to->sort_index = descriptor.rank;
+    to->owner = (uint32_t)descriptor.owner;
+    uint32_t name = intern_bytes(reader, &descriptor.name);
+    if (descriptor.name.bytes && name == INTERN_NO_MEMORY)
+        return pftrace_no_memory();
+    pftrace_set_name(reader, name);
+    return keep_as_text(reader, &descriptor.description);
+}
+
+int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_packet *packet)
+{
+    struct protobuf_reader attributes = protobuf_inside(&packet->body);
+    struct protobuf_field field, key = {0}, value = {0};
+    while (protobuf_next(&attributes, &field)) {
+        struct protobuf_reader attribute = protobuf_inside(&field);
+        if (field.number != PB_ATTRIBUTES_ATTRIBUTE || key.bytes)
+            continue;
+        while (protobuf_next(&attribute, &field)) {
+            key = field.number == PB_ATTRIBUTE_KEY ? field : key;
+            value = field.number == PB_ATTRIBUTE_STRING_VALUE ? field : value;
+        }
+    }
+    if (!key.bytes || !value.bytes) {
+        reader->left_out++;
+        return 0;
+    }
+    uint32_t name = intern_bytes(reader, &key);
+    if (name == INTERN_NO_MEMORY)
+        return pftrace_no_memory();
+    reader->event.what = PFTRACE_METADATA;
+    pftrace_set_name(reader, name);
+    return keep_as_text(reader, &value);
+}

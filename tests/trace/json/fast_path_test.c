@@ -1,0 +1,182 @@
+/*
+ * The quick reading of events against the thorough one: whatever fast_path_event() takes, cJSON and the scan read
+ * alike.
+ */
+#include "tests/unit.h"
+
+#include "common/map.h"
+#include "trace/trace_event.h"
+#include "trace/json/parse.h"
+#include "trace/json/fast_path.h"
+#include "trace/json/scan.h"
+
+static const char *const usual[] = {
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k(float*, int)\",\"pid\":0,\"tid\":7,\"ts\":400002.000,\"dur\":2.500,"
+    "\"args\":{\"queued\":0,\"device\":0,\"context\":1,\"stream\":7,\"correlation\":12,\"blocks per SM\":1.939394,"
+    "\"grid\":[256,1,1],\"block\":[128,1,1],\"est. achieved occupancy %\":12}}",
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4242,\"tid\":4242,\"ts\":3.0,"
+    "\"dur\":3.100,\"args\":{\"cbid\":211,\"correlation\":12,\"return value\":\"2\"}}",
+    "{\n  \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::ü\", \"pid\": \"Spans\", \"tid\": -3,\n"
+    "  \"ts\": 1790000000000000.5, \"dur\": 0,\n  \"args\": {\n    \"External id\": 5, \"x\": [{\"a\": null}, {}, [], "
+    "true]\n}\n}",
+    "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"n\",\"pid\":0,\"tid\":7,\"ts\":1e3,\"dur\":1,"
+    "\"args\":{\"from\":\"gputrace_device_range\",\"range\":3,\"from\":4}}",
+    "{\"ph\":\"i\",\"cat\":\"memory\",\"name\":\"Allocate\",\"pid\":1,\"tid\":1,\"ts\":-5.0005,\"s\":\"t\","
+    "\"args\":{\"address\":\"0x7f0000001000\",\"bytes\":1048576,\"kind\":\"device\",\"result\":true,\"stack\":null}}",
+    "{\"ph\":\"b\",\"id\":\"0x1f\",\"cat\":\"user_annotation\",\"name\":\"r\",\"pid\":1,\"tid\":1,\"ts\":10.12345}",
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":4242,\"args\":{\"name\":\"app --fast\"}}",
+    "{\"ph\":\"s\",\"id\":100000,\"pid\":4242,\"tid\":4242,\"ts\":399997.000,\"cat\":\"ac2g\",\"name\":\"ac2g\"}",
+    "{\"ph\":\"f\",\"id\":4,\"pid\":583,\"tid\":624,\"ts\":4348656278244.241,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\","
+    "\"bp\":\"e\"}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"TBackward0\",\"pid\":583,\"tid\":624,\"ts\":4348656278244.241,"
+    "\"dur\":7.102,\"args\":{\"External id\":544,\"Record function id\":0,\"Sequence number\":31,\"Fwd thread id\":1,"
+    "\"Ev Idx\":31}}",
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4242,\"tid\":4242,\"ts\":3.0,"
+    "\"dur\":3.100,\"args\":{\"cbid\":211,\"correlation\":12},\"bind_id\":12,\"flow_out\":true}",
+    "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"ts\":5,\"args\":{\"bytes\":17}}",
+};
+#define USUAL_COUNT (sizeof(usual) / sizeof(*usual))
+
+struct reading {
+    struct interner strings;
+    struct trace_event event;
+};
+
+static void release(struct reading *reading)
+{
+    interner_release(&reading->strings);
+}
+
+static const char *text_of(const struct reading *reading, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? "(none)" : interned(&reading->strings, text);
+}
+
+static void assert_same_id(const struct reading *a, event_id left, const struct reading *b, event_id right)
+{
+    assert_int_equal(event_id_is_text(left), event_id_is_text(right));
+    if (event_id_is_text(left))
+        assert_string_equal(text_of(a, (uint32_t)(left >> 1)), text_of(b, (uint32_t)(right >> 1)));
+    else
+        assert_int_equal(left, right);
+}
+
+static void assert_same(const struct reading *a, const struct reading *b)
+{
+    struct trace_event left = a->event, right = b->event;
+    uint32_t *const lefts[] = {&left.name,  &left.mangled_name, &left.domain,   &left.memory_kind, &left.fault,
+                               &left.label, &left.held_by_kind, &left.function, &left.ending};
+    uint32_t *const rights[] = {&right.name,  &right.mangled_name, &right.domain,   &right.memory_kind, &right.fault,
+                                &right.label, &right.held_by_kind, &right.function, &right.ending};
+    for (size_t i = 0; i < sizeof(lefts) / sizeof(*lefts); i++) {
+        assert_string_equal(text_of(a, *lefts[i]), text_of(b, *rights[i]));
+        *lefts[i] = *rights[i] = 0;
+    }
+    assert_same_id(a, left.process, b, right.process);
+    assert_same_id(a, left.thread, b, right.thread);
+    assert_same_id(a, left.id, b, right.id);
+    left.process = left.thread = left.id = right.process = right.thread = right.id = 0;
+    assert_memory_equal(&left, &right, sizeof(left)); /* padding is that of event_nothing */
+}
+
+/* Reads TEXT both ways; gives whether the quick one took it. */
+static bool compare(const char *text, size_t size)
+{
+    struct reading quick = {0}, thorough = {0};
+    struct parser parser;
+    struct scan scan;
+    size_t length = 0;
+    char *padded = calloc(1, size + FAST_PATH_PADDING);
+    assert_non_null(padded);
+    memcpy(padded, text, size);
+    parser_init(&parser, &thorough.strings);
+    enum fast_path_result result = fast_path_event(padded, &quick.strings, &quick.event, &length);
+    if (result != FAST_PATH_NOT) {
+        assert_true(scan_value(padded, size, &scan));
+        assert_int_equal(scan.length, length);
+        assert_int_equal(scan_is_flow(padded, &scan), result == FAST_PATH_FLOW);
+    }
+    if (result == FAST_PATH_EVENT) {
+        assert_int_equal(parser_event(&parser, padded, &scan, &thorough.event), PARSE_DONE);
+        assert_same(&quick, &thorough);
+    }
+    parser_release(&parser);
+    release(&quick);
+    release(&thorough);
+    free(padded);
+    return result != FAST_PATH_NOT;
+}
+
+static void usual_events_are_taken(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < USUAL_COUNT; i++)
+        assert_int_equal(compare(usual[i], strlen(usual[i])), strstr(usual[i], "1e3") == NULL);
+}
+
+static void an_event_that_is_cut_is_not_taken(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < USUAL_COUNT; i++)
+        for (size_t size = 0; size < strlen(usual[i]); size++)
+            assert_false(compare(usual[i], size));
+}
+
+static void what_is_doubtful_is_left_to_the_thorough_reading(void **state)
+{
+    (void)state;
+    static const char *const doubtful[] = {
+        "{\"ph\":\"X\",\"name\":\"a\\u0041\",\"ts\":1,\"dur\":1}",
+        "{\"ph\":\"X\",\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":-1}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1}",
+        "{\"ph\":\"X\",\"ts\":1,\"dur\":1}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1.2.3}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":12345678901234567890}}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":1.5}}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":99999999999999999,\"dur\":1}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"kind\":7}}",
+        "{\"ph\":\"XX\",\"name\":\"a\",\"ts\":1,\"dur\":1}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":01,\"dur\":1}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":00.5}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":-01}}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"x\":01}}",
+        "{\"ph\":\"X\",\"name\":\"a\n\",\"ts\":1,\"dur\":1}",
+        "{\"ph\":\"X\"\f,\"name\":\"a\",\"ts\":1,\"dur\":1}",
+        "{}",
+        "[]",
+        "",
+    };
+    for (size_t i = 0; i < sizeof(doubtful) / sizeof(*doubtful); i++)
+        assert_false(compare(doubtful[i], strlen(doubtful[i])));
+}
+
+static void whatever_is_taken_is_read_alike(void **state)
+{
+    (void)state;
+    static const char bytes[] = "{}[]\",:\\0159.-+eEtrufnalsX \n\t\x80\xff\0";
+    unsigned seed = 11, taken = 0;
+    for (int round = 0; round < 200000; round++) {
+        char text[512];
+        size_t size = strlen(usual[(size_t)round % USUAL_COUNT]);
+        memcpy(text, usual[(size_t)round % USUAL_COUNT], size);
+        for (int change = 0; change <= round % 3; change++) {
+            seed = seed * 1664525 + 1013904223;
+            text[(seed >> 8) % size] = bytes[(seed >> 20) % (sizeof(bytes) - 1)];
+        }
+        taken += compare(text, size);
+    }
+    assert_true(taken > 20000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(usual_events_are_taken),
+        cmocka_unit_test(an_event_that_is_cut_is_not_taken),
+        cmocka_unit_test(what_is_doubtful_is_left_to_the_thorough_reading),
+        cmocka_unit_test(whatever_is_taken_is_read_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+#include "tests/analysis/trace_file.h"
+
+#include <zlib.h>
+
+#include "common/map.h"
+#include "trace/trace_event.h"
+#include "trace/json/reader.h"
+
+struct seen {
+    size_t events, metadata;
+    int64_t duration;
+    char keys[256];
+};
+
+static int take_event(void *context, struct trace_event *event)
+{
+    struct seen *seen = context;
+    seen->events++;
+    seen->duration += event->duration;
+    return 0;
+}
+
+static int take_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    struct seen *seen = context;
+    assert_non_null(value);
+    seen->metadata++;
+    if (strlen(seen->keys) + strlen(key) + 2 < sizeof(seen->keys))
+        strcat(strcat(seen->keys, key), " ");
+    return 0;
+}
+
+static int read_path(const char *name, struct seen *seen)
+{
+    struct interner strings = {0};
+    struct event_sink sink = {.context = seen, .event = take_event, .metadata = take_metadata};
+    *seen = (struct seen){0};
+    int status = json_read(name, &strings, &sink);
+    interner_release(&strings);
+    return status;
+}
+
+/* Reads TEXT as a file; what is printed goes to MESSAGE. */
+static int read_text(const char *text, size_t size, struct seen *seen, const char **message)
+{
+    save_bytes(text, size);
+    unit_stderr_begin();
+    int status = read_path(path, seen);
+    *message = unit_stderr_end();
+    return status;
+}
+
+#define EVENT(duration) \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a}]{[\\\"\\u0041\", \"ts\": 1.000, \"dur\": " duration "}"
+
+static const char object[] = "{\n  \"schemaVersion\": 1, \"s\": \"}\", \"list\": [{}, []],\n"
+                             "  \"traceEvents\": [\n" EVENT("1.5") ",\n" EVENT("2") "\n],\n\"traceName\": \"x\"}\n";
+static const char array[] = "[" EVENT("1.5") "," EVENT("2") "\n]\n";
+
+static void both_forms_are_read(void **state)
+{
+    (void)state;
+    struct seen seen;
+    const char *message;
+    assert_int_equal(read_text(object, strlen(object), &seen, &message), 0);
+    assert_int_equal(seen.events, 2);
+    assert_int_equal(seen.duration, 3500);
+    assert_string_equal(seen.keys, "schemaVersion s list traceName ");
+    assert_string_equal(message, "");
+    assert_int_equal(read_text(array, strlen(array), &seen, &message), 0);
+    assert_int_equal(seen.duration, 3500);
+    assert_string_equal(message, "");
+}
+
+static void empty_traces_and_a_byte_order_mark_are_fine(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"[]", "{\"traceEvents\":[]}", " \n[\n]\n", "\xef\xbb\xbf[]", "[{\"ph\":\"M\"},]"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct seen seen;
+        const char *message;
+        assert_int_equal(read_text(texts[i], strlen(texts[i]), &seen, &message), 0);
+        assert_string_equal(message, "");
+    }
+}
+
+/* An array may end anywhere; every event that is whole is read, and what is missing is told. */
+static void an_array_cut_anywhere_gives_its_whole_events(void **state)
+{
+    (void)state;
+    const size_t first = 1 + strlen(EVENT("1.5")), second = first + 1 + strlen(EVENT("2"));
+    for (size_t size = 1; size < strlen(array); size++) {
+        struct seen seen;
+        const char *message;
+        assert_int_equal(read_text(array, size, &seen, &message), 0);
+        assert_int_equal(seen.events, (size >= first) + (size >= second));
+        if (size < strlen(array) - 1)
+            assert_contains(message, "cut off");
+    }
+}
+
+/* An object that is cut is an error wherever it is cut, and the error says where and what is missing. */
+static void an_object_cut_anywhere_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < strlen(object) - 1; size++) {
+        struct seen seen;
+        const char *message;
+        char place[64];
+        assert_int_equal(read_text(object, size, &seen, &message), -1);
+        snprintf(place, sizeof(place), "(byte %zu): the file ends here: expected ", size);
+        assert_contains(message, path);
+        assert_contains(message, place);
+    }
+}
+
+static void errors_name_file_place_and_what_was_expected(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *place, *expected;
+    } wrong[] = {
+        {"", "line 1 (byte 0)", "trace-event format"},
+        {"hello", "line 1 (byte 0)", "trace-event format"},
+        {"\x7f"
+         "ELF",
+         "line 1 (byte 0): found byte 0x7f", "trace-event format"},
+        {"{\n 5", "line 2 (byte 3)", "a key in quotes"},
+        {"{\"a\" 5", "(byte 5)", "':' after a key"},
+        {"{\"a\": }", "(byte 6)", "a value of the trace's metadata"},
+        {"{\"a\": 1 \"b\"", "(byte 8)", "',' or '}'"},
+        {"{\"traceEvents\": {}", "(byte 16)", "'[' after \"traceEvents\""},
+        {"{\"traceEvents\": [{\"ph\": \"M\"} {", "(byte 29)", "',' or ']' after an event"},
+        {"[\n\n{\"ph\" \"M\"}]", "line 3 (byte 9)", "an event"},
+        {"[,]", "(byte 1)", "an event or ']'"},
+        {"[}]", "(byte 1)", "an event or ']'"},
+        {"[] x", "(byte 3)", "nothing after the trace"},
+        {"{\"a\": [1, 2]}", "not a trace", "the key \"traceEvents\""},
+        {"{\"a\": nope, ", "(byte 6)", "a value of the trace's metadata"},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct seen seen;
+        const char *message;
+        assert_int_equal(read_text(wrong[i].text, strlen(wrong[i].text), &seen, &message), -1);
+        assert_contains(message, path);
+        assert_contains(message, wrong[i].place);
+        assert_contains(message, wrong[i].expected);
+    }
+}
+
+static void elements_that_are_no_events_are_left_out_with_one_warning(void **state)
+{
+    (void)state;
+    static const char text[] = "[\n1, {\"ph\": \"M\"}, null, \"x\", [],\n{}, " EVENT("3") "]";
+    struct seen seen;
+    const char *message;
+    assert_int_equal(read_text(text, strlen(text), &seen, &message), 0);
+    assert_int_equal(seen.events, 2);
+    assert_contains(message, "5 events are left out, the first at line 2 (byte 2): expected an object");
+}
+
+static void arrows_are_passed_over(void **state)
+{
+    (void)state;
+    static const char text[] = "[{\"ph\":\"s\",\"id\":1,\"ts\":1},{\"ph\" : \"f\",\"id\":1,\"ts\":1}," EVENT("1") "]";
+    struct seen seen;
+    const char *message;
+    assert_int_equal(read_text(text, strlen(text), &seen, &message), 0);
+    assert_int_equal(seen.events, 1);
+    assert_string_equal(message, "");
+}
+
+static void gzip_of_several_members_is_read(void **state)
+{
+    (void)state;
+    struct seen seen;
+    for (size_t split = 1; split < strlen(object); split += 37) {
+        unlink(path);
+        const char *const parts[] = {object, object + split};
+        const size_t sizes[] = {split, strlen(object) - split};
+        for (int i = 0; i < 2; i++) {
+            gzFile file = gzopen(path, "ab");
+            assert_non_null(file);
+            assert_int_equal(gzwrite(file, parts[i], (unsigned)sizes[i]), (int)sizes[i]);
+            assert_int_equal(gzclose(file), Z_OK);
+        }
+        assert_int_equal(read_path(path, &seen), 0);
+        assert_int_equal(seen.duration, 3500);
+    }
+}
+
+static void gzip_cut_anywhere_is_an_error(void **state)
+{
+    (void)state;
+    char bytes[1024];
+    gzFile file = gzopen(path, "wb");
+    assert_int_equal(gzwrite(file, object, (unsigned)strlen(object)), (int)strlen(object));
+    assert_int_equal(gzclose(file), Z_OK);
+    int fd = open(path, O_RDONLY);
+    ssize_t size = read(fd, bytes, sizeof(bytes));
+    close(fd);
+    for (ssize_t cut = 1; cut < size; cut++) {
+        struct seen seen;
+        const char *message;
+        assert_int_equal(read_text(bytes, (size_t)cut, &seen, &message), -1);
+        assert_contains(message, path);
+    }
+}
+
+static void what_cannot_be_opened_is_told(void **state)
+{
+    (void)state;
+    struct seen seen;
+    char missing[400];
+    snprintf(missing, sizeof(missing), "%s/missing", folder);
+    unit_stderr_begin();
+    int absent = read_path(missing, &seen), directory = read_path(folder, &seen);
+    const char *message = unit_stderr_end();
+    assert_int_equal(absent, -1);
+    assert_int_equal(directory, -1);
+    assert_contains(message, "missing': No such file");
+    assert_contains(message, "is a directory");
+}
+
+/* A file of one long something: SIZE bytes of FILL after HEAD. */
+static int read_long(const char *head, char fill, size_t size, const char *tail, const char **message)
+{
+    struct seen seen;
+    char *text = malloc(strlen(head) + size + strlen(tail) + 1);
+    assert_non_null(text);
+    strcpy(text, head);
+    memset(text + strlen(head), fill, size);
+    strcpy(text + strlen(head) + size, tail);
+    int status = read_text(text, strlen(head) + size + strlen(tail), &seen, message);
+    free(text);
+    return status;
+}
+
+#define MIB ((size_t)1024 * 1024)
+
+static void a_large_event_is_read_and_a_huge_one_refused(void **state)
+{
+    (void)state;
+    const char *message;
+    assert_int_equal(read_long("[{\"ph\":\"M\",\"name\":\"", 'x', 5 * MIB, "\"}]", &message), 0);
+    assert_string_equal(message, "");
+    assert_int_equal(read_long("[\n{\"ph\":\"M\",\"name\":\"", 'x', 40 * MIB, "\"}]", &message), -1);
+    assert_contains(message, "line 2 (byte 2): a value of more than 16 MiB");
+    assert_int_equal(read_long("[", ' ', 40 * MIB, "]", &message), 0);
+}
+
+static void huge_nesting_is_refused(void **state)
+{
+    (void)state;
+    const char *message;
+    assert_int_equal(read_long("[{\"ph\":\"M\",\"a\":", '[', 8 * MIB, "", &message), 0); /* cut off */
+    assert_int_equal(read_long("[", '[', 40 * MIB, "", &message), -1);
+    char nested[4096] = "[{\"ph\":\"M\",\"a\":";
+    size_t length = strlen(nested);
+    memset(nested + length, '[', 1500);
+    memset(nested + length + 1500, ']', 1500);
+    strcpy(nested + length + 3000, "}]");
+    struct seen seen;
+    assert_int_equal(read_text(nested, strlen(nested), &seen, &message), -1);
+    assert_contains(message, "not JSON");
+}
+
+/* Whatever a file holds: it is read or refused, and memory stays whole (run under sanitizers). */
+static void random_changes_do_no_harm(void **state)
+{
+    (void)state;
+    static const char bytes[] = "{}[]\",:\\0159.-eEtrufnl \n\t\x80\xff";
+    unsigned seed = 20;
+    for (int round = 0; round < 6000; round++) {
+        char text[sizeof(object)];
+        memcpy(text, round % 2 ? object : array, round % 2 ? sizeof(object) : sizeof(array));
+        size_t size = strlen(text);
+        for (int change = 0; change <= round % 5; change++) {
+            seed = seed * 1664525 + 1013904223;
+            text[(seed >> 8) % size] = bytes[(seed >> 20) % sizeof(bytes)];
+        }
+        struct seen seen;
+        const char *message;
+        int status = read_text(text, size, &seen, &message);
+        assert_true(status == 0 || strstr(message, path));
+        assert_true(seen.events <= 3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_forms_are_read),
+        cmocka_unit_test(empty_traces_and_a_byte_order_mark_are_fine),
+        cmocka_unit_test(an_array_cut_anywhere_gives_its_whole_events),
+        cmocka_unit_test(an_object_cut_anywhere_is_an_error),
+        cmocka_unit_test(errors_name_file_place_and_what_was_expected),
+        cmocka_unit_test(elements_that_are_no_events_are_left_out_with_one_warning),
+        cmocka_unit_test(arrows_are_passed_over),
+        cmocka_unit_test(gzip_of_several_members_is_read),
+        cmocka_unit_test(gzip_cut_anywhere_is_an_error),
+        cmocka_unit_test(what_cannot_be_opened_is_told),
+        cmocka_unit_test(a_large_event_is_read_and_a_huge_one_refused),
+        cmocka_unit_test(huge_nesting_is_refused),
+        cmocka_unit_test(random_changes_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, begin_folder, end_folder);
+}

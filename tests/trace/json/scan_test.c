@@ -1,0 +1,125 @@
+#include "tests/unit.h"
+
+#include "trace/json/scan.h"
+
+static size_t length_of(const char *text)
+{
+    struct scan scan;
+    return scan_value(text, strlen(text), &scan) ? scan.length : 0;
+}
+
+static void a_value_ends_where_its_brackets_do(void **state)
+{
+    (void)state;
+    assert_int_equal(length_of("{} "), 2);
+    assert_int_equal(length_of("{\"a\": [1, {\"b\": []}]}, {"), 21);
+    assert_int_equal(length_of("[[[]]]]"), 6);
+    assert_int_equal(length_of("12,"), 2);
+    assert_int_equal(length_of("null]"), 4);
+    assert_int_equal(length_of("\"text\": 1"), 6);
+}
+
+static void brackets_and_quotes_in_strings_do_not_count(void **state)
+{
+    (void)state;
+    assert_int_equal(length_of("{\"}]\": \"{\"}x"), 11);
+    assert_int_equal(length_of("{\"a\\\"}\": 1}x"), 11);
+    assert_int_equal(length_of("\"\\\\\"x"), 4);
+    assert_int_equal(length_of("\"\\\\\\\"\"x"), 6);
+}
+
+static void a_value_that_does_not_end_is_told(void **state)
+{
+    (void)state;
+    const char *const cut[] = {"", "{", "{\"a", "{\"a\\\"}", "[1, 2", "{\"a\": \"}", "\"", "\"a\\", "12", "nul", "[[]"};
+    for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++)
+        assert_int_equal(length_of(cut[i]), 0);
+}
+
+static void times_are_found_among_the_events_own_keys(void **state)
+{
+    (void)state;
+    const char text[] = "{\"name\": \"ts\", \"args\": {\"ts\": 1, \"dur\": 2}, \"ts\" : 3.5, \"dur\":4, \"ph\": \"X\"}";
+    struct scan scan;
+    assert_true(scan_value(text, strlen(text), &scan));
+    assert_int_equal(strncmp(text + scan.ts, "3.5", 3), 0);
+    assert_int_equal(strncmp(text + scan.dur, "4,", 2), 0);
+    assert_int_equal(strncmp(text + scan.ph, "\"X\"", 3), 0);
+    assert_true(scan_value("{\"name\": \"ts\"}", 14, &scan));
+    assert_int_equal(scan.ts, 0);
+}
+
+static void of_two_times_the_last_counts(void **state)
+{
+    (void)state;
+    const char text[] = "{\"ts\": 1, \"ts\": 2}";
+    struct scan scan;
+    assert_true(scan_value(text, strlen(text), &scan));
+    assert_int_equal(text[scan.ts], '2');
+}
+
+static int64_t ns_of(const char *text)
+{
+    int64_t ns = -1;
+    assert_true(scan_ns(text, strlen(text), &ns));
+    return ns;
+}
+
+static void microseconds_become_nanoseconds_exactly(void **state)
+{
+    (void)state;
+    assert_int_equal(ns_of("0"), 0);
+    assert_int_equal(ns_of("1"), 1000);
+    assert_int_equal(ns_of("1.5,"), 1500);
+    assert_int_equal(ns_of("4348656277695.419}"), INT64_C(4348656277695419));
+    assert_int_equal(ns_of("1758000000000000.001 "), INT64_C(1758000000000000001));
+    assert_int_equal(ns_of("9223372036854775.807"), INT64_MAX);
+    assert_int_equal(ns_of("-0.001"), -1);
+}
+
+static void parts_of_nanoseconds_are_rounded_to_the_nearest(void **state)
+{
+    (void)state;
+    assert_int_equal(ns_of("0.0004"), 0);
+    assert_int_equal(ns_of("0.0005"), 1);
+    assert_int_equal(ns_of("0.00049999999"), 0);
+    assert_int_equal(ns_of("1.9999"), 2000);
+    assert_int_equal(ns_of("-1.9999"), -2000);
+}
+
+static void what_is_no_plain_decimal_is_refused(void **state)
+{
+    (void)state;
+    const char *const wrong[] = {"",
+                                 "-",
+                                 "x",
+                                 "1e3",
+                                 "1.5e3",
+                                 "1.",
+                                 ".5",
+                                 "1x",
+                                 "\"1\"",
+                                 "NaN",
+                                 "9223372036854775.808",
+                                 "99999999999999999999999999"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        int64_t ns = 7;
+        assert_false(scan_ns(wrong[i], strlen(wrong[i]), &ns));
+        assert_int_equal(ns, 7);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_ends_where_its_brackets_do),
+        cmocka_unit_test(brackets_and_quotes_in_strings_do_not_count),
+        cmocka_unit_test(a_value_that_does_not_end_is_told),
+        cmocka_unit_test(times_are_found_among_the_events_own_keys),
+        cmocka_unit_test(of_two_times_the_last_counts),
+        cmocka_unit_test(microseconds_become_nanoseconds_exactly),
+        cmocka_unit_test(parts_of_nanoseconds_are_rounded_to_the_nearest),
+        cmocka_unit_test(what_is_no_plain_decimal_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
