@@ -1,6 +1,6 @@
 #include "analysis/autograd.h"
 
-#include "analysis/range_walk.h"
+#include "analysis/ranges.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
 struct end {

@@ -8,7 +8,7 @@
 #ifndef GPUTRACE_ANALYSIS_AUTOGRAD_H
 #define GPUTRACE_ANALYSIS_AUTOGRAD_H
 
-#include "analysis/called_works.h"
+#include "analysis/gpu_ops.h"
 #include "analysis/ranges.h"
 #include "analysis/sorter.h"
 

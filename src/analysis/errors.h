@@ -8,14 +8,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/array.h"
+#include "analysis/event.h"
+#include "analysis/groups.h"
 #include "analysis/table.h"
-#include "analysis/trace.h"
+
+/* How often calls failed, and with which errors; of more than so many different ones, the first. */
+#define ERROR_KINDS 8
+struct errors {
+    uint64_t count;
+    unsigned kinds;
+    struct error_kind {
+        int64_t code;
+        uint64_t count;
+        bool of_runtime; /* else of the driver */
+    } kind[ERROR_KINDS];
+};
 
 /*
  * Whether the call that EVENT is about failed. What cudaGetLastError and cudaPeekAtLastError return is an earlier
  * call's failure, and "not ready" is the answer of a query.
  */
-bool errors_is_failure(const struct trace *trace, const struct trace_event *event);
+bool errors_is_failure(const struct interner *strings, const struct trace_event *event);
 
 /* Takes the failure that EVENT is about. */
 void errors_add(struct errors *errors, const struct trace_event *event);
@@ -28,5 +42,30 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
 
 /* Empty for success, and for EVENT_NONE. */
 struct cell driver_error_cell(struct table *table, int64_t code);
+
+/*
+ * Errors after which nothing of CUDA's can be used any more, by the process that first heard of one. Every later call
+ * gives the same error, and none of them is where the fault is: the first is next to it.
+ */
+
+struct first_error {
+    event_id process, thread;
+    uint32_t name; /* of the call */
+    int64_t start, duration, code;
+    bool of_runtime; /* else the driver's */
+};
+
+struct first_errors {
+    struct groups ids;
+    ARRAY(struct first_error) items; /* one for each process */
+};
+
+void first_errors_release(struct first_errors *errors);
+
+/* EVENT is a call of CUDA's. Gives 0, or -1: no memory. */
+int first_errors_see(struct first_errors *errors, const struct trace_event *event);
+
+/* What CODE, of CUDA's driver or runtime, says; NULL: it is not such an error. */
+const char *first_error_words(int64_t code);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "analysis/coverage.h"
+#include "analysis/cover.h"
 
 #define NO_THREAD UINT32_MAX
 #define STEPS 4u /* are taken here where there would have been one: they are shorter */
@@ -35,12 +35,12 @@ int range_depth_span(struct range_depth *depth, uint32_t row, const struct range
 
 /* --- operations, by thread and call --- */
 
-static int load(struct range_depth *depth, const struct range_rows *rows)
+static int load(struct range_depth *depth, const struct range_depth_ops *ops)
 {
     struct sorter_walk walk;
     const struct called_work *work;
     int status = 0;
-    sorter_walk_begin(&walk, &rows->works->sorter);
+    sorter_walk_begin(&walk, &ops->works->sorter);
     while (status == 0 && (work = sorter_next(&walk)) && work->thread != CALLED_NO_THREAD) {
         struct cover_operation *operation = big_array_push(&depth->operations);
         status = operation ? 0 : -1;
@@ -49,7 +49,7 @@ static int load(struct range_depth *depth, const struct range_rows *rows)
                                                   .start = work->start,
                                                   .end = work->start + work->duration,
                                                   .thread = work->thread,
-                                                  .gpu = rows->gpu(rows->context, work)};
+                                                  .gpu = ops->gpu(ops->context, work)};
     }
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
@@ -371,14 +371,14 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
 
 /* --- */
 
-int range_depth_measure(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
+int range_depth_measure(struct range_depth *depth, const struct range_depth_ops *ops, struct range_busy *busy)
 {
     uint64_t left_out = 0;
-    int status = load(depth, rows);
+    int status = load(depth, ops);
     if (status == 0)
         status = sort_spans(depth);
     depth->steps =
-        STEPS * (rows->limit.all + rows->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
+        STEPS * (ops->limit.all + ops->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
     if (status == 0)
         status = part_rows(depth);
     if (status == 0)

@@ -12,12 +12,27 @@
 
 #include "common/big_array.h"
 #include "analysis/cover.h"
-#include "analysis/range_rows.h"
+#include "analysis/busy.h"
+#include "analysis/gpu_ops.h"
+#include "analysis/ranges.h"
 
 /* A time in which ranges of a row were open on a thread. */
 struct range_depth_span {
     int64_t first, last; /* both belong to it */
     uint32_t row, thread;
+};
+
+/* How many steps may be taken, of about 50 ns: for each operation and range, and beyond that for all together. */
+struct range_rows_limit {
+    uint64_t each, all;
+};
+
+/* The operations, and the number that GPU gives each: that of the GPU or stream whose busy times are kept apart. */
+struct range_depth_ops {
+    const struct called_works *works;
+    uint32_t (*gpu)(void *context, const struct called_work *work);
+    void *context;
+    struct range_rows_limit limit;
 };
 
 struct range_depth {
@@ -43,6 +58,6 @@ void range_depth_release(struct range_depth *depth);
 int range_depth_span(struct range_depth *depth, uint32_t row, const struct range *range);
 
 /* After the last: adds to BUSY, which is finished. Gives 0, or -1: no memory, or after error(). */
-int range_depth_measure(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy);
+int range_depth_measure(struct range_depth *depth, const struct range_depth_ops *ops, struct range_busy *busy);
 
 #endif

@@ -8,16 +8,17 @@
 #ifndef GPUTRACE_ANALYSIS_RANGE_ROWS_H
 #define GPUTRACE_ANALYSIS_RANGE_ROWS_H
 
-#include "analysis/range_busy.h"
-#include "analysis/range_walk.h"
+#include <stdint.h>
+
+#include "common/array.h"
+#include "analysis/busy.h"
+#include "analysis/groups.h"
+#include "analysis/range_depth.h"
+#include "analysis/ranges.h"
 
 #define RANGE_ROW_OUTSIDE 0 /* the row of operations in no range */
 #define RANGE_ROW_NONE UINT32_MAX
 
-/* How many steps may be taken, of about 50 ns: for each operation and range, and beyond that for all together. */
-struct range_rows_limit {
-    uint64_t each, all;
-};
 #define RANGE_ROWS_LIMIT ((struct range_rows_limit){64, 1000000})
 
 struct range_rows {
@@ -42,5 +43,35 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy);
 struct cell;
 /* The busy time of a row; empty when it is not known. */
 struct cell range_rows_cell(const struct range_busy *busy, uint32_t row);
+
+/*
+ * Ranges on a thread that nest make a forest; one that overlaps another without nesting is no part of it, but of what
+ * is around both. Ranges of the same names all the way up are one node.
+ */
+
+struct range_node {
+    uint32_t parent; /* index + 1; 0: outermost */
+    uint32_t depth;  /* 0: outermost */
+    uint32_t name, domain;
+};
+
+/* All zero is empty. */
+struct range_forest {
+    struct groups ids;
+    ARRAY(struct range_node) nodes;
+};
+
+void range_forest_release(struct range_forest *forest);
+
+/* Sets `node` of the range that WALK, of those that nest, has opened last. TAKEN becomes the time that this one took of
+ * its parent's own: what no other inner one of that parent had taken. Gives 0, or -1: no memory. */
+int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken);
+
+struct cell;
+struct table;
+struct trace;
+/* "outer/inner": the names on the way to a node (index + 1, 0: none), of many the innermost. */
+struct cell range_forest_path_cell(const struct range_forest *forest, const struct trace *trace, struct table *table,
+                                   uint32_t node);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "common/json_out.h"
-#include "analysis/report.h"
+#include "analysis/options.h"
 
 struct sink;
 struct table;

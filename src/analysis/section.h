@@ -29,6 +29,7 @@ struct section {
      */
     uint64_t sources[SECTION_SOURCES], parts;
     size_t state_size; /* bytes of its state, which starts as zeros */
+    bool heap;         /* it looks at trace.heap */
     bool ranges;       /* it looks at trace.ranges */
     bool called_works; /* and at trace.called_works; where there are no ranges, at trace.works and trace.calls */
     bool calls;        /* it looks at trace.calls; who has work() is given them */
@@ -46,10 +47,9 @@ struct section {
     void (*release)(void *state);
 };
 
-extern const struct section section_overview, section_death, section_kernels, section_api, section_memtime,
-    section_memsize, section_sync, section_latency, section_nvtx, section_memory, section_memory_peak,
-    section_memory_leaks, section_memory_churn, section_memory_failures, section_memory_snapshot, section_streams,
-    section_compilation, section_phases, section_plugins, section_nvtx_tree, section_nvtx_gpu, section_nvtx_kernels,
-    section_device_ranges;
+#define SECTION(constant, name, word, title) extern const struct section section_##name;
+REPORT_SECTIONS(SECTION)
+#undef SECTION
+extern const struct section section_memory_snapshot; /* in place of section_memory where --snapshot names a time */
 
 #endif

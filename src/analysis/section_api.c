@@ -32,7 +32,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     struct api_row *row = groups_item(&api->groups, &key, &api->rows);
     if (!row)
         return -1;
-    if (errors_is_failure(trace, event))
+    if (errors_is_failure(&trace->strings, event))
         errors_add(&row->failures, event);
     return series_add(&row->durations, event->duration);
 }

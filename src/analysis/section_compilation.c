@@ -41,7 +41,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
         event->phase == 'X' ? groups_item(&compilation->names, &key, &compilation->groups) : NULL;
     if (!group)
         return event->phase == 'X' ? -1 : 0;
-    if (errors_is_failure(trace, event))
+    if (errors_is_failure(&trace->strings, event))
         errors_add(&group->failures, event);
     group->cached |= event->cache_hit != EVENT_NONE;
     group->hits += event->cache_hit == 1;

@@ -5,11 +5,175 @@
  * had no such error, it tells nothing.
  */
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "analysis/errors.h"
+#include "analysis/groups.h"
 #include "analysis/section.h"
-#include "analysis/section_death_seen.h"
+#include "analysis/trace.h"
+
+/* --- what the section keeps of the events: what each stream did last, the last value of each memory counter, the calls
+ * that first returned an error, and the last calls of each thread that failed --- */
+
+/* Whose last work it is. */
+struct work_key {
+    event_id row;
+    int64_t device, stream;
+};
+struct last_work {
+    bool finished;
+    uint32_t name; /* of the last that finished */
+    int64_t start, duration;
+    int64_t in_flight; /* how many */
+    uint32_t first;    /* name of the earliest in flight */
+    int64_t launched;  /* when its call returned */
+};
+
+/* Whose memory it is. */
+struct held_key {
+    event_id row;
+    uint64_t name; /* of the counter */
+};
+struct held {
+    int64_t bytes, time;
+    bool told;
+};
+
+/* A call that did not return success. */
+struct call_result {
+    int64_t start, code;
+    uint32_t name;
+    bool of_runtime; /* else the driver's */
+    bool failed;     /* errors_is_failure() */
+};
+/* Of one thread the last ones by their start, the latest first: some more than calls are shown, for a call may lie
+ * within another. */
+#define CALL_RESULTS_KEPT 16u
+struct call_results {
+    unsigned count;
+    struct call_result last[CALL_RESULTS_KEPT];
+};
+
+#define DEATH_MEMORY_PREFIX "Memory in use: " /* of the counters' names */
+
+/* Starts as zeros. */
+struct death_seen {
+    struct groups work_ids, held_ids; /* by work_key and held_key */
+    ARRAY(struct last_work) works;
+    ARRAY(struct held) helds;
+    struct groups result_ids; /* by struct trace_thread_id */
+    ARRAY(struct call_results) results;
+    struct first_errors errors;
+};
+
+static int see_work(struct death_seen *seen, const struct trace_event *event)
+{
+    struct work_key key = {event->process, trace_event_device(event), event->stream};
+    struct last_work *work = groups_item(&seen->work_ids, &key, &seen->works);
+    if (!work)
+        return -1;
+    if (event->category == EVENT_IN_FLIGHT) {
+        if (work->in_flight++ == 0 || event->start < work->launched) {
+            work->first = event->name;
+            work->launched = event->start;
+        }
+    } else if (!work->finished || event->start + event->duration >= work->start + work->duration) {
+        work->finished = true;
+        work->name = event->name;
+        work->start = event->start;
+        work->duration = event->duration;
+    }
+    return 0;
+}
+
+static int see_counter(struct death_seen *seen, const struct trace *trace, const struct trace_event *event)
+{
+    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    if (strncmp(name, DEATH_MEMORY_PREFIX, strlen(DEATH_MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
+        return 0;
+    struct held_key key = {event->process, event->name};
+    struct held *held = groups_item(&seen->held_ids, &key, &seen->helds);
+    if (!held)
+        return -1;
+    if (!held->told || event->start >= held->time)
+        *held = (struct held){event->bytes, event->start, true};
+    return 0;
+}
+
+/* Whose call EVENT is, which may be in a further row of its thread. */
+static struct trace_thread_id thread_of(const struct trace_event *event)
+{
+    bool extra = event->of_thread != EVENT_NONE && !event_id_is_text(event->thread) &&
+                 event_id_value(event->thread) >= TRACE_EXTRA_TID;
+    return (struct trace_thread_id){event->process, extra ? event_id_number(event->of_thread) : event->thread};
+}
+
+static int see_result(struct death_seen *seen, const struct trace *trace, const struct trace_event *event)
+{
+    struct trace_thread_id thread = thread_of(event);
+    struct call_results *results = groups_item(&seen->result_ids, &thread, &seen->results);
+    if (!results)
+        return -1;
+    unsigned place = results->count;
+    while (place > 0 && results->last[place - 1].start < event->start)
+        place--;
+    if (place == CALL_RESULTS_KEPT)
+        return 0;
+    results->count += results->count < CALL_RESULTS_KEPT;
+    memmove(&results->last[place + 1], &results->last[place], (results->count - place - 1) * sizeof(*results->last));
+    results->last[place] = (struct call_result){.start = event->start,
+                                                .code = event->return_value,
+                                                .name = event->name,
+                                                .of_runtime = event->category == EVENT_RUNTIME,
+                                                .failed = errors_is_failure(&trace->strings, event)};
+    return 0;
+}
+
+/* What CALL of the thread, one of its last, did not succeed with. NULL: it succeeded. */
+static const struct call_result *death_seen_result(struct death_seen *seen, const struct trace_thread_id *thread,
+                                                   const struct call *call)
+{
+    const struct call_results *results = groups_item(&seen->result_ids, thread, &seen->results);
+    for (unsigned i = 0; results && i < results->count; i++)
+        if (results->last[i].start == call->start && results->last[i].name == call->name)
+            return &results->last[i];
+    return NULL;
+}
+
+static int see_call(struct death_seen *seen, const struct trace *trace, const struct trace_event *event)
+{
+    if (event->return_value == EVENT_NONE || event->return_value == 0)
+        return 0;
+    return first_errors_see(&seen->errors, event) < 0 ? -1 : see_result(seen, trace, event);
+}
+
+static int event(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    struct death_seen *seen = state;
+    if (event->phase == 'C')
+        return see_counter(seen, trace, event);
+    if (event_category_in(event->category, EVENT_API))
+        return see_call(seen, trace, event);
+    bool work = event->category == EVENT_IN_FLIGHT || event_category_in(event->category, EVENT_GPU_WORK);
+    return work ? see_work(seen, event) : 0;
+}
+
+static void release(void *state)
+{
+    struct death_seen *seen = state;
+    groups_release(&seen->work_ids);
+    groups_release(&seen->held_ids);
+    array_release(&seen->works);
+    array_release(&seen->helds);
+    groups_release(&seen->result_ids);
+    array_release(&seen->results);
+    first_errors_release(&seen->errors);
+}
+
+/* --- the table --- */
 
 #define COLUMNS(X)                                                          \
     X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)                 \
@@ -270,16 +434,6 @@ static int finish(void *state, const struct trace *trace, struct table *table)
             return -1;
     }
     return 0;
-}
-
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
-{
-    return death_seen_take(state, trace, event);
-}
-
-static void release(void *state)
-{
-    death_seen_release(state);
 }
 
 const struct section section_death = {

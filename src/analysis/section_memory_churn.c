@@ -51,6 +51,7 @@ const struct section section_memory_churn = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sources = {TRACE_MEMORY},
+    .heap = true,
     .sort = "count",
     .finish = finish,
 };

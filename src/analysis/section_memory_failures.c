@@ -49,5 +49,6 @@ const struct section section_memory_failures = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sources = {TRACE_MEMORY},
+    .heap = true,
     .finish = finish,
 };

@@ -32,18 +32,11 @@ static int by_group(const void *a, const void *b)
 
 static struct cell addresses_cell(struct table *table, const struct heap_live *lives, size_t count)
 {
-    struct cell cell = {0};
     struct sink text;
     sink_init_memory(&text);
     for (size_t i = 0; i < count; i++)
         sink_format(&text, "%s0x%" PRIx64, i > 0 ? " " : "", lives[i].address);
-    sink_char(&text, '\0');
-    if (sink_finish(&text) == 0)
-        cell = table_text(table, text.data);
-    else
-        table->no_memory = true;
-    sink_release(&text);
-    return cell;
+    return table_sink(table, &text);
 }
 
 /* COUNT allocations of one group, by time. */
@@ -106,6 +99,7 @@ const struct section section_memory_leaks = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sources = {TRACE_MEMORY},
+    .heap = true,
     .sort = "total",
     .finish = finish_at_end,
 };
@@ -114,6 +108,7 @@ const struct section section_memory_snapshot = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sources = {TRACE_MEMORY},
+    .heap = true,
     .sort = "total",
     .finish = finish_at_time,
 };

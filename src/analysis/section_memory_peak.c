@@ -40,6 +40,7 @@ const struct section section_memory_peak = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sources = {TRACE_MEMORY},
+    .heap = true,
     .sort = "total",
     .finish = finish,
 };

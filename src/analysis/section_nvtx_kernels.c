@@ -3,8 +3,8 @@
  * whole graphs, where their nodes were not recorded, are listed with them. The sum of durations counts kernels that
  * overlap each on its own; GPU busy time counts them once.
  */
-#include "analysis/range_busy.h"
-#include "analysis/range_forest.h"
+#include "analysis/busy.h"
+#include "analysis/range_rows.h"
 #include "analysis/section.h"
 #include "analysis/series.h"
 

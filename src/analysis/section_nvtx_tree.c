@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "analysis/range_forest.h"
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 #include "analysis/series.h"

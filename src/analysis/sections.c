@@ -4,7 +4,7 @@
 
 #include "common/log.h"
 #include "common/pieces.h"
-#include "analysis/jobs.h"
+#include "analysis/trace.h"
 
 /* A trace of fewer calls and works is done sooner than threads are started. */
 #define SMALL 20000
@@ -13,35 +13,11 @@
 
 static const struct {
     const char *word, *title;
-} names[] = {
-#define SECTION(name, word, title) {word, title},
+    const struct section *section;
+} table[] = {
+#define SECTION(constant, name, word, title) {word, title, &section_##name},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
-};
-
-static const struct section *const known[REPORT_SECTION_COUNT] = {
-    [REPORT_OVERVIEW] = &section_overview,
-    [REPORT_DEATH] = &section_death,
-    [REPORT_KERNELS] = &section_kernels,
-    [REPORT_API] = &section_api,
-    [REPORT_MEMTIME] = &section_memtime,
-    [REPORT_MEMSIZE] = &section_memsize,
-    [REPORT_SYNC] = &section_sync,
-    [REPORT_LATENCY] = &section_latency,
-    [REPORT_NVTX] = &section_nvtx,
-    [REPORT_NVTX_TREE] = &section_nvtx_tree,
-    [REPORT_NVTX_GPU] = &section_nvtx_gpu,
-    [REPORT_NVTX_KERNELS] = &section_nvtx_kernels,
-    [REPORT_RANGES] = &section_device_ranges,
-    [REPORT_MEMORY] = &section_memory,
-    [REPORT_MEMORY_PEAK] = &section_memory_peak,
-    [REPORT_MEMORY_LEAKS] = &section_memory_leaks,
-    [REPORT_MEMORY_CHURN] = &section_memory_churn,
-    [REPORT_MEMORY_FAILURES] = &section_memory_failures,
-    [REPORT_STREAMS] = &section_streams,
-    [REPORT_COMPILATION] = &section_compilation,
-    [REPORT_PHASES] = &section_phases,
-    [REPORT_PLUGINS] = &section_plugins,
 };
 
 _Static_assert(REPORT_SECTION_COUNT + 2 <= HANDOUT_TAKERS, "all sections and the trace may take events");
@@ -53,17 +29,17 @@ bool sections_wanted(const struct report_options *options, unsigned number)
 
 const struct section *sections_of(const struct report_options *options, unsigned number)
 {
-    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : known[number];
+    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : table[number].section;
 }
 
 const char *sections_word(unsigned number)
 {
-    return names[number].word;
+    return table[number].word;
 }
 
 const char *sections_title(unsigned number)
 {
-    return names[number].title;
+    return table[number].title;
 }
 
 /* --- events --- */
@@ -116,7 +92,7 @@ static int add_section(struct sections *sections, unsigned number)
         handout_add(&sections->handout, &(struct handout_taker){.categories = section->categories,
                                                                 .take = take_for_section,
                                                                 .context = one,
-                                                                .what = names[number].word});
+                                                                .what = table[number].word});
     return 0;
 }
 

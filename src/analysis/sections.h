@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "analysis/handout.h"
-#include "analysis/report.h"
+#include "analysis/options.h"
 #include "analysis/section.h"
 
 struct sections {

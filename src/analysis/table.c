@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sink.h"
 #include "analysis/series.h"
 
 static const char *const units[] = {
@@ -58,6 +59,18 @@ struct cell table_text(struct table *table, const char *text)
     uint32_t number = intern(&table->texts, text, strlen(text));
     table->no_memory |= number == INTERN_NO_MEMORY;
     return (struct cell){.kind = number == INTERN_NO_MEMORY ? CELL_NONE : CELL_TEXT, .text = number};
+}
+
+struct cell table_sink(struct table *table, struct sink *sink)
+{
+    struct cell cell = {0};
+    sink_char(sink, '\0');
+    if (sink_finish(sink) == 0)
+        cell = table_text(table, sink->data);
+    else
+        table->no_memory = true;
+    sink_release(sink);
+    return cell;
 }
 
 struct cell table_format(struct table *table, const char *format, ...)

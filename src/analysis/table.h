@@ -106,6 +106,10 @@ struct cell cell_typed(struct cell cell, enum column_type type);
 struct cell table_text(struct table *table, const char *text);
 struct cell table_format(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+struct sink;
+/* The text that was written to SINK, which is in memory, and is released. */
+struct cell table_sink(struct table *table, struct sink *sink);
+
 struct summary;
 /* The cells of SUMMARY_COLUMNS from FIRST on. Of no values they stay empty. */
 void table_put_summary(struct cell *first, const struct summary *summary);

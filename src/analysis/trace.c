@@ -1,9 +1,12 @@
 #include "analysis/trace.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/errors.h"
 #include "analysis/heap.h"
+#include "analysis/names.h"
+#include "analysis/table.h"
 
 /* Slices of these are what a thread of the program did. */
 #define HOST_CATEGORIES \
@@ -138,7 +141,7 @@ static int64_t thread_of(struct trace *trace, const struct trace_event *event)
 
 static int api_call(struct trace *trace, const struct trace_event *event)
 {
-    if (errors_is_failure(trace, event))
+    if (errors_is_failure(&trace->strings, event))
         errors_add(&trace->failed_calls, event);
     int64_t thread = thread_of(trace, event);
     if (thread < 0)
@@ -321,4 +324,84 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
             return (int64_t)i;
     }
     return EVENT_NONE;
+}
+
+/*
+ * Names of kernels as the user wants to see them.
+ */
+
+static uint32_t shorten(struct trace *trace, uint32_t name)
+{
+    const char *whole = interned(&trace->strings, name);
+    size_t length = strlen(whole);
+    char *short_name = malloc(length + 1);
+    if (!short_name)
+        return INTERN_NO_MEMORY;
+    uint32_t number = intern(&trace->strings, short_name, name_shorten(whole, length, short_name));
+    free(short_name);
+    return number;
+}
+
+bool trace_renames(const struct trace *trace)
+{
+    return trace->options->names != REPORT_NAMES_FULL;
+}
+
+int trace_rename(struct trace *trace, struct trace_event *event)
+{
+    enum report_names names = trace->options->names;
+    if (names == REPORT_NAMES_MANGLED && event->mangled_name != EVENT_NO_TEXT)
+        event->name = event->mangled_name;
+    else if (names == REPORT_NAMES_MANGLED && event->name < trace->shown_names.count &&
+             trace->shown_names.items[event->name] != 0)
+        event->name = trace->shown_names.items[event->name] - 1;
+    if (names != REPORT_NAMES_SHORT)
+        return 0;
+    while (trace->shown_names.count <= event->name)
+        if (!array_push(&trace->shown_names))
+            return -1;
+    uint32_t *shown = &trace->shown_names.items[event->name];
+    if (*shown == 0) {
+        uint32_t number = shorten(trace, event->name);
+        if (number == INTERN_NO_MEMORY)
+            return -1;
+        *shown = number + 1;
+    }
+    event->name = *shown - 1;
+    return 0;
+}
+
+struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id id)
+{
+    const struct trace_process *process = trace_process(trace, id);
+    const char *name = process && process->name != EVENT_NO_TEXT ? interned(&trace->strings, process->name) : "process";
+    if (event_id_is_text(id))
+        return trace_text_cell(trace, table, (uint32_t)(id >> 1));
+    return table_format(table, "%s (%lld)", name, (long long)event_id_value(id));
+}
+
+struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? (struct cell){0} : table_text(table, interned(&trace->strings, text));
+}
+
+struct cell trace_number_cell(int64_t number)
+{
+    return number == EVENT_NONE ? (struct cell){0} : cell_integer(number);
+}
+
+struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count)
+{
+    return trace->unrecorded & source ? (struct cell){.kind = CELL_UNRECORDED} : cell_integer(count);
+}
+
+struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
+{
+    const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);
+    uint32_t name = trace->threads.items[thread].name;
+    if (name != EVENT_NO_TEXT && *interned(&trace->strings, name))
+        return trace_text_cell(trace, table, name);
+    if (event_id_is_text(id->thread))
+        return trace_text_cell(trace, table, (uint32_t)(id->thread >> 1));
+    return table_format(table, "thread %lld", (long long)event_id_value(id->thread));
 }

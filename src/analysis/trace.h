@@ -5,21 +5,20 @@
 #define GPUTRACE_ANALYSIS_TRACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/array.h"
 #include "common/map.h"
 #include "analysis/autograd.h"
 #include "analysis/busy.h"
-#include "analysis/calls.h"
+#include "analysis/errors.h"
 #include "analysis/event.h"
+#include "analysis/gpu_ops.h"
 #include "analysis/groups.h"
-#include "analysis/jobs.h"
-#include "analysis/called_works.h"
 #include "analysis/ranges.h"
-#include "analysis/report.h"
+#include "analysis/options.h"
 #include "analysis/sorter.h"
-#include "analysis/works.h"
 
 struct cJSON;
 
@@ -27,6 +26,15 @@ struct cJSON;
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
 
 #define TRACE_APART 64 /* bytes that processors share: a line of their caches */
+
+/* A task of several that do not depend on each other. */
+struct job {
+    int (*run)(void *context); /* returns 0, or -1 */
+    void *context;
+};
+
+/* Runs them all, in so many threads at most. Returns 0, or -1: one failed, and others may not have been begun. */
+int jobs_run(const struct job *jobs, size_t count, unsigned workers);
 
 struct trace_times {
     int64_t first, last;
@@ -39,18 +47,6 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
     times->last = !times->any || last > times->last ? last : times->last;
     times->any = true;
 }
-
-/* How often calls failed, and with which errors (errors.h); of more than so many different ones, the first. */
-#define ERROR_KINDS 8
-struct errors {
-    uint64_t count;
-    unsigned kinds;
-    struct error_kind {
-        int64_t code;
-        uint64_t count;
-        bool of_runtime; /* else of the driver */
-    } kind[ERROR_KINDS];
-};
 
 struct trace {
     const struct report_options *options;

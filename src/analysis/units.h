@@ -5,7 +5,7 @@
 #ifndef GPUTRACE_ANALYSIS_UNITS_H
 #define GPUTRACE_ANALYSIS_UNITS_H
 
-#include "analysis/report.h"
+#include "analysis/options.h"
 #include "analysis/table.h"
 
 struct unit {

@@ -28,7 +28,7 @@ struct choice {
 };
 
 static const struct choice sections[] = {
-#define SECTION(name, word, title) {word, REPORT_##name},
+#define SECTION(constant, name, word, title) {word, REPORT_##constant},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
         {NULL, 0},

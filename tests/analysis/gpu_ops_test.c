@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "analysis/calls.h"
+#include "analysis/gpu_ops.h"
 
 static struct sorter_room room;
 
