@@ -4,7 +4,6 @@
 #ifndef GPUTRACE_DOCTOR_CHECK_H
 #define GPUTRACE_DOCTOR_CHECK_H
 
-#include "doctor/doctor.h"
 #include "doctor/libraries.h"
 
 enum verdict {
@@ -12,6 +11,8 @@ enum verdict {
     VERDICT_NOTE,    /* worth knowing; tracing works */
     VERDICT_PROBLEM, /* tracing does not work, or not wholly */
 };
+
+struct doctor_options;
 
 /* What the checks look at. */
 struct patient {

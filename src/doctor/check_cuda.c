@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "doctor/check.h"
+#include "doctor/doctor.h"
 #include "common/cupti_path.h"
 
 #define DRIVER_PAGE "https://www.nvidia.com/drivers"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "doctor/check.h"
+#include "doctor/doctor.h"
 #include "launch/library.h"
 #include "launch/run_directory.h"
 

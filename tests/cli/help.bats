@@ -134,7 +134,7 @@ plugins() {
     sections >in-table
     [ "$(wc -l <in-table)" -gt 20 ]
     "$gputrace" report --help | sed -n '/--report=/,/default: all/p' | grep -v 'default: all' |
-        sed 's/.*commas: //' | grep -oE '[a-z][a-z-]+' | grep -vE '^(report)$' >in-help || true
+        sed 's/.*commas://' | grep -oE '[a-z][a-z-]+' | grep -vE '^(report)$' >in-help || true
     for section in $(cat in-table); do
         grep -qx -- "$section" in-help
         grep -qE "^\.It Cm $section\$" "$root/man/gputrace-report.1"
