@@ -19,6 +19,7 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(DEATH, death, "death", "Crashes and kills")                                      \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \
+    X(ERRORS, errors, "errors", "Failed API calls")                                    \
     X(MEMTIME, memtime, "memtime", "Memory operations by time")                        \
     X(MEMSIZE, memsize, "memsize", "Memory operations by size")                        \
     X(SYNC, sync, "sync", "Synchronisation")                                           \
