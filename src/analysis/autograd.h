@@ -26,7 +26,7 @@ int autograd_flow(struct autograd *autograd, const struct trace_event *event, ui
 int autograd_operator(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
 
 /* After the last, when RANGES and WORKS are ready: gives those of WORKS that were launched on a thread of autograd, in
- * no range of its own, the thread and the time of what caused them. Gives 0, or -1: no memory, or after error(). */
-int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct called_works *works);
+ * no range of its own, the thread and the time of what caused them. Returns 0, or -1: no memory, or after error(). */
+int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct launched_ops *gpu_ops);
 
 #endif

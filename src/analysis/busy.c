@@ -24,7 +24,7 @@ static int compare_starts(const void *left, const void *right)
 }
 
 /* Sorts the intervals and joins those that touch. */
-static void put_in_order(struct busy *busy)
+static void write_in_order(struct busy *busy)
 {
     struct busy_interval *items = busy->intervals.items;
     size_t kept = 0;
@@ -43,7 +43,7 @@ int64_t busy_total(struct busy *busy)
 {
     int64_t total = 0;
     if (busy->disordered)
-        put_in_order(busy);
+        write_in_order(busy);
     for (size_t i = 0; i < busy->intervals.count; i++)
         total += busy->intervals.items[i].end - busy->intervals.items[i].start;
     return total;

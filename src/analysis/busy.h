@@ -20,7 +20,7 @@ struct busy_interval {
     int64_t start, end;
 };
 
-/* Gives 0, or -1: no memory. Intervals that come by their start, and touch, are joined at once. */
+/* Returns 0, or -1: no memory. Intervals that come by their start, and touch, are joined at once. */
 int busy_add(struct busy *busy, int64_t start, int64_t end);
 
 /* The length of the union, ns. */
@@ -56,7 +56,7 @@ struct range_busy_part {
 void range_busy_init(struct range_busy *busy, struct sorter_room *room);
 void range_busy_release(struct range_busy *busy);
 
-/* These give 0, or -1: no memory, or after error(). ROW is a number from 0 on, GPU any number. */
+/* These return 0, or -1: no memory, or after error(). ROW is a number from 0 on, GPU any number. */
 int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration);
 /* After the last. */
 int range_busy_finish(struct range_busy *busy);

@@ -30,7 +30,7 @@ int64_t *cover_moments(const struct cover_operation *operations, size_t operatio
 /* The place of TIME, which is among them. */
 size_t cover_moment(const int64_t *moments, size_t count, int64_t time);
 
-/* OPERATIONS come by their calls, QUESTIONS by `last`. Gives 0, or -1: no memory. */
+/* OPERATIONS come by their calls, QUESTIONS by `last`. Returns 0, or -1: no memory. */
 int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
                  size_t question_count);
 
@@ -51,7 +51,7 @@ struct coverage_node {
     uint32_t whole; /* operations that cover all of it, but not all of what is above */
 };
 
-/* OPERATIONS are those that may be put in. Gives 0, or -1: no memory. */
+/* OPERATIONS are those that may be put in. Returns 0, or -1: no memory. */
 int coverage_init(struct coverage *coverage, const struct cover_operation *operations, size_t count);
 void coverage_release(struct coverage *coverage);
 

@@ -52,7 +52,7 @@ void errors_add(struct errors *errors, const struct trace_event *event)
         errors->kind[errors->kinds++] = (struct error_kind){event->return_value, 1, of_runtime};
 }
 
-static void put_error(struct sink *text, bool of_runtime, int64_t code)
+static void write_error(struct sink *text, bool of_runtime, int64_t code)
 {
     const char *name = of_runtime ? runtime_error_name(code) : driver_error_name(code);
     if (name)
@@ -83,7 +83,7 @@ struct cell errors_cell(const struct errors *errors, struct table *table)
     for (unsigned i = 0; i < sorted.kinds; i++) {
         if (sorted.kind[i].count < errors->count)
             sink_format(&text, "%s%" PRIu64 " × ", i > 0 ? ", " : "", sorted.kind[i].count);
-        put_error(&text, sorted.kind[i].of_runtime, sorted.kind[i].code);
+        write_error(&text, sorted.kind[i].of_runtime, sorted.kind[i].code);
         rest -= sorted.kind[i].count;
     }
     if (rest > 0)
@@ -95,7 +95,7 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
 {
     struct sink text;
     sink_init_memory(&text);
-    put_error(&text, of_runtime, code);
+    write_error(&text, of_runtime, code);
     return table_sink(table, &text);
 }
 

@@ -62,7 +62,7 @@ struct first_errors {
 
 void first_errors_release(struct first_errors *errors);
 
-/* EVENT is a call of CUDA's. Gives 0, or -1: no memory. */
+/* EVENT is a call of CUDA's. Returns 0, or -1: no memory. */
 int first_errors_see(struct first_errors *errors, const struct trace_event *event);
 
 /* What CODE, of CUDA's driver or runtime, says; NULL: it is not such an error. */

@@ -138,7 +138,7 @@ int calls_join_end(struct calls_join *join)
 
 static int by_correlation(const void *left, const void *right)
 {
-    const struct work *a = left, *b = right;
+    const struct gpu_op *a = left, *b = right;
     if (a->is_correlated != b->is_correlated)
         return a->is_correlated ? 1 : -1;
     if (a->correlation != b->correlation)
@@ -146,58 +146,58 @@ static int by_correlation(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-void works_init(struct works *works, struct sorter_room *room)
+void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room)
 {
-    works->wanted = false;
-    sorter_init(&works->sorter, room, sizeof(struct work), by_correlation);
+    gpu_ops->wanted = false;
+    sorter_init(&gpu_ops->sorter, room, sizeof(struct gpu_op), by_correlation);
 }
 
-void works_release(struct works *works)
+void gpu_ops_release(struct gpu_ops *gpu_ops)
 {
-    sorter_release(&works->sorter);
+    sorter_release(&gpu_ops->sorter);
 }
 
-int works_add(struct works *works, const struct trace_event *event, uint32_t stream)
+int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32_t stream)
 {
-    struct work work = {
+    struct gpu_op op = {
         .start = event->start,
         .duration = event->duration,
         .name = event->name,
         .stream = stream,
-        .order = (uint32_t)works->sorter.count,
+        .order = (uint32_t)gpu_ops->sorter.count,
         .is_correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX,
         .kernel = event->category == EVENT_KERNEL || event->category == EVENT_GRAPH,
     };
-    if (work.is_correlated)
-        work.correlation = (uint32_t)event->correlation;
-    return sorter_add(&works->sorter, &work);
+    if (op.is_correlated)
+        op.correlation = (uint32_t)event->correlation;
+    return sorter_add(&gpu_ops->sorter, &op);
 }
 
-int works_ready(struct works *works)
+int gpu_ops_ready(struct gpu_ops *gpu_ops)
 {
-    return sorter_ready(&works->sorter);
+    return sorter_ready(&gpu_ops->sorter);
 }
 
-int works_each(const struct works *works, const struct calls *calls,
-               int (*each)(void *context, const struct work *work, const struct call *call), void *context)
+int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
+                 int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context)
 {
     struct calls_join found;
     struct sorter_walk walk;
-    const struct work *work;
+    const struct gpu_op *op;
     int status = 0;
     calls_join_begin(&found, calls);
-    sorter_walk_begin(&walk, &works->sorter);
-    while (status == 0 && (work = sorter_next(&walk))) {
-        int64_t correlation = work->is_correlated ? (int64_t)work->correlation : -1;
-        status = each(context, work, calls_join_find(&found, correlation, work->start));
+    sorter_walk_begin(&walk, &gpu_ops->sorter);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        int64_t correlation = op->is_correlated ? (int64_t)op->correlation : -1;
+        status = each(context, op, calls_join_find(&found, correlation, op->start));
     }
     int walked = sorter_walk_end(&walk), joined = calls_join_end(&found);
     return status ? status : walked ? walked : joined;
 }
 
-int called_works_order(const void *left, const void *right)
+int launched_ops_order(const void *left, const void *right)
 {
-    const struct called_work *a = left, *b = right;
+    const struct launched_op *a = left, *b = right;
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     if (a->called != b->called)
@@ -205,32 +205,32 @@ int called_works_order(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-void called_works_init(struct called_works *called, struct sorter_room *room)
+void launched_ops_init(struct launched_ops *called, struct sorter_room *room)
 {
     called->wanted = false;
-    sorter_init(&called->sorter, room, sizeof(struct called_work), called_works_order);
+    sorter_init(&called->sorter, room, sizeof(struct launched_op), launched_ops_order);
 }
 
-void called_works_release(struct called_works *called)
+void launched_ops_release(struct launched_ops *called)
 {
     sorter_release(&called->sorter);
 }
 
-static int add_called(void *context, const struct work *work, const struct call *call)
+static int add_called(void *context, const struct gpu_op *op, const struct call *call)
 {
-    struct called_works *called = context;
-    struct called_work one = {.called = call ? call->start : 0,
-                              .start = work->start,
-                              .duration = work->duration,
-                              .name = work->name,
-                              .stream = work->stream,
-                              .thread = call ? call->thread : CALLED_NO_THREAD,
-                              .kernel = work->kernel};
+    struct launched_ops *called = context;
+    struct launched_op one = {.called = call ? call->start : 0,
+                              .start = op->start,
+                              .duration = op->duration,
+                              .name = op->name,
+                              .stream = op->stream,
+                              .thread = call ? call->thread : LAUNCHED_NO_THREAD,
+                              .kernel = op->kernel};
     return sorter_add(&called->sorter, &one);
 }
 
-int called_works_gather(struct called_works *called, const struct works *works, const struct calls *calls)
+int launched_ops_gather(struct launched_ops *called, const struct gpu_ops *gpu_ops, const struct calls *calls)
 {
-    int status = works_each(works, calls, add_called, called);
+    int status = gpu_ops_each(gpu_ops, calls, add_called, called);
     return status ? status : sorter_ready(&called->sorter);
 }

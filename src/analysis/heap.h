@@ -71,7 +71,7 @@ struct heap_space {
 };
 
 struct heap_failure {
-    int64_t time, device, bytes, held, result, stack; /* EVENT_NONE: not told */
+    int64_t time, device, bytes, held, result, stack; /* EVENT_NONE: not known */
     event_id process;
     int64_t source;
     uint64_t kind;
@@ -105,9 +105,9 @@ struct heap {
 void heap_init(struct heap *heap, const struct interner *strings);
 void heap_release(struct heap *heap);
 
-/* Takes an instant. Gives 0, or -1: no memory. */
+/* Takes an instant. Returns 0, or -1: no memory. */
 int heap_event(struct heap *heap, const struct trace_event *event);
-/* After the last. Gives 0, or -1: no memory. */
+/* After the last. Returns 0, or -1: no memory. */
 int heap_finish(struct heap *heap);
 
 static inline const struct heap_group_id *heap_group_id(const struct heap *heap, size_t group)
@@ -124,7 +124,7 @@ bool heap_is_pytorch(const struct interner *strings, const struct trace_event *e
 /* PyTorch's "Device Type" of memory of the host. */
 #define HEAP_PYTORCH_CPU 0
 
-/* --- what instants are made of; these give 0, or -1: no memory --- */
+/* --- what instants are made of; these return 0, or -1: no memory --- */
 
 /* The addresses of a process, before what happens at TIME. NULL: no memory. */
 struct heap_space *heap_space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time);

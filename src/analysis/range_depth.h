@@ -29,8 +29,8 @@ struct range_rows_limit {
 
 /* The operations, and the number that GPU gives each: that of the GPU or stream whose busy times are kept apart. */
 struct range_depth_ops {
-    const struct called_works *works;
-    uint32_t (*gpu)(void *context, const struct called_work *work);
+    const struct launched_ops *gpu_ops;
+    uint32_t (*gpu)(void *context, const struct launched_op *op);
     void *context;
     struct range_rows_limit limit;
 };
@@ -57,7 +57,7 @@ void range_depth_release(struct range_depth *depth);
  * or -1: no memory. */
 int range_depth_span(struct range_depth *depth, uint32_t row, const struct range *range);
 
-/* After the last: adds to BUSY, which is finished. Gives 0, or -1: no memory, or after error(). */
+/* After the last: adds to BUSY, which is finished. Returns 0, or -1: no memory, or after error(). */
 int range_depth_measure(struct range_depth *depth, const struct range_depth_ops *ops, struct range_busy *busy);
 
 #endif

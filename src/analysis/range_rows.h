@@ -24,20 +24,20 @@
 struct range_rows {
     const struct ranges *ranges;
     bool nesting; /* ranges that were started and ended are left out */
-    const struct called_works *works;
+    const struct launched_ops *gpu_ops;
     struct sorter_room *room;
     struct range_rows_limit limit; /* RANGE_ROWS_LIMIT; tests have less */
     void *context;
     /* The row, from 1 on, of the range that the walk has opened last. RANGE_ROW_NONE: no memory. */
     uint32_t (*row)(void *context, struct range_walk *walk);
     /* The GPU or stream whose busy times are kept apart. */
-    uint32_t (*gpu)(void *context, const struct called_work *work);
-    /* NULL, or is shown each operation, and whether it is in no range. Gives 0, or -1: no memory. */
-    int (*operation)(void *context, const struct called_work *work, bool outside);
+    uint32_t (*gpu)(void *context, const struct launched_op *op);
+    /* NULL, or is shown each operation, and whether it is in no range. Returns 0, or -1: no memory. */
+    int (*operation)(void *context, const struct launched_op *op, bool outside);
 };
 
 /* Opens all ranges, and sets BUSY, all zero before, which is then finished; rows that would take too many steps even so
- * are RANGE_BUSY_UNKNOWN, and a warning says how many. Gives 0, or -1: no memory, or after error(). */
+ * are RANGE_BUSY_UNKNOWN, and a warning says how many. Returns 0, or -1: no memory, or after error(). */
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy);
 
 struct cell;
@@ -64,7 +64,7 @@ struct range_forest {
 void range_forest_release(struct range_forest *forest);
 
 /* Sets `node` of the range that WALK, of those that nest, has opened last. TAKEN becomes the time that this one took of
- * its parent's own: what no other inner one of that parent had taken. Gives 0, or -1: no memory. */
+ * its parent's own: what no other inner one of that parent had taken. Returns 0, or -1: no memory. */
 int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken);
 
 struct cell;

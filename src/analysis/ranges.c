@@ -147,7 +147,7 @@ static void find_outer(struct range_walk *walk, size_t index)
 }
 
 /* Once for as many as are left, so that it costs each range the same however many stay open. */
-static void take_out_ended(struct range_walk *walk, int64_t time)
+static void read_out_ended(struct range_walk *walk, int64_t time)
 {
     size_t kept = 0;
     for (size_t i = 0; i < walk->open.count; i++)
@@ -179,7 +179,7 @@ struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int
         walk->open.count = 0;
     close_ended(walk, next->start);
     if (walk->open.count >= walk->crowded)
-        take_out_ended(walk, next->start);
+        read_out_ended(walk, next->start);
     struct range_open *open = array_push(&walk->open);
     walk->no_memory = !open;
     if (open) {
@@ -205,20 +205,20 @@ int range_walk_end(struct range_walk *walk)
     return walk->no_memory ? -1 : status;
 }
 
-int range_walk_works(const struct ranges *ranges, bool nesting, const struct called_works *works,
-                     int (*each)(void *context, struct range_walk *walk, const struct called_work *work),
-                     int (*rest)(void *context, struct range_walk *walk), void *context)
+int range_walk_ops(const struct ranges *ranges, bool nesting, const struct launched_ops *gpu_ops,
+                   int (*each)(void *context, struct range_walk *walk, const struct launched_op *op),
+                   int (*rest)(void *context, struct range_walk *walk), void *context)
 {
     struct range_walk walk;
-    struct sorter_walk walk_works;
-    const struct called_work *work;
+    struct sorter_walk walk_ops;
+    const struct launched_op *op;
     int status = 0;
     range_walk_begin(&walk, ranges, nesting);
-    sorter_walk_begin(&walk_works, &works->sorter);
-    while (status == 0 && (work = sorter_next(&walk_works)))
-        status = each(context, &walk, work);
+    sorter_walk_begin(&walk_ops, &gpu_ops->sorter);
+    while (status == 0 && (op = sorter_next(&walk_ops)))
+        status = each(context, &walk, op);
     if (status == 0 && rest)
         status = rest(context, &walk);
-    int walked = sorter_walk_end(&walk_works), ended = range_walk_end(&walk);
+    int walked = sorter_walk_end(&walk_ops), ended = range_walk_end(&walk);
     return status ? status : walked ? walked : ended;
 }

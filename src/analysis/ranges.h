@@ -87,14 +87,14 @@ struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int
 /* After that: the innermost range around TIME on THREAD, NULL: there is none. TIME never goes back on a thread. */
 struct range_open *range_walk_innermost(struct range_walk *walk, uint32_t thread, int64_t time);
 
-/* Gives 0, or -1: no memory, or after error(). */
+/* Returns 0, or -1: no memory, or after error(). */
 int range_walk_end(struct range_walk *walk);
 
-/* Calls EACH for all works, with a walk over RANGES that it may open up to the work's call, then REST (NULL: nothing),
- * which may open all that are left, until one gives non-zero. Gives that, or 0, or -1: no memory, or after error().
- * Several may go on at a time. */
-int range_walk_works(const struct ranges *ranges, bool nesting, const struct called_works *works,
-                     int (*each)(void *context, struct range_walk *walk, const struct called_work *work),
-                     int (*rest)(void *context, struct range_walk *walk), void *context);
+/* Calls EACH for all GPU operations, with a walk over RANGES that it may open up to the operation's call, then REST
+ * (NULL: nothing), which may open all that are left, until one gives non-zero. Returns that, or 0, or -1: no memory, or
+ * after error(). Several may go on at a time. */
+int range_walk_ops(const struct ranges *ranges, bool nesting, const struct launched_ops *gpu_ops,
+                   int (*each)(void *context, struct range_walk *walk, const struct launched_op *op),
+                   int (*rest)(void *context, struct range_walk *walk), void *context);
 
 #endif

@@ -88,8 +88,8 @@ static void measure(struct grid *grid)
     }
 }
 
-static void put_cell(struct grid *grid, const struct render *render, const struct table *table, size_t row,
-                     size_t column, const struct cell *cell, const struct unit *unit, const char *special)
+static void fill_cell(struct grid *grid, const struct render *render, const struct table *table, size_t row,
+                      size_t column, const struct cell *cell, const struct unit *unit, const char *special)
 {
     size_t start = grid->text.length;
     enum column_type type = table->columns[grid->column[column].index].type;
@@ -106,7 +106,7 @@ static void put_cell(struct grid *grid, const struct render *render, const struc
     end_cell(grid, row, column, start);
 }
 
-static void put_head(struct grid *grid, const struct table *table, size_t column, const struct unit *unit)
+static void write_head(struct grid *grid, const struct table *table, size_t column, const struct unit *unit)
 {
     size_t start = grid->text.length;
     sink_text(&grid->text, table->columns[grid->column[column].index].title);
@@ -115,13 +115,13 @@ static void put_head(struct grid *grid, const struct table *table, size_t column
     end_cell(grid, GRID_HEAD, column, start);
 }
 
-static void put_sum(struct grid *grid, const struct render *render, const struct table *table, size_t column,
-                    const struct unit *unit, const char *special)
+static void write_sum(struct grid *grid, const struct render *render, const struct table *table, size_t column,
+                      const struct unit *unit, const char *special)
 {
     size_t start = grid->text.length;
     if (table->columns[grid->column[column].index].flags & COLUMN_SUM) {
         struct cell sum = table_sum(table, grid->column[column].index);
-        put_cell(grid, render, table, grid->rows + 1, column, &sum, unit, special);
+        fill_cell(grid, render, table, grid->rows + 1, column, &sum, unit, special);
         return;
     }
     if (column + 1 == grid->columns)
@@ -129,16 +129,16 @@ static void put_sum(struct grid *grid, const struct render *render, const struct
     end_cell(grid, grid->rows + 1, column, start);
 }
 
-static void put_column(struct grid *grid, const struct render *render, const struct table *table, size_t column,
-                       const char *special)
+static void write_column(struct grid *grid, const struct render *render, const struct table *table, size_t column,
+                         const char *special)
 {
     size_t index = grid->column[column].index;
     struct unit unit = unit_of_column(table, index, render->options->unit);
-    put_head(grid, table, column, &unit);
+    write_head(grid, table, column, &unit);
     for (size_t row = 0; row < grid->rows; row++)
-        put_cell(grid, render, table, GRID_FIRST_ROW + row, column, table_cell(table, row, index), &unit, special);
+        fill_cell(grid, render, table, GRID_FIRST_ROW + row, column, table_cell(table, row, index), &unit, special);
     if (grid->sums)
-        put_sum(grid, render, table, column, &unit, special);
+        write_sum(grid, render, table, column, &unit, special);
 }
 
 static void choose_columns(struct grid *grid, const struct table *table)
@@ -165,7 +165,7 @@ static int grid_make(struct grid *grid, const struct render *render, const struc
         return -1;
     choose_columns(grid, table);
     for (size_t column = 0; column < grid->columns; column++)
-        put_column(grid, render, table, column, special);
+        write_column(grid, render, table, column, special);
     measure(grid);
     return grid->text.failure ? -1 : 0;
 }

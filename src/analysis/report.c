@@ -37,7 +37,8 @@ static int read_trace(const struct report_options *options, const char *path, st
 
 static int widen_times(void *context, struct trace_event *event)
 {
-    return trace_event(context, event) < 0 || trace_work(context, event) < 0 ? error_no_memory("the trace's rows") : 0;
+    return trace_event(context, event) < 0 || trace_gpu_op(context, event) < 0 ? error_no_memory("the trace's rows")
+                                                                               : 0;
 }
 
 static int pass_metadata(void *context, const char *key, const struct cJSON *value)
@@ -147,19 +148,19 @@ static struct trace_event *place_event(void *context)
     return sections_place(&report->sections);
 }
 
-static int take_event(void *context, struct trace_event *event)
+static int read_event(void *context, struct trace_event *event)
 {
     struct report *report = context;
     return sections_event(&report->sections, event);
 }
 
-static int take_run(void *context, const struct event_run *run)
+static int read_run(void *context, const struct event_run *run)
 {
     struct report *report = context;
     return sections_run(&report->sections, run);
 }
 
-static int take_metadata(void *context, const char *key, const struct cJSON *value)
+static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct report *report = context;
     if (sections_wait(&report->sections) < 0)
@@ -245,9 +246,9 @@ static int report_file(const struct report_options *options, const char *path, s
     struct reader_sink sink = {.context = &report,
                                .workers = options->workers,
                                .place = place_event,
-                               .event = take_event,
-                               .run = trace_renames(&report.trace) ? NULL : take_run,
-                               .metadata = take_metadata};
+                               .event = read_event,
+                               .run = trace_renames(&report.trace) ? NULL : read_run,
+                               .metadata = read_metadata};
     if (status == 0)
         status = read_trace(options, path, &report.trace.strings, &sink);
     if (status == 0)

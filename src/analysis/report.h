@@ -10,12 +10,12 @@
 
 struct sink;
 
-/* Whether the options fit together, before any file is read. Gives 0, or -1 after error(). */
+/* Whether the options fit together, before any file is read. Returns 0, or -1 after error(). */
 int report_check(const struct report_options *options);
 
 /*
  * Reads the trace files (their format by content; "-" is stdin, but not with a snapshot, for which a file is
- * read twice), each reported on its own, and writes the report to OUT. Gives 0, or -1 after error(), which names the
+ * read twice), each reported on its own, and writes the report to OUT. Returns 0, or -1 after error(), which names the
  * file, the place and what was expected.
  */
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct sink *out);

@@ -31,18 +31,19 @@ struct section {
     size_t state_size; /* bytes of its state, which starts as zeros */
     bool heap;         /* it looks at trace.heap */
     bool ranges;       /* it looks at trace.ranges */
-    bool called_works; /* and at trace.called_works; where there are no ranges, at trace.works and trace.calls */
-    bool calls;        /* it looks at trace.calls; who has work() is given them */
-    /* Takes a work of the GPU and the call that started it, NULL: not known; after trace_finish(). Gives 0, or -1: no
-     * memory. NULL: it does not look at them. */
-    int (*work)(void *state, const struct trace *trace, const struct work *work, const struct call *call);
-    /* What takes long after trace_finish(), at the same time as others do the like. Only one of this and work(). Gives
-     * 0, or -1: no memory, or after error(). NULL: nothing does. */
+    bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
+    bool calls;        /* it looks at trace.calls; who has gpu_op() is given them */
+    /* Takes a operation of the GPU and the call that started it, NULL: not known; after trace_finish(). Returns 0, or
+     * -1: no memory. NULL: it does not look at them. */
+    int (*gpu_op)(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call);
+    /* What takes long after trace_finish(), at the same time as others do the like. Only one of this and gpu_op().
+     * Gives 0, or -1: no memory, or after error(). NULL: nothing does. */
     int (*gather)(void *state, const struct trace *trace);
     /* Takes an event, while other threads go on with the trace: only its options and the texts that the event refers to
-     * may be looked at, and its room for sorters used. Gives 0, or -1: no memory. NULL: it looks at the trace alone. */
+     * may be looked at, and its room for sorters used. Returns 0, or -1: no memory. NULL: it looks at the trace alone.
+     */
     int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
-    /* Fills TABLE's rows after trace_finish(). Gives 0, or -1: no memory. */
+    /* Fills TABLE's rows after trace_finish(). Returns 0, or -1: no memory. */
     int (*finish)(void *state, const struct trace *trace, struct table *table);
     void (*release)(void *state);
 };

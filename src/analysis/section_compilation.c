@@ -50,7 +50,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     return busy_add(&group->busy, event->start, event->start + event->duration);
 }
 
-static int put_group(const struct trace *trace, struct table *table, uint32_t name, struct phase_group *group)
+static int write_group(const struct trace *trace, struct table *table, uint32_t name, struct phase_group *group)
 {
     struct summary summary = series_summary(&group->durations);
     struct cell *row = table_row(table);
@@ -59,7 +59,7 @@ static int put_group(const struct trace *trace, struct table *table, uint32_t na
     row[COLUMN_TOTAL] = cell_integer(summary.total);
     row[COLUMN_PASSED] = cell_integer(busy_total(&group->busy));
     row[COLUMN_COUNT] = cell_integer(summary.count);
-    table_put_summary(&row[COLUMN_AVG], &summary);
+    table_write_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_FAILURES] = cell_integer((int64_t)group->failures.count);
     row[COLUMN_ERRORS] = errors_cell(&group->failures, table);
     if (group->cached)
@@ -73,7 +73,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     struct compilation *compilation = state;
     for (size_t i = 0; i < compilation->groups.count; i++) {
         const uint64_t *name = groups_key(&compilation->names, i);
-        if (put_group(trace, table, (uint32_t)*name, &compilation->groups.items[i]) < 0)
+        if (write_group(trace, table, (uint32_t)*name, &compilation->groups.items[i]) < 0)
             return -1;
     }
     struct cell *row = compilation->groups.count > 0 ? table_row(table) : NULL;

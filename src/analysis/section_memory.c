@@ -259,8 +259,8 @@ static void unite(struct memory_uses *memory, const struct trace *trace, size_t 
     use->shown = true;
 }
 
-static int put_row(const struct trace *trace, struct table *table, const struct memory_key *key,
-                   const struct memory_use *use)
+static int write_row(const struct trace *trace, struct table *table, const struct memory_key *key,
+                     const struct memory_use *use)
 {
     struct cell *row = table_row(table);
     if (!row)
@@ -298,7 +298,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         raise_to_pools(&memory->items.items[i], trace, groups_key(&memory->groups, i));
     for (size_t i = 0; i < memory->items.count; i++)
         if (!memory->items.items[i].shown &&
-            put_row(trace, table, groups_key(&memory->groups, i), &memory->items.items[i]) < 0)
+            write_row(trace, table, groups_key(&memory->groups, i), &memory->items.items[i]) < 0)
             return -1;
     return 0;
 }

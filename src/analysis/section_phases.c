@@ -60,7 +60,7 @@ static struct cell thread_cell(const struct trace *trace, struct table *table, c
     return table_format(table, "thread %lld", (long long)phase->thread);
 }
 
-static int put_phase(const struct trace *trace, struct table *table, const struct phase *phase)
+static int write_phase(const struct trace *trace, struct table *table, const struct phase *phase)
 {
     struct cell *row = table_row(table);
     if (!row)
@@ -85,7 +85,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct phases *phases = state;
     for (size_t i = 0; i < phases->items.count; i++)
-        if (put_phase(trace, table, &phases->items.items[i]) < 0)
+        if (write_phase(trace, table, &phases->items.items[i]) < 0)
             return -1;
     return 0;
 }

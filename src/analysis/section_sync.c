@@ -205,7 +205,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_COUNT] = cell_integer(summary.count);
         if (!key->stream_waits) {
             row[COLUMN_TOTAL] = cell_integer(summary.total);
-            table_put_summary(&row[COLUMN_AVG], &summary);
+            table_write_summary(&row[COLUMN_AVG], &summary);
         }
         row[COLUMN_KIND] = trace_text_cell(trace, table, (uint32_t)key->name);
         row[COLUMN_WAITER] = waiter_cell(trace, table, key);

@@ -6,7 +6,7 @@
 #include "common/pieces.h"
 #include "analysis/trace.h"
 
-/* A trace of fewer calls and works is done sooner than threads are started. */
+/* A trace of fewer calls and GPU operations is done sooner than threads are started. */
 #define SMALL 20000
 
 #define JOB_THREADS 8 /* at most, for there are no more long jobs */
@@ -44,7 +44,7 @@ const char *sections_title(unsigned number)
 
 /* --- events --- */
 
-static int take_for_trace(void *context, const struct trace_event *events, size_t count)
+static int read_for_trace(void *context, const struct trace_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_event(context, &events[i]) < 0)
@@ -52,10 +52,10 @@ static int take_for_trace(void *context, const struct trace_event *events, size_
     return 0;
 }
 
-static int take_works(void *context, const struct trace_event *events, size_t count)
+static int read_gpu_ops(void *context, const struct trace_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (trace_work(context, &events[i]) < 0)
+        if (trace_gpu_op(context, &events[i]) < 0)
             return -1;
     return 0;
 }
@@ -67,7 +67,7 @@ static bool is_for(const struct section *section, const struct trace_event *even
     return event_category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
 }
 
-static int take_for_section(void *context, const struct trace_event *events, size_t count)
+static int read_for_section(void *context, const struct trace_event *events, size_t count)
 {
     const struct sections_one *one = context;
     for (size_t i = 0; i < count; i++)
@@ -82,15 +82,15 @@ static int add_section(struct sections *sections, unsigned number)
     struct sections_one *one = &sections->all[number];
     const struct section *section = sections_of(trace->options, number);
     trace->ranges.wanted |= section->ranges;
-    trace->called_works.wanted |= section->called_works;
-    trace->works.wanted |= section->work || section->called_works;
-    trace->calls.wanted |= section->calls || section->work || section->called_works;
+    trace->launched_ops.wanted |= section->launched_ops;
+    trace->gpu_ops.wanted |= section->gpu_op || section->launched_ops;
+    trace->calls.wanted |= section->calls || section->gpu_op || section->launched_ops;
     *one = (struct sections_one){.section = section, .trace = trace};
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
     if (section->event)
         handout_add(&sections->handout, &(struct handout_taker){.categories = section->categories,
-                                                                .take = take_for_section,
+                                                                .take = read_for_section,
                                                                 .context = one,
                                                                 .what = table[number].word});
     return 0;
@@ -102,9 +102,9 @@ int sections_init(struct sections *sections, struct trace *trace)
     handout_init(&sections->handout, trace->options->workers);
     handout_add(&sections->handout,
                 &(struct handout_taker){
-                    .categories = ~0u, .take = take_for_trace, .context = trace, .what = "the trace's rows"});
+                    .categories = ~0u, .take = read_for_trace, .context = trace, .what = "the trace's rows"});
     handout_add(&sections->handout, &(struct handout_taker){.categories = EVENT_GPU_WORK,
-                                                            .take = take_works,
+                                                            .take = read_gpu_ops,
                                                             .context = trace,
                                                             .what = "the trace's GPU work"});
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
@@ -148,16 +148,16 @@ int sections_wait(struct sections *sections)
 
 /* --- the end --- */
 
-static int give_work(void *context, const struct work *work, const struct call *call)
+static int give_gpu_op(void *context, const struct gpu_op *op, const struct call *call)
 {
     const struct sections_one *one = context;
-    return one->section->work(one->state, one->trace, work, call);
+    return one->section->gpu_op(one->state, one->trace, op, call);
 }
 
-static int give_works(void *context)
+static int give_gpu_ops(void *context)
 {
     const struct sections_one *one = context;
-    return works_each(&one->trace->works, &one->trace->calls, give_work, context);
+    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, give_gpu_op, context);
 }
 
 static int gather(void *context)
@@ -173,8 +173,8 @@ static int gather_all(struct sections *sections, unsigned workers)
     size_t count = trace_last_jobs(sections->trace, jobs);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
-        if (one->section && one->section->work)
-            jobs[count++] = (struct job){give_works, one};
+        if (one->section && one->section->gpu_op)
+            jobs[count++] = (struct job){give_gpu_ops, one};
         else if (one->section && one->section->gather)
             jobs[count++] = (struct job){gather, one};
     }
@@ -187,7 +187,7 @@ int sections_finish(struct sections *sections)
     if (handout_wait(&sections->handout) < 0)
         return -1;
     bool small =
-        trace->works.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
+        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : pieces_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)

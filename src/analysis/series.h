@@ -29,10 +29,10 @@ static inline unsigned histogram_power(uint64_t value)
 }
 _Static_assert(HISTOGRAM_BUCKETS == 1 << 7, "histogram_power() knows");
 
-/* Makes the buckets of POWER. Gives 0, or -1: no memory. */
+/* Makes the buckets of POWER. Returns 0, or -1: no memory. */
 int histogram_make(struct histogram *histogram, unsigned power);
 
-/* Gives 0, or -1: no memory. */
+/* Returns 0, or -1: no memory. */
 static inline int histogram_add(struct histogram *histogram, int64_t value)
 {
     uint64_t known = value > 0 ? (uint64_t)value : 0;
@@ -69,7 +69,7 @@ struct series_many {
     double distances, squares; /* sums of each one's distance from there, and of its square */
 };
 
-/* Gives 0, or -1: no memory. */
+/* Returns 0, or -1: no memory. */
 int series_add(struct series *series, int64_t value);
 void series_release(struct series *series);
 
@@ -85,7 +85,7 @@ struct series_by {
     ARRAY(struct series) items; /* by the groups' numbers */
 };
 
-/* Adds VALUE to the series of KEY (see groups.h). Gives 0, or -1: no memory. */
+/* Adds VALUE to the series of KEY (see groups.h). Returns 0, or -1: no memory. */
 static inline int series_by_add(struct series_by *series, const void *key, size_t size, int64_t value)
 {
     struct series *one = groups_item_bytes(&series->groups, key, size, (void **)&series->items.items,

@@ -89,7 +89,7 @@ struct cell table_format(struct table *table, const char *format, ...)
     return cell;
 }
 
-void table_put_summary(struct cell *first, const struct summary *summary)
+void table_write_summary(struct cell *first, const struct summary *summary)
 {
     if (summary->count == 0)
         return;

@@ -48,7 +48,7 @@ struct column {
 #define COLUMN_ENUM(name, word, title, type, flags) COLUMN_##name,
 #define COLUMN_ROW(name, word, title, type, flags) {word, title, TYPE_##type, flags},
 
-/* What a struct summary has to say, in its order (see table_put_summary). */
+/* What a struct summary has to say, in its order (see table_write_summary). */
 #define SUMMARY_COLUMNS(X, type)  \
     X(AVG, "avg", "Avg", type, 0) \
     X(MED, "med", "Med", type, 0) \
@@ -112,13 +112,13 @@ struct cell table_sink(struct table *table, struct sink *sink);
 
 struct summary;
 /* The cells of SUMMARY_COLUMNS from FIRST on. Of no values they stay empty. */
-void table_put_summary(struct cell *first, const struct summary *summary);
+void table_write_summary(struct cell *first, const struct summary *summary);
 
 /* The column called WORD (its word, or its key in json); -1: none. */
 int table_find_column(const struct column *columns, size_t count, const char *word);
 
 /* Orders the rows by COLUMN, numbers from the greatest and texts from A, and shows the first TOP (0: all). COLUMN -1:
- * as they came. Gives 0, or -1: no memory. */
+ * as they came. Returns 0, or -1: no memory. */
 int table_sort(struct table *table, int column, size_t top);
 
 /* The cell of the row shown as number SHOWN. */

@@ -31,9 +31,9 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .room = &trace->own_room,
     };
     calls_init(&trace->calls, trace->room);
-    works_init(&trace->works, trace->room);
+    gpu_ops_init(&trace->gpu_ops, trace->room);
     ranges_init(&trace->ranges, trace->room);
-    called_works_init(&trace->called_works, trace->room);
+    launched_ops_init(&trace->launched_ops, trace->room);
     autograd_init(&trace->autograd, trace->room);
     trace_busy_init(trace);
 }
@@ -48,7 +48,7 @@ void trace_release(struct trace *trace)
     array_release(&trace->losses);
     array_release(&trace->gpu_rows);
     array_release(&trace->pools);
-    array_release(&trace->deaths);
+    array_release(&trace->crashes);
     array_release(&trace->open_calls);
     array_release(&trace->plugins);
     array_release(&trace->plugin_lines);
@@ -62,10 +62,10 @@ void trace_release(struct trace *trace)
     groups_release(&trace->stream_ids);
     groups_release(&trace->device_ids);
     calls_release(&trace->calls);
-    works_release(&trace->works);
+    gpu_ops_release(&trace->gpu_ops);
     sorter_release(&trace->pieces);
     ranges_release(&trace->ranges);
-    called_works_release(&trace->called_works);
+    launched_ops_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
     interner_release(&trace->strings);
 }
@@ -80,7 +80,7 @@ int64_t trace_event_device(const struct trace_event *event)
     return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
 }
 
-static struct trace_process *put_process(struct trace *trace, event_id id)
+static struct trace_process *write_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
     struct trace_process *process = groups_item(&trace->process_ids, &id, &trace->processes);
@@ -89,10 +89,10 @@ static struct trace_process *put_process(struct trace *trace, event_id id)
     return process;
 }
 
-static struct trace_thread *put_thread(struct trace *trace, const struct trace_event *event)
+static struct trace_thread *write_thread(struct trace *trace, const struct trace_event *event)
 {
     struct trace_thread_id id = {event->process, event->thread};
-    struct trace_process *process = put_process(trace, event->process);
+    struct trace_process *process = write_process(trace, event->process);
     size_t before = trace->threads.count;
     struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
     if (thread && trace->threads.count > before) {
@@ -115,7 +115,7 @@ static int host_event(struct trace *trace, const struct trace_event *event)
 {
     if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
         return 0;
-    struct trace_thread *thread = put_thread(trace, event);
+    struct trace_thread *thread = write_thread(trace, event);
     if (!thread)
         return -1;
     bool extra = !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
@@ -135,7 +135,7 @@ static int64_t thread_of(struct trace *trace, const struct trace_event *event)
         event_id_value(event->thread) < TRACE_EXTRA_TID)
         return trace->recent_index - 1;
     own.thread = event_id_number(event->of_thread);
-    const struct trace_thread *thread = put_thread(trace, &own);
+    const struct trace_thread *thread = write_thread(trace, &own);
     return thread ? thread - trace->threads.items : -1;
 }
 
@@ -170,7 +170,7 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
     return 0;
 }
 
-static int gpu_work(struct trace *trace, const struct trace_event *event)
+static int add_gpu_op(struct trace *trace, const struct trace_event *event)
 {
     int64_t end = event->start + event->duration;
     struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
@@ -180,24 +180,24 @@ static int gpu_work(struct trace *trace, const struct trace_event *event)
     if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
         trace_busy_add(trace, stream, event->start, end) < 0)
         return -1;
-    stream->works[event->category]++;
+    stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
-    return trace->works.wanted ? works_add(&trace->works, event, number) : 0;
+    return trace->gpu_ops.wanted ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
 }
 
-static bool is_work(const struct trace_event *event)
+static bool is_gpu_op(const struct trace_event *event)
 {
     return event->phase == 'X' && event_category_in(event->category, EVENT_GPU_WORK);
 }
 
-int trace_work(struct trace *trace, const struct trace_event *event)
+int trace_gpu_op(struct trace *trace, const struct trace_event *event)
 {
-    if (!is_work(event))
+    if (!is_gpu_op(event))
         return 0;
-    trace_times_widen(&trace->works_times, event->start, event->start + event->duration);
-    return gpu_work(trace, event);
+    trace_times_widen(&trace->gpu_op_times, event->start, event->start + event->duration);
+    return add_gpu_op(trace, event);
 }
 
 static int name_row(struct trace *trace, const struct trace_event *event)
@@ -206,12 +206,12 @@ static int name_row(struct trace *trace, const struct trace_event *event)
         return 0;
     const char *what = interned(&trace->strings, event->name);
     if (strcmp(what, "process_name") == 0 || strcmp(what, "process_labels") == 0) {
-        struct trace_process *process = put_process(trace, event->process);
+        struct trace_process *process = write_process(trace, event->process);
         if (!process)
             return -1;
         *(what[strlen("process_")] == 'n' ? &process->name : &process->label) = event->label;
     } else if (strcmp(what, "thread_name") == 0) {
-        struct trace_thread *thread = put_thread(trace, event);
+        struct trace_thread *thread = write_thread(trace, event);
         if (!thread)
             return -1;
         thread->name = event->label;
@@ -233,7 +233,7 @@ static int range(struct trace *trace, const struct trace_event *event)
 /* An operator of PyTorch. */
 static int operator(struct trace *trace, const struct trace_event *event)
 {
-    if (!trace->called_works.wanted || event->sequence < 0)
+    if (!trace->launched_ops.wanted || event->sequence < 0)
         return 0;
     uint32_t thread = trace->recent_index - 1;
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
@@ -242,9 +242,9 @@ static int operator(struct trace *trace, const struct trace_event *event)
 /* An end of a flow from an operator of the forward pass to one of the backward pass. */
 static int flow(struct trace *trace, const struct trace_event *event)
 {
-    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->called_works.wanted)
+    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->launched_ops.wanted)
         return 0;
-    const struct trace_thread *thread = put_thread(trace, event);
+    const struct trace_thread *thread = write_thread(trace, event);
     if (!thread)
         return -1;
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
@@ -271,7 +271,7 @@ static int slice(struct trace *trace, const struct trace_event *event)
 
 int trace_event(struct trace *trace, const struct trace_event *event)
 {
-    if (is_work(event))
+    if (is_gpu_op(event))
         return 0;
     switch (event->phase) {
     case 'X': return slice(trace, event);

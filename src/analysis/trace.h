@@ -55,18 +55,18 @@ struct trace {
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
 
-    /* What trace_work() changes. Two threads write to nothing that is near. */
-    _Alignas(TRACE_APART) struct trace_times works_times;
+    /* What trace_gpu_op() changes. Two threads write to nothing that is near. */
+    _Alignas(TRACE_APART) struct trace_times gpu_op_times;
     struct groups stream_ids; /* struct trace_stream_id -> streams */
     ARRAY(struct trace_stream) streams;
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
-    struct works works;
+    struct gpu_ops gpu_ops;
     struct sorter pieces; /* of times in which streams were busy: trace_busy.c */
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
-    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU work after trace_finish() */
+    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
     uint64_t marks, async_ranges;
     struct errors failed_calls;             /* of the API */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
@@ -77,7 +77,7 @@ struct trace {
     ARRAY(struct trace_thread) threads;
     struct calls calls;
     struct ranges ranges;
-    struct called_works called_works; /* after trace_finish(), where there are ranges */
+    struct launched_ops launched_ops; /* after trace_finish(), where there are ranges */
     struct autograd autograd;         /* for these */
     struct busy compiling;            /* phases of compilation, of all threads and processes */
 
@@ -86,14 +86,14 @@ struct trace {
     int64_t compiling_total;     /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
-    /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
+    /* Metadata; texts of `strings`, EVENT_NO_TEXT when not known */
     bool without_queries; /* API calls that only ask were left out */
-    uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not told */
+    uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not known */
     uint32_t program, version, host, ending;
     uint32_t missed; /* what the user waited for in vain; of a trace that misses nothing EVENT_NO_TEXT */
     bool losses_known;
-    ARRAY(struct trace_loss) losses;  /* those that are not 0 */
-    ARRAY(struct trace_death) deaths; /* of processes that did not end by exit */
+    ARRAY(struct trace_loss) losses;   /* those that are not 0 */
+    ARRAY(struct trace_crash) crashes; /* of processes that did not end by exit */
     ARRAY(struct trace_open_call) open_calls;
     ARRAY(struct trace_plugin) plugins;
     ARRAY(struct trace_plugin_line) plugin_lines; /* of one plugin after another */
@@ -131,17 +131,17 @@ struct trace_stream_id {
     int64_t device, context, stream;
 };
 struct trace_stream {
-    uint64_t works[EVENT_GRAPH + 1]; /* by category */
-    int64_t first, last;             /* start of the first, end of the last work */
-    uint32_t device;                 /* index */
-    int64_t busy_total;              /* after the last jobs */
+    uint64_t gpu_ops[EVENT_GRAPH + 1]; /* by category */
+    int64_t first, last;               /* start of the first, end of the last operation */
+    uint32_t device;                   /* index */
+    int64_t busy_total;                /* after the last jobs */
     /* The last time in which it was busy without a gap, while events come; then, until when it is counted */
     bool has_piece;
     int64_t piece_start, piece_end, until;
 };
 
 struct trace_device {
-    uint32_t name;      /* EVENT_NO_TEXT: not told */
+    uint32_t name;      /* EVENT_NO_TEXT: not known */
     bool used;          /* something ran on it */
     int64_t busy_total; /* after the last jobs */
     int64_t until;      /* while that is counted */
@@ -166,7 +166,7 @@ struct trace_loss {
 /* Whoever registered callbacks and said something, of one process. */
 struct trace_plugin {
     uint32_t name;
-    int64_t pid, calls, ns; /* EVENT_NONE: not told */
+    int64_t pid, calls, ns; /* EVENT_NONE: not known */
     size_t lines;           /* of plugin_lines, in the same order */
 };
 
@@ -175,9 +175,9 @@ struct trace_plugin_line {
 };
 
 /* A process that did not run its exit handlers. */
-struct trace_death {
-    int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not told */
-    uint32_t state, words, address;            /* EVENT_NO_TEXT: not told */
+struct trace_crash {
+    int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not known */
+    uint32_t state, words, address;            /* EVENT_NO_TEXT: not known */
 };
 
 /* A call that had not returned when its process ended. */
@@ -199,10 +199,10 @@ struct trace_stack {
 void trace_init(struct trace *trace, const struct report_options *options);
 void trace_release(struct trace *trace);
 
-/* These give 0, or -1: no memory. The first two look at all events, one thread each: trace_work() at slices of GPU
- * work, trace_event() at what is none. */
+/* These return 0, or -1: no memory. The first two look at all events, one thread each: trace_gpu_op() at slices of GPU
+ * operation, trace_event() at what is none. */
 int trace_event(struct trace *trace, const struct trace_event *event);
-int trace_work(struct trace *trace, const struct trace_event *event);
+int trace_gpu_op(struct trace *trace, const struct trace_event *event);
 /* What of it is about how long streams and devices were busy. */
 void trace_busy_init(struct trace *trace);
 int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
@@ -217,14 +217,14 @@ void trace_bit_words(uint64_t bits, char *text, size_t size);
 /* The part of it about plugins. */
 int trace_plugins(struct trace *trace, const struct cJSON *plugins);
 /* The part of one process about its end. */
-int trace_death(struct trace *trace, const struct cJSON *process);
+int trace_crash(struct trace *trace, const struct cJSON *process);
 /* And about call stacks. */
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
 /* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
 int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
 /* After the last event: sets its start and end. */
 void trace_sum_times(struct trace *trace);
-/* The same, and, by so many threads: calls, works and ranges are ready to be looked at. Gives 0, or -1: no
+/* The same, and, by so many threads: calls, GPU operations and ranges are ready to be looked at. Returns 0, or -1: no
  * memory. */
 int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_JOBS 2
@@ -251,7 +251,7 @@ struct trace_device *trace_device(struct trace *trace, int64_t id);
 /* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
 int64_t trace_event_device(const struct trace_event *event);
 
-/* NULL: not told. */
+/* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
 /* NULL: no event tells of it. */
 const struct trace_process *trace_process(const struct trace *trace, event_id id);

@@ -5,9 +5,9 @@
 #include "analysis/trace.h"
 
 /*
- * How long streams and devices were busy: the unions of their works' times. Works come nearly in order, but those of a
- * device are of several streams and processes; so what a stream did without a gap is one piece, and the pieces of all
- * are put in order.
+ * How long streams and devices were busy: the unions of their operations' times. Operations come nearly in order, but
+ * those of a device are of several streams and processes; so what a stream did without a gap is one piece, and the
+ * pieces of all are put in order.
  */
 
 struct piece {
@@ -116,9 +116,9 @@ static int ready_calls(void *context)
     return calls_ready(&((struct trace *)context)->calls);
 }
 
-static int ready_works(void *context)
+static int ready_gpu_ops(void *context)
 {
-    return works_ready(&((struct trace *)context)->works);
+    return gpu_ops_ready(&((struct trace *)context)->gpu_ops);
 }
 
 static int finish_ranges(void *context)
@@ -130,33 +130,33 @@ static int finish_ranges(void *context)
 void trace_sum_times(struct trace *trace)
 {
     struct trace_times all = trace->times;
-    if (trace->works_times.any)
-        trace_times_widen(&all, trace->works_times.first, trace->works_times.last);
+    if (trace->gpu_op_times.any)
+        trace_times_widen(&all, trace->gpu_op_times.first, trace->gpu_op_times.last);
     trace->start = all.first;
     trace->end = all.last;
     trace->any = all.any;
 }
 
-static void count_works(struct trace *trace)
+static void count_gpu_ops(struct trace *trace)
 {
     for (size_t i = 0; i < trace->streams.count; i++)
         for (unsigned category = 0; category <= EVENT_GRAPH; category++)
-            trace->counts[category] += trace->streams.items[i].works[category];
+            trace->counts[category] += trace->streams.items[i].gpu_ops[category];
 }
 
 int trace_finish(struct trace *trace, unsigned workers)
 {
-    const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_works, trace}};
+    const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_gpu_ops, trace}};
     trace_sum_times(trace);
-    count_works(trace);
+    count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
     trace->compiling_total = busy_total(&trace->compiling);
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    if (status < 0 || !trace->called_works.wanted || trace->ranges.count == 0)
+    if (status < 0 || !trace->launched_ops.wanted || trace->ranges.count == 0)
         return status;
-    status = called_works_gather(&trace->called_works, &trace->works, &trace->calls);
-    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->called_works);
+    status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
+    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
 }
 
 static int finish_busy(void *context)

@@ -86,7 +86,7 @@ static bool frame_is_cuda(const cJSON *frame)
 /* Frames at most that others, who told us of the call, have put above CUDA's own. */
 #define FRAMES_ABOVE_CUDA 8
 
-static int take_words(struct trace *trace, const cJSON *frame, void (*put)(struct sink *, const cJSON *),
+static int read_words(struct trace *trace, const cJSON *frame, void (*put)(struct sink *, const cJSON *),
                       uint32_t *text)
 {
     struct sink words;
@@ -102,18 +102,18 @@ static int take_words(struct trace *trace, const cJSON *frame, void (*put)(struc
     return status;
 }
 
-static int take_frame(struct trace *trace, const cJSON *frame)
+static int read_frame(struct trace *trace, const cJSON *frame)
 {
     struct trace_frame *added = array_push(&trace->frames);
     if (!added)
         return -1;
     added->is_cuda = frame_is_cuda(frame);
-    if (take_words(trace, frame, write_frame_calls, &added->words) < 0)
+    if (read_words(trace, frame, write_frame_calls, &added->words) < 0)
         return -1;
-    return take_words(trace, frame, write_frame_place, &added->place);
+    return read_words(trace, frame, write_frame_place, &added->place);
 }
 
-static int take_stack(struct trace *trace, const cJSON *stack)
+static int read_stack(struct trace *trace, const cJSON *stack)
 {
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(stack, "stack");
     const cJSON *frames = cJSON_GetObjectItemCaseSensitive(stack, "frames");
@@ -140,10 +140,10 @@ static int take_stack(struct trace *trace, const cJSON *stack)
 int trace_stacks(struct trace *trace, const cJSON *frames, const cJSON *stacks)
 {
     for (const cJSON *frame = cJSON_IsArray(frames) ? frames->child : NULL; frame; frame = frame->next)
-        if (take_frame(trace, frame) < 0)
+        if (read_frame(trace, frame) < 0)
             return -1;
     for (const cJSON *stack = cJSON_IsArray(stacks) ? stacks->child : NULL; stack; stack = stack->next)
-        if (take_stack(trace, stack) < 0)
+        if (read_stack(trace, stack) < 0)
             return -1;
     return 0;
 }
@@ -196,13 +196,13 @@ struct cell trace_stack_cell(const struct trace *trace, struct table *table, int
 
 /* What gputrace's metadata tells of plugins: see section_plugins.c. */
 
-static int take_text(struct trace *trace, const char *text, size_t length, uint32_t *number)
+static int read_text(struct trace *trace, const char *text, size_t length, uint32_t *number)
 {
     *number = intern(&trace->strings, text, length);
     return *number == INTERN_NO_MEMORY ? -1 : 0;
 }
 
-static int take_plugin_stack(struct trace *trace, const cJSON *stack, uint32_t *number)
+static int read_plugin_stack(struct trace *trace, const cJSON *stack, uint32_t *number)
 {
     struct sink text;
     if (!cJSON_IsArray(stack) || !stack->child)
@@ -213,37 +213,37 @@ static int take_plugin_stack(struct trace *trace, const cJSON *stack, uint32_t *
             sink_text(&text, " < ");
         write_frame_calls(&text, frame);
     }
-    int status = sink_finish(&text) == 0 ? take_text(trace, text.data, text.length, number) : -1;
+    int status = sink_finish(&text) == 0 ? read_text(trace, text.data, text.length, number) : -1;
     sink_release(&text);
     return status;
 }
 
-static int take_line(struct trace *trace, const cJSON *line)
+static int read_line(struct trace *trace, const cJSON *line)
 {
     const char *text = metadata_text(line, "text");
     struct trace_plugin_line *added = array_push(&trace->plugin_lines);
     if (!added)
         return -1;
     added->text = added->stack = EVENT_NO_TEXT;
-    if (text && take_text(trace, text, strlen(text), &added->text) < 0)
+    if (text && read_text(trace, text, strlen(text), &added->text) < 0)
         return -1;
-    return take_plugin_stack(trace, cJSON_GetObjectItemCaseSensitive(line, "stack"), &added->stack);
+    return read_plugin_stack(trace, cJSON_GetObjectItemCaseSensitive(line, "stack"), &added->stack);
 }
 
-static int take_plugin(struct trace *trace, const cJSON *plugin)
+static int read_plugin(struct trace *trace, const cJSON *plugin)
 {
     const char *name = metadata_text(plugin, "name");
     if (!name)
         return 0;
     struct trace_plugin *added = array_push(&trace->plugins);
-    if (!added || take_text(trace, name, strlen(name), &added->name) < 0)
+    if (!added || read_text(trace, name, strlen(name), &added->name) < 0)
         return -1;
     added->pid = metadata_number(plugin, "pid");
     added->calls = metadata_number(plugin, "calls");
     added->ns = metadata_number(plugin, "time_ns");
     const cJSON *lines = cJSON_GetObjectItemCaseSensitive(plugin, "lines");
     for (const cJSON *line = cJSON_IsArray(lines) ? lines->child : NULL; line; line = line->next, added->lines++)
-        if (take_line(trace, line) < 0)
+        if (read_line(trace, line) < 0)
             return -1;
     return 0;
 }
@@ -251,7 +251,7 @@ static int take_plugin(struct trace *trace, const cJSON *plugin)
 int trace_plugins(struct trace *trace, const cJSON *plugins)
 {
     for (const cJSON *plugin = cJSON_IsArray(plugins) ? plugins->child : NULL; plugin; plugin = plugin->next)
-        if (take_plugin(trace, plugin) < 0)
+        if (read_plugin(trace, plugin) < 0)
             return -1;
     return 0;
 }
