@@ -104,6 +104,24 @@ struct cell driver_error_cell(struct table *table, int64_t code)
     return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(table, false, code);
 }
 
+void failures_release(struct failures *failures)
+{
+    groups_release(&failures->keys);
+    array_release(&failures->items);
+}
+
+int failures_add(struct failures *failures, const struct trace_event *event)
+{
+    struct failure_key key = {event->name, event->return_value, event->category == EVENT_RUNTIME};
+    struct failure *failure = groups_item(&failures->keys, &key, &failures->items);
+    if (!failure)
+        return -1;
+    failure->first = failure->count == 0 || event->start < failure->first ? event->start : failure->first;
+    failure->last = failure->count == 0 || event->start > failure->last ? event->start : failure->last;
+    failure->count++;
+    return 0;
+}
+
 /* Of CUresult and cudaError_t alike. */
 static const struct {
     int64_t code;

@@ -43,6 +43,28 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
 /* Empty for success, and for EVENT_NONE. */
 struct cell driver_error_cell(struct table *table, int64_t code);
 
+/* --- failed calls, by function and error --- */
+
+struct failure_key {
+    uint64_t name; /* of the function */
+    int64_t code, of_runtime;
+};
+
+struct failure {
+    int64_t count, first, last; /* when the first and the last call began, ns */
+};
+
+/* All zero is empty. */
+struct failures {
+    struct groups keys; /* struct failure_key */
+    ARRAY(struct failure) items;
+};
+
+void failures_release(struct failures *failures);
+
+/* Adds the failed call EVENT. Returns 0, or -1: no memory. */
+int failures_add(struct failures *failures, const struct trace_event *event);
+
 /*
  * Errors after which nothing of CUDA's can be used any more, by the process that first heard of one. Every later call
  * gives the same error, and none of them is where the fault is: the first is next to it.

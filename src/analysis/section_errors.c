@@ -16,38 +16,10 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
-struct failure_key {
-    uint64_t name;
-    int64_t code, of_runtime;
-};
-
-struct failure {
-    int64_t count, first, last;
-};
-
-struct failures {
-    struct groups keys; /* struct failure_key */
-    ARRAY(struct failure) items;
-};
-
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
-{
-    struct failures *failures = state;
-    if (!errors_is_failure(&trace->strings, event))
-        return 0;
-    struct failure_key key = {event->name, event->return_value, event->category == EVENT_RUNTIME};
-    struct failure *failure = groups_item(&failures->keys, &key, &failures->items);
-    if (!failure)
-        return -1;
-    failure->first = failure->count == 0 || event->start < failure->first ? event->start : failure->first;
-    failure->last = failure->count == 0 || event->start > failure->last ? event->start : failure->last;
-    failure->count++;
-    return 0;
-}
-
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
-    struct failures *failures = state;
+    const struct failures *failures = &trace->failures;
+    (void)state;
     for (size_t i = 0; i < failures->items.count; i++) {
         const struct failure_key *key = groups_key(&failures->keys, i);
         const struct failure *failure = &failures->items.items[i];
@@ -64,21 +36,10 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     return 0;
 }
 
-static void release(void *state)
-{
-    struct failures *failures = state;
-    array_release(&failures->items);
-    groups_release(&failures->keys);
-}
-
 const struct section section_errors = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sources = {TRACE_API},
     .sort = "count",
-    .categories = EVENT_API,
-    .state_size = sizeof(struct failures),
-    .event = event,
     .finish = finish,
-    .release = release,
 };

@@ -44,7 +44,7 @@ const char *sections_title(unsigned number)
 
 /* --- events --- */
 
-static int read_for_trace(void *context, const struct trace_event *events, size_t count)
+static int add_to_trace(void *context, const struct trace_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_event(context, &events[i]) < 0)
@@ -52,7 +52,7 @@ static int read_for_trace(void *context, const struct trace_event *events, size_
     return 0;
 }
 
-static int read_gpu_ops(void *context, const struct trace_event *events, size_t count)
+static int add_gpu_ops(void *context, const struct trace_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_gpu_op(context, &events[i]) < 0)
@@ -67,7 +67,7 @@ static bool is_for(const struct section *section, const struct trace_event *even
     return event_category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
 }
 
-static int read_for_section(void *context, const struct trace_event *events, size_t count)
+static int add_to_section(void *context, const struct trace_event *events, size_t count)
 {
     const struct sections_one *one = context;
     for (size_t i = 0; i < count; i++)
@@ -90,7 +90,7 @@ static int add_section(struct sections *sections, unsigned number)
         return error_no_memory("a report");
     if (section->event)
         handout_add(&sections->handout, &(struct handout_taker){.categories = section->categories,
-                                                                .take = read_for_section,
+                                                                .take = add_to_section,
                                                                 .context = one,
                                                                 .what = table[number].word});
     return 0;
@@ -100,11 +100,11 @@ int sections_init(struct sections *sections, struct trace *trace)
 {
     *sections = (struct sections){.trace = trace};
     handout_init(&sections->handout, trace->options->workers);
-    handout_add(&sections->handout,
-                &(struct handout_taker){
-                    .categories = ~0u, .take = read_for_trace, .context = trace, .what = "the trace's rows"});
+    handout_add(
+        &sections->handout,
+        &(struct handout_taker){.categories = ~0u, .take = add_to_trace, .context = trace, .what = "the trace's rows"});
     handout_add(&sections->handout, &(struct handout_taker){.categories = EVENT_GPU_WORK,
-                                                            .take = read_gpu_ops,
+                                                            .take = add_gpu_ops,
                                                             .context = trace,
                                                             .what = "the trace's GPU work"});
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
@@ -148,16 +148,16 @@ int sections_wait(struct sections *sections)
 
 /* --- the end --- */
 
-static int give_gpu_op(void *context, const struct gpu_op *op, const struct call *call)
+static int pass_gpu_op(void *context, const struct gpu_op *op, const struct call *call)
 {
     const struct sections_one *one = context;
     return one->section->gpu_op(one->state, one->trace, op, call);
 }
 
-static int give_gpu_ops(void *context)
+static int pass_gpu_ops(void *context)
 {
     const struct sections_one *one = context;
-    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, give_gpu_op, context);
+    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, pass_gpu_op, context);
 }
 
 static int gather(void *context)
@@ -174,7 +174,7 @@ static int gather_all(struct sections *sections, unsigned workers)
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
         if (one->section && one->section->gpu_op)
-            jobs[count++] = (struct job){give_gpu_ops, one};
+            jobs[count++] = (struct job){pass_gpu_ops, one};
         else if (one->section && one->section->gather)
             jobs[count++] = (struct job){gather, one};
     }

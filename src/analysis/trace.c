@@ -67,6 +67,7 @@ void trace_release(struct trace *trace)
     ranges_release(&trace->ranges);
     launched_ops_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
+    failures_release(&trace->failures);
     interner_release(&trace->strings);
 }
 
@@ -141,8 +142,11 @@ static int64_t thread_of(struct trace *trace, const struct trace_event *event)
 
 static int api_call(struct trace *trace, const struct trace_event *event)
 {
-    if (errors_is_failure(&trace->strings, event))
+    if (errors_is_failure(&trace->strings, event)) {
         errors_add(&trace->failed_calls, event);
+        if (failures_add(&trace->failures, event) < 0)
+            return -1;
+    }
     int64_t thread = thread_of(trace, event);
     if (thread < 0)
         return -1;

@@ -69,6 +69,7 @@ struct trace {
     uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
     uint64_t marks, async_ranges;
     struct errors failed_calls;             /* of the API */
+    struct failures failures;               /* the same, by function and error */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
     struct groups process_ids; /* event_id -> processes */
