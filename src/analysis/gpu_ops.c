@@ -24,21 +24,6 @@ void calls_init(struct calls *calls, struct sorter_room *room)
     sorter_init(&calls->sorter, room, sizeof(struct call), by_correlation_and_process);
 }
 
-void calls_release(struct calls *calls)
-{
-    sorter_release(&calls->sorter);
-}
-
-int calls_add(struct calls *calls, const struct call *call)
-{
-    return sorter_add(&calls->sorter, call);
-}
-
-int calls_ready(struct calls *calls)
-{
-    return sorter_ready(&calls->sorter);
-}
-
 /* --- */
 
 void calls_walk_begin(struct calls_walk *walk, const struct calls *calls)
@@ -59,11 +44,6 @@ const struct call *calls_next(struct calls_walk *walk)
         return call;
     }
     return NULL;
-}
-
-int calls_walk_end(struct calls_walk *walk)
-{
-    return sorter_walk_end(&walk->walk);
 }
 
 /* --- */
@@ -131,7 +111,7 @@ void calls_join_miss_rest(struct calls_join *join)
 
 int calls_join_end(struct calls_join *join)
 {
-    int status = calls_walk_end(&join->walk);
+    int status = sorter_walk_end(&join->walk.walk);
     array_release(&join->same);
     return join->no_memory ? -1 : status;
 }
@@ -152,11 +132,6 @@ void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room)
     sorter_init(&gpu_ops->sorter, room, sizeof(struct gpu_op), by_correlation);
 }
 
-void gpu_ops_release(struct gpu_ops *gpu_ops)
-{
-    sorter_release(&gpu_ops->sorter);
-}
-
 int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32_t stream)
 {
     struct gpu_op op = {
@@ -171,11 +146,6 @@ int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;
     return sorter_add(&gpu_ops->sorter, &op);
-}
-
-int gpu_ops_ready(struct gpu_ops *gpu_ops)
-{
-    return sorter_ready(&gpu_ops->sorter);
 }
 
 int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
@@ -205,20 +175,15 @@ int launched_ops_order(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-void launched_ops_init(struct launched_ops *called, struct sorter_room *room)
+void launched_ops_init(struct launched_ops *launched, struct sorter_room *room)
 {
-    called->wanted = false;
-    sorter_init(&called->sorter, room, sizeof(struct launched_op), launched_ops_order);
-}
-
-void launched_ops_release(struct launched_ops *called)
-{
-    sorter_release(&called->sorter);
+    launched->wanted = false;
+    sorter_init(&launched->sorter, room, sizeof(struct launched_op), launched_ops_order);
 }
 
 static int add_called(void *context, const struct gpu_op *op, const struct call *call)
 {
-    struct launched_ops *called = context;
+    struct launched_ops *launched = context;
     struct launched_op one = {.called = call ? call->start : 0,
                               .start = op->start,
                               .duration = op->duration,
@@ -226,11 +191,11 @@ static int add_called(void *context, const struct gpu_op *op, const struct call 
                               .stream = op->stream,
                               .thread = call ? call->thread : LAUNCHED_NO_THREAD,
                               .kernel = op->kernel};
-    return sorter_add(&called->sorter, &one);
+    return sorter_add(&launched->sorter, &one);
 }
 
-int launched_ops_gather(struct launched_ops *called, const struct gpu_ops *gpu_ops, const struct calls *calls)
+int launched_ops_gather(struct launched_ops *launched, const struct gpu_ops *gpu_ops, const struct calls *calls)
 {
-    int status = gpu_ops_each(gpu_ops, calls, add_called, called);
-    return status ? status : sorter_ready(&called->sorter);
+    int status = gpu_ops_each(gpu_ops, calls, add_called, launched);
+    return status ? status : sorter_ready(&launched->sorter);
 }

@@ -1,8 +1,12 @@
 /*
- * The API calls of a trace by correlation id, to find which call started a GPU operation, or waited for it.
+ * API calls and GPU operations of a trace, and which call started which operation: they are joined by correlation id at
+ * the end, as a call may come after its operation. Every node of a graph is joined with the launch of the graph.
  *
- * Of calls of one correlation id and process the outermost counts, as the driver's call is within the runtime's: it is
- * the first to start, and the last of those to end.
+ * Where several calls have one correlation id and process, the outermost counts, as the driver's call is within the
+ * runtime's: it is the first to start, and the last of those to end.
+ *
+ * Calls and operations are records in sorters: they are added with sorter_add() or gpu_ops_add(), and can be walked and
+ * joined after sorter_ready().
  */
 #ifndef GPUTRACE_ANALYSIS_GPU_OPS_H
 #define GPUTRACE_ANALYSIS_GPU_OPS_H
@@ -12,6 +16,10 @@
 
 #include "common/array.h"
 #include "analysis/sorter.h"
+
+struct trace_event;
+
+/* --- API calls --- */
 
 struct call {
     uint32_t correlation;
@@ -27,15 +35,9 @@ struct calls {
 };
 
 void calls_init(struct calls *calls, struct sorter_room *room);
-void calls_release(struct calls *calls);
 
-/* Returns 0, or -1: no memory. */
-int calls_add(struct calls *calls, const struct call *call);
-
-/* After the last calls_add(): 0, or -1: no memory. */
-int calls_ready(struct calls *calls);
-
-/* A walk over the outermost calls, by correlation id, then process. Several may go on at a time. */
+/* A walk over the outermost calls, by correlation id, then process; sorter_walk_end(&walk.walk) ends it. Several may go
+ * on at a time. */
 struct calls_walk {
     struct sorter_walk walk;
     uint32_t correlation, process; /* of the last */
@@ -45,10 +47,8 @@ struct calls_walk {
 void calls_walk_begin(struct calls_walk *walk, const struct calls *calls);
 /* NULL: there is no other. Valid until the next call. */
 const struct call *calls_next(struct calls_walk *walk);
-/* Returns 0, or -1: no memory, or after error(). */
-int calls_walk_end(struct calls_walk *walk);
 
-/* Calls for correlation ids that come in rising order. */
+/* Finds calls for correlation ids that come in rising order. */
 struct calls_join {
     struct calls_walk walk;
     const struct call *next;            /* the walk's, of a later id */
@@ -56,7 +56,7 @@ struct calls_join {
     int64_t correlation;
     bool again; /* the call found last had been found before */
     bool no_memory;
-    /* If set after calls_join_begin(): takes each call that was not found. Returns 0, or -1: no memory. */
+    /* If set after calls_join_begin(): gets each call that was not found. Returns 0, or -1: no memory. */
     int (*missed)(void *context, const struct call *call);
     void *context;
 };
@@ -75,12 +75,7 @@ void calls_join_miss_rest(struct calls_join *join);
 /* Returns 0, or -1: no memory, or after error(). */
 int calls_join_end(struct calls_join *join);
 
-/*
- * The GPU operations of a trace, each with the API call that started it: joined by correlation id at the end, as calls
- * may come after their operation. Every node of a graph is joined with the launch of the graph.
- */
-
-struct trace_event;
+/* --- GPU operations --- */
 
 struct gpu_op {
     int64_t start, duration;
@@ -98,24 +93,18 @@ struct gpu_ops {
 };
 
 void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room);
-void gpu_ops_release(struct gpu_ops *gpu_ops);
 
 /* Returns 0, or -1: no memory. */
 int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32_t stream);
 
-/* After the last works_add(): 0, or -1: no memory. */
-int gpu_ops_ready(struct gpu_ops *gpu_ops);
-
-/* After that and calls_ready(): calls EACH for all GPU operations with the call that started it (NULL: none is known),
- * by correlation id, until it gives non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on
- * at a time, in one thread or several. */
+/* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
+ * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread
+ * or several. */
 int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context);
 
-/*
- * The GPU operations of a trace by the thread and the time of the call that started it: what belongs to a range, whose
- * call began in it on a thread of the range.
- */
+/* --- GPU operations by the thread and the time of the call that started them: an operation belongs to a range if its
+ * call began in it, on a thread of the range --- */
 
 #define LAUNCHED_NO_THREAD UINT32_MAX
 
@@ -124,7 +113,7 @@ struct launched_op {
     int64_t start, duration; /* of the operation, as are: */
     uint32_t name;           /* of trace.strings */
     uint32_t stream;         /* index in trace.streams */
-    uint32_t thread;         /* index in trace.threads; CALLED_NO_THREAD: no call is known. They come last. */
+    uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known. They come last. */
     bool kernel;             /* or a whole graph; else a copy or set */
 };
 
@@ -133,13 +122,12 @@ struct launched_ops {
     struct sorter sorter;
 };
 
-/* By thread, then call: for sorters of records that begin with a struct called_work. */
+/* By thread, then call: for sorters of records that begin with a struct launched_op. */
 int launched_ops_order(const void *left, const void *right);
 
-void launched_ops_init(struct launched_ops *called, struct sorter_room *room);
-void launched_ops_release(struct launched_ops *called);
+void launched_ops_init(struct launched_ops *launched, struct sorter_room *room);
 
-/* After calls_ready() and works_ready(): 0, or -1: no memory, or after error(). */
-int launched_ops_gather(struct launched_ops *called, const struct gpu_ops *gpu_ops, const struct calls *calls);
+/* After GPU_OPS and CALLS are ready: 0, or -1: no memory, or after error(). */
+int launched_ops_gather(struct launched_ops *launched, const struct gpu_ops *gpu_ops, const struct calls *calls);
 
 #endif

@@ -8,7 +8,6 @@
 #include "common/sink.h"
 #include "common/utf8.h"
 #include "analysis/table.h"
-#include "analysis/units.h"
 
 bool render_leaves_out(struct render *render, const struct table *table)
 {

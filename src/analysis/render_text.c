@@ -8,7 +8,6 @@
 #include "common/sink.h"
 #include "analysis/render.h"
 #include "analysis/table.h"
-#include "analysis/units.h"
 
 /*
  * A table as texts, ready to be laid out: what the formats for people have in common.

@@ -12,7 +12,7 @@
 #include "analysis/heap.h"
 #include "analysis/reader.h"
 #include "analysis/render.h"
-#include "analysis/sections.h"
+#include "analysis/section.h"
 
 static const struct renderer *const renderers[] = {
     [REPORT_TABLE] = &renderer_table,

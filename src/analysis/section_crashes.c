@@ -275,7 +275,7 @@ static int find_last(const struct trace *trace, uint32_t thread, struct call las
     while ((call = calls_next(&walk)))
         if (call->thread == thread)
             read_last(last, count, call);
-    return calls_walk_end(&walk);
+    return sorter_walk_end(&walk.walk);
 }
 
 /* "failed: cudaErrorInvalidMemcpyDirection (21)". */

@@ -61,11 +61,11 @@ void trace_release(struct trace *trace)
     groups_release(&trace->thread_ids);
     groups_release(&trace->stream_ids);
     groups_release(&trace->device_ids);
-    calls_release(&trace->calls);
-    gpu_ops_release(&trace->gpu_ops);
+    sorter_release(&trace->calls.sorter);
+    sorter_release(&trace->gpu_ops.sorter);
     sorter_release(&trace->pieces);
     ranges_release(&trace->ranges);
-    launched_ops_release(&trace->launched_ops);
+    sorter_release(&trace->launched_ops.sorter);
     autograd_release(&trace->autograd);
     failures_release(&trace->failures);
     interner_release(&trace->strings);
@@ -160,7 +160,7 @@ static int api_call(struct trace *trace, const struct trace_event *event)
         .start = event->start,
         .end = event->start + event->duration,
     };
-    return calls_add(&trace->calls, &call);
+    return sorter_add(&trace->calls.sorter, &call);
 }
 
 /* A stream is new: something runs on the device ID. */

@@ -113,12 +113,12 @@ int jobs_run(const struct job *jobs, size_t count, unsigned workers)
 
 static int ready_calls(void *context)
 {
-    return calls_ready(&((struct trace *)context)->calls);
+    return sorter_ready(&((struct trace *)context)->calls.sorter);
 }
 
 static int ready_gpu_ops(void *context)
 {
-    return gpu_ops_ready(&((struct trace *)context)->gpu_ops);
+    return sorter_ready(&((struct trace *)context)->gpu_ops.sorter);
 }
 
 static int finish_ranges(void *context)

@@ -134,7 +134,7 @@ static unsigned check(bool leaks, struct range_rows_limit limit)
         outside += is_in(&operations[i], RANGE_ROW_OUTSIDE);
     assert_int_equal(outside_seen, outside);
     range_busy_release(&busy);
-    launched_ops_release(&gpu_ops);
+    sorter_release(&gpu_ops.sorter);
     ranges_release(&ranges);
     return left_out;
 }
@@ -198,7 +198,7 @@ static void no_row_of_one_range_is_left_out(void **state)
         for (uint32_t row = 0; row <= RANGES; row++)
             assert_int_equal(range_busy_total(&busy, row), count(row, 0));
         range_busy_release(&busy);
-        launched_ops_release(&gpu_ops);
+        sorter_release(&gpu_ops.sorter);
         ranges_release(&ranges);
     }
 }

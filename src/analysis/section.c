@@ -1,4 +1,4 @@
-#include "analysis/sections.h"
+#include "analysis/section.h"
 
 #include <stdlib.h>
 
