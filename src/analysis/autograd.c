@@ -134,7 +134,7 @@ struct attribution {
     struct sorter placed;
 };
 
-/* The last link of the thread that began by then; NULL: none. */
+/* The last link of the thread that had begun by that time; NULL: there is none. */
 static const struct link *find_link(struct attribution *to, const struct launched_op *op)
 {
     while (to->next &&

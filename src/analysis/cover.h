@@ -24,7 +24,7 @@ struct cover_question {
     uint32_t thread, other;
 };
 
-/* The moments at which OPERATIONS start and end, each once, by time. Gives them, for the caller to free(), and their
+/* Returns the times at which OPERATIONS start and end, each once, in order, for the caller to free(), and their
  * number in COUNT; NULL: no memory. */
 int64_t *cover_moments(const struct cover_operation *operations, size_t operation_count, size_t *count);
 /* The place of TIME, which is among them. */
@@ -34,10 +34,8 @@ size_t cover_moment(const int64_t *moments, size_t count, int64_t time);
 int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
                  size_t question_count);
 
-/*
- * How long at least one operation runs, while operations are put in and taken out in any order: each takes a
- * logarithmic number of steps.
- */
+/* --- how long at least one operation runs, while operations are added and removed in any order: each takes a
+ * logarithmic number of steps --- */
 
 /* All zero is that of no operation. */
 struct coverage {
@@ -55,7 +53,7 @@ struct coverage_node {
 int coverage_init(struct coverage *coverage, const struct cover_operation *operations, size_t count);
 void coverage_release(struct coverage *coverage);
 
-/* Puts OPERATION in, or takes it out, where it was put in. */
+/* Adds OPERATION (BY is 1), or removes it (-1) after it was added. */
 void coverage_change(struct coverage *coverage, const struct cover_operation *operation, int by);
 
 /* ns */

@@ -13,7 +13,7 @@
 #include "analysis/groups.h"
 #include "analysis/table.h"
 
-/* How often calls failed, and with which errors; of more than so many different ones, the first. */
+/* How often calls failed, and with which errors: the first ERROR_KINDS different ones are counted separately. */
 #define ERROR_KINDS 8
 struct errors {
     uint64_t count;
@@ -31,7 +31,7 @@ struct errors {
  */
 bool errors_is_failure(const struct interner *strings, const struct trace_event *event);
 
-/* Takes the failure that EVENT is about. */
+/* Counts the failure that EVENT is about. */
 void errors_add(struct errors *errors, const struct trace_event *event);
 
 /* "cudaErrorInvalidValue (1)"; of several errors, "3 × cudaErrorInvalidValue (1), 2 × …"; empty when none came. */
@@ -65,10 +65,8 @@ void failures_release(struct failures *failures);
 /* Adds the failed call EVENT. Returns 0, or -1: no memory. */
 int failures_add(struct failures *failures, const struct trace_event *event);
 
-/*
- * Errors after which nothing of CUDA's can be used any more, by the process that first heard of one. Every later call
- * gives the same error, and none of them is where the fault is: the first is next to it.
- */
+/* --- errors after which CUDA cannot be used any more in a process. Every later call returns the same error, so the
+ * first call that returned it is the nearest to the fault --- */
 
 struct first_error {
     event_id process, thread;

@@ -70,7 +70,7 @@ void calls_join_begin(struct calls_join *join, const struct calls *calls);
 /* The call of CORRELATION; when several processes use that id, the last that started by TIME, else the first. NULL:
  * there is none. Valid until the next call. */
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
-/* After the last: gives missed() all calls that are left. */
+/* After the last: calls missed() for all calls that are left. */
 void calls_join_miss_rest(struct calls_join *join);
 /* Returns 0, or -1: no memory, or after error(). */
 int calls_join_end(struct calls_join *join);

@@ -126,7 +126,7 @@ void heap_give_back(struct heap *heap, struct heap_space *space, uint64_t addres
     heap->free = index;
 }
 
-/* --- what was live at the time asked about --- */
+/* --- what was live at the time of --snapshot --- */
 
 static int keep_live(void *context, uint64_t address, uint64_t *oldest)
 {
@@ -163,7 +163,7 @@ int heap_pass_all(struct heap *heap)
     return 0;
 }
 
-/* Instants, ours and PyTorch's, to what they tell of the heap. */
+/* --- from instants, ours and PyTorch's, to changes of the heap --- */
 
 #define PYTORCH_MEMORY "[memory]"
 #define PYTORCH_FAILURE "[OutOfMemory]"

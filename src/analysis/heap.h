@@ -67,7 +67,7 @@ struct heap_live {
 /* The addresses of one process. */
 struct heap_space {
     struct map oldest; /* address -> index + 1 of the oldest live allocation there */
-    bool passed;       /* the time that was asked about */
+    bool passed;       /* the time of --snapshot */
 };
 
 struct heap_failure {
@@ -87,7 +87,7 @@ struct heap_step {
 
 struct heap {
     const struct interner *strings;
-    int64_t asked_at; /* what is live then is to be told too; EVENT_NONE: nothing */
+    int64_t asked_at; /* the time of --snapshot, of which the live allocations are kept; EVENT_NONE: there is none */
     struct groups group_ids;
     ARRAY(struct heap_group) groups;
     struct groups place_ids;
@@ -105,7 +105,7 @@ struct heap {
 void heap_init(struct heap *heap, const struct interner *strings);
 void heap_release(struct heap *heap);
 
-/* Takes an instant. Returns 0, or -1: no memory. */
+/* Adds an instant. Returns 0, or -1: no memory. */
 int heap_event(struct heap *heap, const struct trace_event *event);
 /* After the last. Returns 0, or -1: no memory. */
 int heap_finish(struct heap *heap);
@@ -118,7 +118,7 @@ static inline const struct heap_group_id *heap_group_id(const struct heap *heap,
 /* How many of a group were live at the peak of its place. */
 int64_t heap_group_at_peak(const struct heap *heap, size_t group);
 
-/* Whether an event is PyTorch's word about its allocator, which only tells of that one. */
+/* Whether an event is one of PyTorch's caching allocator, which records nothing else. */
 bool heap_is_pytorch(const struct interner *strings, const struct trace_event *event);
 
 /* PyTorch's "Device Type" of memory of the host. */

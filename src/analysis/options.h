@@ -65,8 +65,8 @@ struct report_options {
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
-    bool has_snapshot; /* the section memory tells what was allocated at a time … */
-    int64_t snapshot;  /* … so many ns after the trace's first event */
+    bool has_snapshot; /* the section memory lists what was allocated at one time … */
+    int64_t snapshot;  /* … which is this, in ns after the trace's first event */
     bool by_grid;      /* kernels: a row per name, grid and block */
     size_t top;        /* rows of each section at most; 0: all */
     const char *sort;  /* name of the column to sort by; NULL: the section's own */

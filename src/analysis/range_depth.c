@@ -310,7 +310,7 @@ static size_t border(const struct range_depth *depth, const struct range_depth_r
     return number % 2 ? end_of(depth, span->thread, span->last) : find(depth, span->thread, span->first);
 }
 
-/* Gives how many operations only one of the rows has; where WANTED, they are put in or taken out. */
+/* Returns how many operations only one of the rows has; where WANTED, they are added or removed. */
 static uint64_t go_to(struct change *change, const struct range_depth_row *to, bool wanted)
 {
     const struct range_depth *depth = change->depth;

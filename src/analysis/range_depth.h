@@ -53,8 +53,8 @@ struct range_depth_row {
 void range_depth_init(struct range_depth *depth, const char *directory);
 void range_depth_release(struct range_depth *depth);
 
-/* ROW has a RANGE open that overlaps none of its own on this thread so far; the last span may be made longer. Gives 0,
- * or -1: no memory. */
+/* ROW has a RANGE open that overlaps none of its own on this thread so far; the last span may still be extended.
+ * Returns 0, or -1: no memory. */
 int range_depth_span(struct range_depth *depth, uint32_t row, const struct range *range);
 
 /* After the last: adds to BUSY, which is finished. Returns 0, or -1: no memory, or after error(). */

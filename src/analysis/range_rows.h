@@ -32,7 +32,7 @@ struct range_rows {
     uint32_t (*row)(void *context, struct range_walk *walk);
     /* The GPU or stream whose busy times are kept apart. */
     uint32_t (*gpu)(void *context, const struct launched_op *op);
-    /* NULL, or is shown each operation, and whether it is in no range. Returns 0, or -1: no memory. */
+    /* NULL, or called for each operation, with whether it is in no range. Returns 0, or -1: no memory. */
     int (*operation)(void *context, const struct launched_op *op, bool outside);
 };
 
@@ -44,10 +44,8 @@ struct cell;
 /* The busy time of a row; empty when it is not known. */
 struct cell range_rows_cell(const struct range_busy *busy, uint32_t row);
 
-/*
- * Ranges on a thread that nest make a forest; one that overlaps another without nesting is no part of it, but of what
- * is around both. Ranges of the same names all the way up are one node.
- */
+/* --- ranges on a thread that nest form a forest. A range that overlaps another without nesting is left out of it.
+ * Ranges of the same names on the whole path are one node --- */
 
 struct range_node {
     uint32_t parent; /* index + 1; 0: outermost */

@@ -30,19 +30,19 @@ struct ranges {
     struct sorter sorter; /* by thread, then start; outer ones come before what is in them */
     /* Those that were started, and not ended so far */
     ARRAY(struct range_start) starts;
-    uint32_t unused;       /* index + 1 of the first that is none any more */
+    uint32_t unused;       /* index + 1 of the first free entry */
     struct map last_by_id; /* id -> index + 1 of the last */
 };
 
 struct range_start {
-    struct range range; /* with EVENT_NONE as its end; another: it is none any more */
+    struct range range; /* those whose end is not EVENT_NONE are free */
     uint32_t next;      /* index + 1 of the one that was started before with the same id; else of the next unused */
 };
 
 void ranges_init(struct ranges *ranges, struct sorter_room *room);
 void ranges_release(struct ranges *ranges);
 
-/* Each gives 0, or -1: no memory. THREAD is an index of the trace. Of an 'X', a 'b', an 'e' of ranges: */
+/* Each returns 0, or -1: no memory. THREAD is an index of the trace. For events 'X', 'b' and 'e' of ranges: */
 int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t thread);
 /* After the last; what is open ends at END. */
 int ranges_finish(struct ranges *ranges, int64_t end);

@@ -274,7 +274,7 @@ static int error_no_column(const char *given, const char *list)
     return error("no column '%s' to sort by: these sections have %s", given, list);
 }
 
-/* Whether some wanted section can be sorted as asked; else says by what they can. */
+/* Returns 0 if some wanted section can be sorted as asked, or -1 after an error that lists the columns. */
 int report_check(const struct report_options *options)
 {
     struct interner words = {0};

@@ -9,7 +9,7 @@
 /* A trace of fewer calls and GPU operations is done sooner than threads are started. */
 #define SMALL 20000
 
-#define JOB_THREADS 8 /* at most, for there are no more long jobs */
+#define JOB_THREADS 8 /* more threads would find no work: there are no more long jobs */
 
 static const struct {
     const char *word, *title;

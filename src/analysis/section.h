@@ -34,16 +34,16 @@ struct section {
     bool heap;         /* it looks at trace.heap */
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
-    bool calls;        /* it looks at trace.calls; who has gpu_op() is given them */
-    /* Takes a operation of the GPU and the call that started it, NULL: not known; after trace_finish(). Returns 0, or
-     * -1: no memory. NULL: it does not look at them. */
+    bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */
+    /* Called for every GPU operation, with the call that started it (NULL: not known), after trace_finish(). Returns
+     * 0, or -1: no memory. NULL: the section needs no operations. */
     int (*gpu_op)(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call);
-    /* What takes long after trace_finish(), at the same time as others do the like. Only one of this and gpu_op().
-     * Gives 0, or -1: no memory, or after error(). NULL: nothing does. */
+    /* For long computations after trace_finish(); those of several sections run at once. A section has this or
+     * gpu_op(), not both. Returns 0, or -1: no memory, or after error(). May be NULL. */
     int (*gather)(void *state, const struct trace *trace);
-    /* Takes an event, while other threads go on with the trace: only its options and the texts that the event refers to
-     * may be looked at, and its room for sorters used. Returns 0, or -1: no memory. NULL: it looks at the trace alone.
-     */
+    /* Called for every event of the categories, while other threads add to the trace: it may look only at the
+     * trace's options and at the texts that the event refers to, and use the sorters' memory. Returns 0, or -1: no
+     * memory. NULL: the section looks at the trace alone. */
     int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
     /* Fills TABLE's rows after trace_finish(). Returns 0, or -1: no memory. */
     int (*finish)(void *state, const struct trace *trace, struct table *table);
@@ -55,10 +55,7 @@ REPORT_SECTIONS(SECTION)
 #undef SECTION
 extern const struct section section_memory_snapshot; /* in place of section_memory where --snapshot names a time */
 
-/*
- * The sections that are wanted of one trace: they are given its events, the trace first of all, and then its GPU
- * operations.
- */
+/* --- the wanted sections of one trace: they get its events after the trace itself, and then its GPU operations --- */
 
 struct sections {
     struct trace *trace;
@@ -85,12 +82,13 @@ void sections_release(struct sections *sections);
 
 /* Where the next event may be put. */
 struct trace_event *sections_place(struct sections *sections);
-/* Takes an event, which may be changed; it is given to the trace and the sections now or later. Returns 0, or -1 after
+/* Adds an event, which may be changed; the trace and the sections get it now or later. Returns 0, or -1 after
  * error(). */
 int sections_event(struct sections *sections, struct trace_event *event);
-/* The same of all events of a run, where the trace renames none. */
+/* Adds all events of a run; only where the trace renames none. */
 int sections_run(struct sections *sections, const struct event_run *run);
-/* All that was taken is given: the trace can be changed. Returns 0, or -1 after error(). */
+/* Waits until the trace and the sections have got all events; then the trace may be changed. Returns 0, or -1 after
+ * error(). */
 int sections_wait(struct sections *sections);
 
 /* After the last event: finishes the trace, and brings the sections to where they can fill their tables. Returns 0, or

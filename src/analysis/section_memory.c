@@ -108,12 +108,12 @@ static int add_instant(struct memory_uses *uses, const struct trace *trace, cons
         count_fault(use, interned(&trace->strings, event->fault));
     else
         count_step(use, allocation, failed);
-    /* A size that is not told is not known either: so it was before faults were told. */
+    /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
     use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == EVENT_NONE;
     return 0;
 }
 
-/* What it keeps from CUDA. Of the host it does not tell. */
+/* What the allocator holds of CUDA's memory. It does not report this of the host's. */
 static int add_pytorch_reserved(struct memory_uses *uses, const struct trace_event *event)
 {
     if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
@@ -189,7 +189,7 @@ static const char *kind_of(const struct trace *trace, const struct memory_key *k
     return key->source == MEMORY_COUNTER ? counted_kind(text) : text;
 }
 
-/* Whose memory and where: what rows are told apart by, and what the two views have in common. */
+/* The owner and the place of memory: rows differ in these, and both views have them. */
 struct place {
     int64_t device; /* EVENT_NONE: the host's memory, or not told */
     bool owned;     /* the process is known */

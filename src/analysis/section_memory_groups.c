@@ -29,7 +29,7 @@ static int64_t bytes_of(int64_t count, int64_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? INT64_MAX : bytes;
 }
 
-/* KIND is a text, or the device type where PyTorch told it. */
+/* KIND is a text, or for PyTorch a device type. */
 static struct cell kind_cell(const struct trace *trace, struct table *table, int64_t source, uint64_t kind)
 {
     if (source == HEAP_OF_PYTORCH)

@@ -51,7 +51,8 @@ struct place {
     int64_t device, context, stream;
 };
 
-/* What of a range is on a stream: of one that was started on a thread and ended on another, what is of one of them. */
+/* The part of a range that is on one stream. A range that was started on one thread and ended on another has a part
+ * for each. */
 struct part {
     int64_t start, end;
     uint32_t range; /* its number */
@@ -76,7 +77,7 @@ struct gpu {
     ARRAY(struct gpu_group) own_rows;
 };
 
-/* A row of the GPU in a trace that has no more than it. */
+/* A span of the GPU's own row, in a trace that has no ranges of the host. */
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     (void)trace;

@@ -19,7 +19,7 @@ static const char *unit_word(enum column_type type)
     return type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";
 }
 
-/* A row ITEM with VALUE; gives its detail's cell to fill, which is NULL without memory. */
+/* Adds a row ITEM with VALUE. Returns the cell for its detail; NULL: no memory. */
 static struct cell *put(struct table *table, struct cell item, struct cell value, enum column_type type)
 {
     struct cell *row = table_row(table);

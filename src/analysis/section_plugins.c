@@ -1,4 +1,4 @@
-/* What plugins said, and the time that the program spent in them, which is told in the first row of each. */
+/* Lines that plugins printed, and the time that the program spent in them, which the first row of each shows. */
 #include "analysis/section.h"
 
 #define COLUMNS(X)                                          \

@@ -23,7 +23,7 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
-/* The name that the program gave the stream: the row's, unless it tells the number alone. */
+/* The name that the program gave the stream: that of its row, unless it only repeats the number. */
 static struct cell name_cell(const struct trace *trace, struct table *table, const struct trace_stream_id *id)
 {
     struct trace_thread_id row = {id->process, event_id_number(id->stream)};

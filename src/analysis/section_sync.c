@@ -21,7 +21,7 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
-/* What a wait is, as far as rows tell waits apart. */
+/* What distinguishes the rows of waits. */
 struct wait_key {
     uint64_t name;        /* the API call's, or, where it is not known or a stream waits, the record's kind */
     int64_t stream_waits; /* 1: the stream, not the thread that called */

@@ -110,7 +110,7 @@ static int follow(struct sorter *sorter)
     return 0;
 }
 
-/* Takes up to SIZE bytes of the sorters' room, but nothing less than LEAST; gives what it took. */
+/* Reserves up to SIZE bytes of the sorters' memory, but at least LEAST; returns how many. */
 static size_t read_room(struct sorter_room *room, size_t size, size_t least)
 {
     size_t left = atomic_load(&room->left), taken;

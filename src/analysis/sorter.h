@@ -67,7 +67,7 @@ const char *sorter_directory(void);
 void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare);
 void sorter_release(struct sorter *sorter);
 
-/* There is no room for a record in what is being filled: makes some. Returns 0, or -1: no memory. */
+/* Makes space for a record when the run is full. Returns 0, or -1: no memory. */
 int sorter_make_room(struct sorter *sorter);
 
 /* Adds what RECORD points to, a record. Returns 0, or -1: no memory. */

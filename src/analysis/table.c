@@ -266,7 +266,7 @@ static struct unit unit_apart(double most)
     return most >= 10 * times[REPORT_UNIT_MS].size ? times[REPORT_UNIT_MS] : largest_below(fmin(most, 1e6 - 1));
 }
 
-/* Of values to be compared the least decides, and 0.012 µs is still well told. */
+/* The smallest value decides, as 0.012 µs can still be read well. */
 static struct unit unit_together(const struct range *range)
 {
     if (range->most >= times[REPORT_UNIT_US].size && range->least < times[REPORT_UNIT_US].size)

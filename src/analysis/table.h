@@ -1,6 +1,6 @@
 /*
- * A section's result: rows of cells under described columns. Sections fill tables; a renderer per format writes them;
- * neither knows the other.
+ * A section's result: rows of cells under described columns. Sections fill tables, and a renderer per format writes
+ * them; neither knows the other.
  */
 #ifndef GPUTRACE_ANALYSIS_TABLE_H
 #define GPUTRACE_ANALYSIS_TABLE_H
@@ -32,7 +32,7 @@ enum column_type {
 
 enum column_flags {
     COLUMN_PLAIN = 0,
-    COLUMN_SUM = 1,      /* the last line of a table for people tells the sum of all rows */
+    COLUMN_SUM = 1,      /* the last line of a table for people shows the sum of all rows */
     COLUMN_OPTIONAL = 2, /* left out of tables for people when no row has a value in it */
     COLUMN_MACHINE = 4,  /* in csv and json only */
     COLUMN_APART = 8,    /* times in a unit of their own; those of all other columns are in one, to be compared */

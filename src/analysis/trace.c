@@ -11,7 +11,7 @@
 /* Slices of these are what a thread of the program did. */
 #define HOST_CATEGORIES \
     (EVENT_API | EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_CPU_OP) | EVENT_BIT(EVENT_PYTHON) | EVENT_BIT(EVENT_OTHER))
-/* Instants of these tell of the program; others, such as Kineto's "Record Window End", of its recording. */
+/* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES \
     (EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_CPU_INSTANT))
 /* As model/tracks.h numbers the rows of GPUs where the device's number is taken: this + (process << 10) + device. */
@@ -128,7 +128,7 @@ static int host_event(struct trace *trace, const struct trace_event *event)
     return 0;
 }
 
-/* The index of the thread that the last host event is of, which tells it when its row is a further one. */
+/* The index of the thread of the last host event; an event in an extra row names its thread. */
 static int64_t thread_of(struct trace *trace, const struct trace_event *event)
 {
     struct trace_event own = *event;

@@ -104,10 +104,9 @@ struct trace {
     ARRAY(uint32_t) stack_frames; /* numbers of frames, of one stack after another */
     ARRAY(struct trace_stack) stacks;
     struct map stack_of_number; /* -> index + 1 in stacks */
-    struct heap *heap;          /* what is allocated; NULL: nobody wants to know */
+    struct heap *heap;          /* what is allocated; NULL: no section needs it */
 
-    /* Which process a GPU's rows are of, and which device: told by traces of gputrace, where several processes use one.
-     */
+    /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
     ARRAY(struct trace_gpu_row) gpu_rows;
     ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
     size_t host_processes;          /* with slices on threads; after trace_finish() */
@@ -164,7 +163,7 @@ struct trace_loss {
     int64_t count;
 };
 
-/* Whoever registered callbacks and said something, of one process. */
+/* A plugin of one process that registered callbacks and printed lines. */
 struct trace_plugin {
     uint32_t name;
     int64_t pid, calls, ns; /* EVENT_NONE: not known */
@@ -200,16 +199,15 @@ struct trace_stack {
 void trace_init(struct trace *trace, const struct report_options *options);
 void trace_release(struct trace *trace);
 
-/* These return 0, or -1: no memory. The first two look at all events, one thread each: trace_gpu_op() at slices of GPU
- * operation, trace_event() at what is none. */
+/* These return 0, or -1: no memory. The first two see all events, in one thread each: trace_gpu_op() handles slices
+ * of GPU operations, trace_event() everything else. */
 int trace_event(struct trace *trace, const struct trace_event *event);
 int trace_gpu_op(struct trace *trace, const struct trace_event *event);
-/* What of it is about how long streams and devices were busy. */
+/* The part about how long streams and devices were busy. */
 void trace_busy_init(struct trace *trace);
 int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
 int trace_busy_finish(struct trace *trace);
-/* trace_names.c: whether the user wants to see other names of kernels than they have; and gives a kernel the name that
- * the user wants to see. */
+/* Whether kernels are shown under other names than their own (--names), and gives a kernel the name to show. */
 bool trace_renames(const struct trace *trace);
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
@@ -221,15 +219,14 @@ int trace_plugins(struct trace *trace, const struct cJSON *plugins);
 int trace_crash(struct trace *trace, const struct cJSON *process);
 /* And about call stacks. */
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
-/* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
+/* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: not known. */
 int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
 /* After the last event: sets its start and end. */
 void trace_sum_times(struct trace *trace);
-/* The same, and, by so many threads: calls, GPU operations and ranges are ready to be looked at. Returns 0, or -1: no
- * memory. */
+/* The same, and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or -1: no memory. */
 int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_JOBS 2
-/* What is to be done after that for the rest to be known, while others look at what is ready. Gives their number. */
+/* Lists what is left to do after that, while others look at what is ready. Returns the number of jobs. */
 size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS]);
 
 static inline int64_t trace_span(const struct trace *trace)
@@ -254,10 +251,10 @@ int64_t trace_event_device(const struct trace_event *event);
 
 /* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
-/* NULL: no event tells of it. */
+/* NULL: no event is about it. */
 const struct trace_process *trace_process(const struct trace *trace, event_id id);
 
-/* The thread ID of the process; its index may be given to trace_thread_cell(). EVENT_NONE: no event tells of it. */
+/* The index of the thread ID of the process, for trace_thread_cell(). EVENT_NONE: no event is about it. */
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
 
 struct cell;

@@ -207,7 +207,7 @@ int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
     return 0;
 }
 
-/* What gputrace's metadata tells of processes that did not end by exit: see section_crashes.c. */
+/* --- processes that did not end by exit, in gputrace's metadata: see section_crashes.c --- */
 
 static int64_t number_of(const cJSON *object, const char *key)
 {

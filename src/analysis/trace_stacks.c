@@ -81,9 +81,9 @@ static bool frame_is_cuda(const cJSON *frame)
     return starts_with(function, "libcudart_static_") || (of_runtime && !metadata_text(frame, "file"));
 }
 
-/* What gputrace's metadata tells of call stacks: frames once each, and stacks that are lists of them. */
+/* --- call stacks in gputrace's metadata: frames once each, and stacks that are lists of them --- */
 
-/* Frames at most that others, who told us of the call, have put above CUDA's own. */
+/* How many frames of the code that reported the call may come before CUDA's own. */
 #define FRAMES_ABOVE_CUDA 8
 
 static int read_words(struct trace *trace, const cJSON *frame, void (*put)(struct sink *, const cJSON *),
@@ -159,7 +159,7 @@ static const struct trace_frame *frame_of(const struct trace *trace, const struc
     return &trace->frames.items[trace->stack_frames.items[stack->first + i]];
 }
 
-/* The innermost frame that is the program's: the first after those of CUDA, and of who told us of the call. */
+/* The innermost frame of the program: the first after those of CUDA, and of whoever reported the call. */
 static size_t first_of_program(const struct trace *trace, const struct trace_stack *stack)
 {
     size_t first = 0;
@@ -194,7 +194,7 @@ struct cell trace_stack_cell(const struct trace *trace, struct table *table, int
     return table_sink(table, &words);
 }
 
-/* What gputrace's metadata tells of plugins: see section_plugins.c. */
+/* --- plugins in gputrace's metadata: see section_plugins.c --- */
 
 static int read_text(struct trace *trace, const char *text, size_t length, uint32_t *number)
 {

@@ -107,13 +107,13 @@ static int try_cupti(void *context, const char *path)
         snprintf(last.words, sizeof(last.words), "'%s' is CUPTI %u: 18 (of CUDA 11.8) is the oldest that works", path,
                  last.version);
     bool usable = last.loaded && last.version >= CUPTI_OLDEST;
-    /* Of those that cannot be used, one that exists tells more than the last soname that does not. */
+    /* Of libraries that cannot be used, one that exists explains more than the last soname that does not. */
     if (usable || !*answer->words || last.end != PROBE_ANSWERED || last.loaded)
         *answer = last;
     return usable;
 }
 
-/* "CUPTI of CUDA 13.0", as far as the number tells. */
+/* "version 130000, of CUDA 13.0", as far as the number says. */
 static void describe_cupti(uint32_t version, char *text, size_t size)
 {
     if (version >= 10000)

@@ -73,7 +73,7 @@ void check_environment(const struct check_context *context, struct finding *find
     finding_set(finding, VERDICT_OK, "no other tool is set to be loaded into CUDA programs");
 }
 
-/* RmProfilingAdminOnly of the driver's parameters; -1 when they do not tell. */
+/* RmProfilingAdminOnly of the driver's parameters; -1 when it is not among them. */
 static int read_admin_only(void)
 {
     char line[256];

@@ -1,5 +1,5 @@
 /*
- * What tracing needs, what of it was found, and how to fix the rest: the interface of this folder.
+ * What tracing needs, what was found, and how to fix the rest: the interface of this folder.
  */
 #ifndef GPUTRACE_DOCTOR_DOCTOR_H
 #define GPUTRACE_DOCTOR_DOCTOR_H
@@ -18,8 +18,7 @@ struct doctor_options {
  */
 int doctor_examine(const struct doctor_options *options, struct sink *out);
 
-/* Whether CUDA cannot start here, in a process of its own that is asked to. Why goes into WORDS: "CUDA found no
- * driver". */
+/* Whether CUDA cannot start here, as found out in a child process. WORDS becomes the reason: "CUDA found no driver". */
 bool doctor_lacks_cuda(char *words, size_t size);
 
 #endif

@@ -84,7 +84,7 @@ static void *load_library(const char *path, char *words, size_t size)
         memcpy(&(variable), &symbol, sizeof(variable)); \
     } while (0)
 
-/* What the environment has the driver load_library is none of this question's. */
+/* The answer must not depend on what the environment makes the driver load. */
 static void forget_injection(void)
 {
     unsetenv("CUDA_INJECTION64_PATH");
