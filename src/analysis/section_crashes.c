@@ -1,8 +1,8 @@
 /*
- * The end of processes that did not end by exit: the signal, the last calls of each thread and those that had not
- * returned, what each stream finished last and what was in flight, and the memory that was held. Also, of processes
- * that CUDA had died in, the call that first heard of it. Of a trace whose processes all ran their exit handlers, and
- * had no such error, it tells nothing.
+ * Section death. For each process that did not end by exit: the signal, the last calls of each thread, the calls that
+ * had not returned, what each stream finished last, what was in flight, and the memory that was held. For each process
+ * with an error after which CUDA cannot be used any more: the call that returned it first. The section is empty where
+ * all processes ran their exit handlers and none had such an error.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 /* --- what the section keeps of the events: what each stream did last, the last value of each memory counter, the calls
  * that first returned an error, and the last calls of each thread that failed --- */
 
-/* Whose last operation it is. */
+/* The stream of an operation. */
 struct op_key {
     event_id row;
     int64_t device, stream;
@@ -32,14 +32,14 @@ struct last_op {
     int64_t launched;  /* when its call returned */
 };
 
-/* Whose memory it is. */
+/* The process or GPU that memory belongs to, and its kind. */
 struct held_key {
     event_id row;
     uint64_t name; /* of the counter */
 };
 struct held {
     int64_t bytes, time;
-    bool told;
+    bool known;
 };
 
 /* A call that did not return success. */
@@ -49,8 +49,8 @@ struct call_result {
     bool of_runtime; /* else the driver's */
     bool failed;     /* errors_is_failure() */
 };
-/* Of one thread the last ones by their start, the latest first: some more than calls are shown, for a call may lie
- * within another. */
+/* The last failed calls of one thread by their start, the latest first: some more than calls are shown, as a call may
+ * lie within another. */
 #define CALL_RESULTS_KEPT 16u
 struct call_results {
     unsigned count;
@@ -61,7 +61,7 @@ struct call_results {
 
 /* Starts as zeros. */
 struct crash_index {
-    struct groups op_ids, held_ids; /* by work_key and held_key */
+    struct groups op_ids, held_ids; /* by op_key and held_key */
     ARRAY(struct last_op) gpu_ops;
     ARRAY(struct held) helds;
     struct groups result_ids; /* by struct trace_thread_id */
@@ -98,7 +98,7 @@ static int index_counter(struct crash_index *seen, const struct trace *trace, co
     struct held *held = groups_item(&seen->held_ids, &key, &seen->helds);
     if (!held)
         return -1;
-    if (!held->told || event->start >= held->time)
+    if (!held->known || event->start >= held->time)
         *held = (struct held){event->bytes, event->start, true};
     return 0;
 }
@@ -190,70 +190,70 @@ static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 #define LAST_CALLS 5u /* of each thread */
 
-struct report {
+struct writer {
     const struct trace *trace;
     struct table *table;
     const struct trace_crash *crash; /* NULL: the process did not die */
     bool processes;                  /* there is more than one */
 };
 
-static struct cell *put(const struct report *report, const char *what)
+static struct cell *put(const struct writer *writer, const char *what)
 {
-    struct cell *row = table_row(report->table);
+    struct cell *row = table_row(writer->table);
     if (!row)
         return NULL;
-    if (report->crash && report->processes)
-        row[COLUMN_PROCESS] = trace_process_cell(report->trace, report->table, event_id_number(report->crash->pid));
-    row[COLUMN_WHAT] = table_text(report->table, what);
+    if (writer->crash && writer->processes)
+        row[COLUMN_PROCESS] = trace_process_cell(writer->trace, writer->table, event_id_number(writer->crash->pid));
+    row[COLUMN_WHAT] = table_text(writer->table, what);
     return row;
 }
 
-static struct cell time_cell(const struct report *report, int64_t time)
+static struct cell time_cell(const struct writer *writer, int64_t time)
 {
-    return time == EVENT_NONE ? (struct cell){0} : cell_integer(time - report->trace->start);
+    return time == EVENT_NONE ? (struct cell){0} : cell_integer(time - writer->trace->start);
 }
 
-static struct cell thread_cell(const struct report *report, int64_t id)
+static struct cell thread_cell(const struct writer *writer, int64_t id)
 {
-    int64_t thread = trace_find_thread(report->trace, event_id_number(report->crash->pid), id);
+    int64_t thread = trace_find_thread(writer->trace, event_id_number(writer->crash->pid), id);
     if (thread != EVENT_NONE)
-        return trace_thread_cell(report->trace, report->table, (uint32_t)thread);
-    return id == EVENT_NONE ? (struct cell){0} : table_format(report->table, "thread %" PRId64, id);
+        return trace_thread_cell(writer->trace, writer->table, (uint32_t)thread);
+    return id == EVENT_NONE ? (struct cell){0} : table_format(writer->table, "thread %" PRId64, id);
 }
 
 /* How the first process ended is known from its exit status too. */
-static int write_ending(const struct report *report)
+static int write_ending(const struct writer *writer)
 {
-    const struct trace_crash *crash = report->crash;
-    struct cell *row = put(report, "End");
+    const struct trace_crash *crash = writer->crash;
+    struct cell *row = put(writer, "End");
     if (!row)
         return -1;
-    bool first = crash == report->trace->crashes.items && report->trace->ending != EVENT_NO_TEXT;
-    row[COLUMN_NAME] = trace_text_cell(report->trace, report->table, first ? report->trace->ending : crash->state);
+    bool first = crash == writer->trace->crashes.items && writer->trace->ending != EVENT_NO_TEXT;
+    row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, first ? writer->trace->ending : crash->state);
     if (first)
-        row[COLUMN_DETAIL] = trace_text_cell(report->trace, report->table, crash->state);
+        row[COLUMN_DETAIL] = trace_text_cell(writer->trace, writer->table, crash->state);
     if (crash->signal == EVENT_NONE)
         return 0;
-    row = put(report, "Signal");
+    row = put(writer, "Signal");
     if (!row)
         return -1;
-    row[COLUMN_WHERE] = thread_cell(report, crash->thread);
+    row[COLUMN_WHERE] = thread_cell(writer, crash->thread);
     row[COLUMN_NAME] =
-        table_format(report->table, "signal %" PRId64 " (%s)", crash->signal,
-                     crash->words == EVENT_NO_TEXT ? "" : interned(&report->trace->strings, crash->words));
-    row[COLUMN_AT] = time_cell(report, crash->time);
+        table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal,
+                     crash->words == EVENT_NO_TEXT ? "" : interned(&writer->trace->strings, crash->words));
+    row[COLUMN_AT] = time_cell(writer, crash->time);
     if (crash->address != EVENT_NO_TEXT)
         row[COLUMN_DETAIL] =
-            table_format(report->table, "at address %s", interned(&report->trace->strings, crash->address));
+            table_format(writer->table, "at address %s", interned(&writer->trace->strings, crash->address));
     else if (crash->sender == crash->pid)
-        row[COLUMN_DETAIL] = table_text(report->table, "sent by itself");
+        row[COLUMN_DETAIL] = table_text(writer->table, "sent by itself");
     else if (crash->sender != EVENT_NONE)
-        row[COLUMN_DETAIL] = table_format(report->table, "sent by process %" PRId64, crash->sender);
+        row[COLUMN_DETAIL] = table_format(writer->table, "sent by process %" PRId64, crash->sender);
     return 0;
 }
 
 /* Puts CALL among the last, by their start. */
-static void read_last(struct call last[LAST_CALLS], unsigned *count, const struct call *call)
+static void insert_last(struct call last[LAST_CALLS], unsigned *count, const struct call *call)
 {
     unsigned place = *count;
     while (place > 0 && last[place - 1].start < call->start)
@@ -274,7 +274,7 @@ static int find_last(const struct trace *trace, uint32_t thread, struct call las
     calls_walk_begin(&walk, &trace->calls);
     while ((call = calls_next(&walk)))
         if (call->thread == thread)
-            read_last(last, count, call);
+            insert_last(last, count, call);
     return sorter_walk_end(&walk.walk);
 }
 
@@ -289,148 +289,148 @@ static struct cell result_cell(struct table *table, const struct call_result *re
     return table_format(table, "%s %s", result->failed ? "failed:" : "returned", table_cell_text(table, &error));
 }
 
-static int write_calls(const struct report *report, struct crash_index *seen)
+static int write_calls(const struct writer *writer, struct crash_index *seen)
 {
-    const struct trace *trace = report->trace;
+    const struct trace *trace = writer->trace;
     for (uint32_t i = 0; i < trace->threads.count; i++) {
         const struct trace_thread_id *id = groups_key(&trace->thread_ids, i);
         struct call last[LAST_CALLS];
         unsigned count;
-        if (!trace->threads.items[i].host || id->process != event_id_number(report->crash->pid))
+        if (!trace->threads.items[i].host || id->process != event_id_number(writer->crash->pid))
             continue;
         if (find_last(trace, i, last, &count) < 0)
             return -1;
         for (unsigned place = count; place-- > 0;) {
-            struct cell *row = put(report, "Call");
+            struct cell *row = put(writer, "Call");
             if (!row)
                 return -1;
-            row[COLUMN_WHERE] = trace_thread_cell(trace, report->table, i);
-            row[COLUMN_NAME] = trace_text_cell(trace, report->table, last[place].name);
-            row[COLUMN_AT] = time_cell(report, last[place].start);
+            row[COLUMN_WHERE] = trace_thread_cell(trace, writer->table, i);
+            row[COLUMN_NAME] = trace_text_cell(trace, writer->table, last[place].name);
+            row[COLUMN_AT] = time_cell(writer, last[place].start);
             row[COLUMN_DURATION] = cell_integer(last[place].end - last[place].start);
-            row[COLUMN_DETAIL] = result_cell(report->table, crash_index_result(seen, id, &last[place]));
+            row[COLUMN_DETAIL] = result_cell(writer->table, crash_index_result(seen, id, &last[place]));
         }
     }
     return 0;
 }
 
-static struct cell waiting_cell(const struct report *report, const struct trace_open_call *call)
+static struct cell waiting_cell(const struct writer *writer, const struct trace_open_call *call)
 {
-    const struct interner *strings = &report->trace->strings;
+    const struct interner *strings = &writer->trace->strings;
     if (call->stream != EVENT_NONE)
-        return table_format(report->table, "had not returned: waited for stream %" PRId64, call->stream);
+        return table_format(writer->table, "had not returned: waited for stream %" PRId64, call->stream);
     if (call->waits_for == EVENT_NO_TEXT)
-        return table_text(report->table, "had not returned");
-    return table_format(report->table, "had not returned: waited for %s%s%s", interned(strings, call->waits_for),
+        return table_text(writer->table, "had not returned");
+    return table_format(writer->table, "had not returned: waited for %s%s%s", interned(strings, call->waits_for),
                         call->handle == EVENT_NO_TEXT ? "" : " ",
                         call->handle == EVENT_NO_TEXT ? "" : interned(strings, call->handle));
 }
 
-static int write_open_calls(const struct report *report)
+static int write_open_calls(const struct writer *writer)
 {
-    for (size_t i = 0; i < report->trace->open_calls.count; i++) {
-        const struct trace_open_call *call = &report->trace->open_calls.items[i];
-        if (call->pid != report->crash->pid)
+    for (size_t i = 0; i < writer->trace->open_calls.count; i++) {
+        const struct trace_open_call *call = &writer->trace->open_calls.items[i];
+        if (call->pid != writer->crash->pid)
             continue;
-        struct cell *row = put(report, "Open call");
+        struct cell *row = put(writer, "Open call");
         if (!row)
             return -1;
-        row[COLUMN_WHERE] = thread_cell(report, call->thread);
-        row[COLUMN_NAME] = trace_text_cell(report->trace, report->table, call->function);
-        row[COLUMN_AT] = time_cell(report, call->time);
-        if (call->time != EVENT_NONE && report->trace->end > call->time)
-            row[COLUMN_DURATION] = cell_integer(report->trace->end - call->time);
-        row[COLUMN_DETAIL] = waiting_cell(report, call);
+        row[COLUMN_WHERE] = thread_cell(writer, call->thread);
+        row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, call->function);
+        row[COLUMN_AT] = time_cell(writer, call->time);
+        if (call->time != EVENT_NONE && writer->trace->end > call->time)
+            row[COLUMN_DURATION] = cell_integer(writer->trace->end - call->time);
+        row[COLUMN_DETAIL] = waiting_cell(writer, call);
     }
     return 0;
 }
 
 /* Whether a row of the trace, a process or a GPU of one, belongs to what died. */
-static bool is_of(const struct report *report, event_id row)
+static bool is_of(const struct writer *writer, event_id row)
 {
-    const struct trace_gpu_row *gpu = trace_gpu_row(report->trace, row);
-    return (gpu ? gpu->process : row) == event_id_number(report->crash->pid);
+    const struct trace_gpu_row *gpu = trace_gpu_row(writer->trace, row);
+    return (gpu ? gpu->process : row) == event_id_number(writer->crash->pid);
 }
 
-static int write_gpu_ops(const struct report *report, const struct crash_index *seen)
+static int write_gpu_ops(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->gpu_ops.count; i++) {
         const struct op_key *key = groups_key(&seen->op_ids, i);
         const struct last_op *op = &seen->gpu_ops.items[i];
-        if (!is_of(report, key->row))
+        if (!is_of(writer, key->row))
             continue;
-        struct cell stream = table_format(report->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
-        struct cell *row = op->finished ? put(report, "Finished last") : NULL;
+        struct cell stream = table_format(writer->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
+        struct cell *row = op->finished ? put(writer, "Finished last") : NULL;
         if (row) {
             row[COLUMN_WHERE] = stream;
-            row[COLUMN_NAME] = trace_text_cell(report->trace, report->table, op->name);
-            row[COLUMN_AT] = time_cell(report, op->start);
+            row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, op->name);
+            row[COLUMN_AT] = time_cell(writer, op->start);
             row[COLUMN_DURATION] = cell_integer(op->duration);
         }
-        row = op->in_flight ? put(report, "In flight") : NULL;
+        row = op->in_flight ? put(writer, "In flight") : NULL;
         if (row) {
             row[COLUMN_WHERE] = stream;
-            row[COLUMN_NAME] = trace_text_cell(report->trace, report->table, op->first);
-            row[COLUMN_AT] = time_cell(report, op->launched);
+            row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, op->first);
+            row[COLUMN_AT] = time_cell(writer, op->launched);
             if (op->in_flight > 1)
-                row[COLUMN_DETAIL] = table_format(report->table, "and %" PRId64 " more", op->in_flight - 1);
+                row[COLUMN_DETAIL] = table_format(writer->table, "and %" PRId64 " more", op->in_flight - 1);
         }
     }
-    return report->table->no_memory ? -1 : 0;
+    return writer->table->no_memory ? -1 : 0;
 }
 
-static int write_memory(const struct report *report, const struct crash_index *seen)
+static int write_memory(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->helds.count; i++) {
         const struct held_key *key = groups_key(&seen->held_ids, i);
-        const struct trace_gpu_row *gpu = trace_gpu_row(report->trace, key->row);
-        if (!is_of(report, key->row))
+        const struct trace_gpu_row *gpu = trace_gpu_row(writer->trace, key->row);
+        if (!is_of(writer, key->row))
             continue;
-        struct cell *row = put(report, "Memory");
+        struct cell *row = put(writer, "Memory");
         if (!row)
             return -1;
         row[COLUMN_WHERE] =
-            gpu ? table_format(report->table, "GPU %" PRId64, gpu->device) : table_text(report->table, "host");
+            gpu ? table_format(writer->table, "GPU %" PRId64, gpu->device) : table_text(writer->table, "host");
         row[COLUMN_NAME] =
-            table_text(report->table, interned(&report->trace->strings, (uint32_t)key->name) + strlen(MEMORY_PREFIX));
+            table_text(writer->table, interned(&writer->trace->strings, (uint32_t)key->name) + strlen(MEMORY_PREFIX));
         row[COLUMN_BYTES] = cell_integer(seen->helds.items[i].bytes);
     }
     return 0;
 }
 
-static int write_first_errors(const struct report *report, const struct crash_index *seen)
+static int write_first_errors(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->errors.items.count; i++) {
         const struct first_error *error = &seen->errors.items.items[i];
-        int64_t thread = trace_find_thread(report->trace, error->process, (int64_t)(error->thread / 2));
-        struct cell *row = put(report, "First error");
+        int64_t thread = trace_find_thread(writer->trace, error->process, (int64_t)(error->thread / 2));
+        struct cell *row = put(writer, "First error");
         if (!row)
             return -1;
-        if (report->processes)
-            row[COLUMN_PROCESS] = trace_process_cell(report->trace, report->table, error->process);
+        if (writer->processes)
+            row[COLUMN_PROCESS] = trace_process_cell(writer->trace, writer->table, error->process);
         if (thread != EVENT_NONE)
-            row[COLUMN_WHERE] = trace_thread_cell(report->trace, report->table, (uint32_t)thread);
-        row[COLUMN_NAME] = trace_text_cell(report->trace, report->table, error->name);
-        row[COLUMN_AT] = time_cell(report, error->start);
+            row[COLUMN_WHERE] = trace_thread_cell(writer->trace, writer->table, (uint32_t)thread);
+        row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, error->name);
+        row[COLUMN_AT] = time_cell(writer, error->start);
         row[COLUMN_DURATION] = cell_integer(error->duration);
-        struct cell name = error_cell(report->table, error->of_runtime, error->code);
+        struct cell name = error_cell(writer->table, error->of_runtime, error->code);
         if (name.kind != CELL_NONE)
-            row[COLUMN_DETAIL] = table_format(report->table, "%s: %s", table_cell_text(report->table, &name),
+            row[COLUMN_DETAIL] = table_format(writer->table, "%s: %s", table_cell_text(writer->table, &name),
                                               first_error_words(error->code));
     }
-    return report->table->no_memory ? -1 : 0;
+    return writer->table->no_memory ? -1 : 0;
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
-    struct report report = {
+    struct writer writer = {
         .trace = trace, .table = table, .processes = trace->crashes.count > 1 || trace->host_processes > 1};
-    if (write_first_errors(&report, state) < 0)
+    if (write_first_errors(&writer, state) < 0)
         return -1;
     for (size_t i = 0; i < trace->crashes.count; i++) {
-        report.crash = &trace->crashes.items[i];
-        if (write_ending(&report) < 0 || write_calls(&report, state) < 0 || write_open_calls(&report) < 0 ||
-            write_gpu_ops(&report, state) < 0 || write_memory(&report, state) < 0)
+        writer.crash = &trace->crashes.items[i];
+        if (write_ending(&writer) < 0 || write_calls(&writer, state) < 0 || write_open_calls(&writer) < 0 ||
+            write_gpu_ops(&writer, state) < 0 || write_memory(&writer, state) < 0)
             return -1;
     }
     return 0;

@@ -215,8 +215,6 @@ int trace_metadata(struct trace *trace, const char *key, const struct cJSON *val
 void trace_bit_words(uint64_t bits, char *text, size_t size);
 /* The part of it about plugins. */
 int trace_plugins(struct trace *trace, const struct cJSON *plugins);
-/* The part of one process about its end. */
-int trace_crash(struct trace *trace, const struct cJSON *process);
 /* And about call stacks. */
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
 /* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: not known. */

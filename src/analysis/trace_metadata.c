@@ -160,6 +160,72 @@ void trace_bit_words(uint64_t bits, char *text, size_t size)
     }
 }
 
+/* --- processes that did not end by exit, in gputrace's metadata: see section_crashes.c --- */
+
+static int64_t number_of(const cJSON *object, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+    bool fits = cJSON_IsNumber(value) && value->valuedouble > -9e18 && value->valuedouble < 9e18;
+    return fits ? (int64_t)value->valuedouble : EVENT_NONE;
+}
+
+/* Microseconds of the trace, as ns. */
+static int64_t time_of(const cJSON *object)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "ts");
+    bool fits = cJSON_IsNumber(value) && value->valuedouble > -9e15 && value->valuedouble < 9e15;
+    return fits ? (int64_t)(value->valuedouble * 1000 + (value->valuedouble < 0 ? -0.5 : 0.5)) : EVENT_NONE;
+}
+
+static int read_text_of(struct trace *trace, const cJSON *object, const char *key, uint32_t *number)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+    *number = EVENT_NO_TEXT;
+    if (!cJSON_IsString(value))
+        return 0;
+    return read_text(trace, value->valuestring, number);
+}
+
+static int read_open_call(struct trace *trace, int64_t pid, const cJSON *call)
+{
+    struct trace_open_call *added = array_push(&trace->open_calls);
+    if (!added)
+        return -1;
+    *added = (struct trace_open_call){
+        .pid = pid, .thread = number_of(call, "thread"), .stream = number_of(call, "stream"), .time = time_of(call)};
+    if (read_text_of(trace, call, "function", &added->function) < 0 ||
+        read_text_of(trace, call, "handle", &added->handle) < 0)
+        return -1;
+    return read_text_of(trace, call, "waits_for", &added->waits_for);
+}
+
+static int read_crash(struct trace *trace, const cJSON *process)
+{
+    const cJSON *state = cJSON_GetObjectItemCaseSensitive(process, "state");
+    const cJSON *signal = cJSON_GetObjectItemCaseSensitive(process, "death");
+    const cJSON *calls = cJSON_GetObjectItemCaseSensitive(process, "open_calls");
+    if (!cJSON_IsString(state) || strcmp(state->valuestring, "finished") == 0)
+        return 0;
+    struct trace_crash *added = array_push(&trace->crashes);
+    if (!added)
+        return -1;
+    *added = (struct trace_crash){.pid = number_of(process, "pid"),
+                                  .signal = number_of(signal, "signal"),
+                                  .thread = number_of(signal, "thread"),
+                                  .sender = number_of(signal, "sender"),
+                                  .time = time_of(signal)};
+    if (read_text_of(trace, process, "state", &added->state) < 0 ||
+        read_text_of(trace, signal, "words", &added->words) < 0 ||
+        read_text_of(trace, signal, "address", &added->address) < 0)
+        return -1;
+    for (const cJSON *call = cJSON_IsArray(calls) ? calls->child : NULL; call; call = call->next)
+        if (read_open_call(trace, added->pid, call) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- all of it --- */
+
 static int read_own(struct trace *trace, const cJSON *own)
 {
     const struct {
@@ -185,7 +251,7 @@ static int read_own(struct trace *trace, const cJSON *own)
             return -1;
     const cJSON *processes = cJSON_GetObjectItemCaseSensitive(own, "processes");
     for (const cJSON *process = cJSON_IsArray(processes) ? processes->child : NULL; process; process = process->next)
-        if (read_process(trace, process) < 0 || trace_crash(trace, process) < 0)
+        if (read_process(trace, process) < 0 || read_crash(trace, process) < 0)
             return -1;
     if (trace->heap && trace_stacks(trace, cJSON_GetObjectItemCaseSensitive(own, "frames"),
                                     cJSON_GetObjectItemCaseSensitive(own, "stacks")) < 0)
@@ -203,71 +269,6 @@ int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
         return 0;
     for (const cJSON *device = value->child; device; device = device->next)
         if (read_device(trace, device) < 0)
-            return -1;
-    return 0;
-}
-
-/* --- processes that did not end by exit, in gputrace's metadata: see section_crashes.c --- */
-
-static int64_t number_of(const cJSON *object, const char *key)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-    bool fits = cJSON_IsNumber(value) && value->valuedouble > -9e18 && value->valuedouble < 9e18;
-    return fits ? (int64_t)value->valuedouble : EVENT_NONE;
-}
-
-/* Microseconds of the trace, as ns. */
-static int64_t time_of(const cJSON *object)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "ts");
-    bool fits = cJSON_IsNumber(value) && value->valuedouble > -9e15 && value->valuedouble < 9e15;
-    return fits ? (int64_t)(value->valuedouble * 1000 + (value->valuedouble < 0 ? -0.5 : 0.5)) : EVENT_NONE;
-}
-
-static int read_text_of(struct trace *trace, const cJSON *object, const char *key, uint32_t *number)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-    *number = EVENT_NO_TEXT;
-    if (!cJSON_IsString(value))
-        return 0;
-    *number = intern(&trace->strings, value->valuestring, strlen(value->valuestring));
-    return *number == INTERN_NO_MEMORY ? -1 : 0;
-}
-
-static int read_open_call(struct trace *trace, int64_t pid, const cJSON *call)
-{
-    struct trace_open_call *added = array_push(&trace->open_calls);
-    if (!added)
-        return -1;
-    *added = (struct trace_open_call){
-        .pid = pid, .thread = number_of(call, "thread"), .stream = number_of(call, "stream"), .time = time_of(call)};
-    if (read_text_of(trace, call, "function", &added->function) < 0 ||
-        read_text_of(trace, call, "handle", &added->handle) < 0)
-        return -1;
-    return read_text_of(trace, call, "waits_for", &added->waits_for);
-}
-
-int trace_crash(struct trace *trace, const cJSON *process)
-{
-    const cJSON *state = cJSON_GetObjectItemCaseSensitive(process, "state");
-    const cJSON *signal = cJSON_GetObjectItemCaseSensitive(process, "death");
-    const cJSON *calls = cJSON_GetObjectItemCaseSensitive(process, "open_calls");
-    if (!cJSON_IsString(state) || strcmp(state->valuestring, "finished") == 0)
-        return 0;
-    struct trace_crash *added = array_push(&trace->crashes);
-    if (!added)
-        return -1;
-    *added = (struct trace_crash){.pid = number_of(process, "pid"),
-                                  .signal = number_of(signal, "signal"),
-                                  .thread = number_of(signal, "thread"),
-                                  .sender = number_of(signal, "sender"),
-                                  .time = time_of(signal)};
-    if (read_text_of(trace, process, "state", &added->state) < 0 ||
-        read_text_of(trace, signal, "words", &added->words) < 0 ||
-        read_text_of(trace, signal, "address", &added->address) < 0)
-        return -1;
-    for (const cJSON *call = cJSON_IsArray(calls) ? calls->child : NULL; call; call = call->next)
-        if (read_open_call(trace, added->pid, call) < 0)
             return -1;
     return 0;
 }
