@@ -4,8 +4,8 @@
  *
  * A row that is open on one thread once, or on two threads at the same time, is a question about calls that follow one
  * another (cover.h), and any number of these is answered. Other rows come by their start, and from one to the next
- * those operations are put in and taken out that only one of them has (coverage.h): few, where a range is leaked in
- * each step of several threads. What takes more than a limit is left out.
+ * those operations are put in and taken out that only one of them has (struct coverage): few, where a range is leaked
+ * in each step of several threads. What takes more than a limit is left out.
  */
 #ifndef GPUTRACE_ANALYSIS_RANGE_DEPTH_H
 #define GPUTRACE_ANALYSIS_RANGE_DEPTH_H

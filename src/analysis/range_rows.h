@@ -2,7 +2,7 @@
  * How long GPUs were busy with what was launched in the ranges of each row of a section, in time that does not grow
  * with how many ranges are open at once.
  *
- * Mostly few rows are open, and each GPU operation is added to each of them (range_busy.h). Where that would take too
+ * Mostly few rows are open, and each GPU operation is added to each of them (busy.h). Where that would take too
  * many steps, as of a program that never ends its ranges, it is given up, and done otherwise (range_depth.h).
  */
 #ifndef GPUTRACE_ANALYSIS_RANGE_ROWS_H

@@ -1,7 +1,7 @@
 /*
  * Ranges of the program (NVTX, PyTorch's record_function): what the sections about them have in common. Gathered only
  * where one of them is wanted; there may be any number, so they are sorted in bounded memory, and looked at in walks
- * (range_walk.h).
+ * (struct range_walk).
  */
 #ifndef GPUTRACE_ANALYSIS_RANGES_H
 #define GPUTRACE_ANALYSIS_RANGES_H
@@ -64,7 +64,7 @@ int ranges_finish(struct ranges *ranges, int64_t end);
 struct range_open {
     struct range range;
     uint32_t outer; /* index + 1 of the innermost that was open when it started and is around it as a whole; 0: none */
-    /* Of range_forest.h */
+    /* Of range_rows.h */
     uint32_t node;
     int64_t covered; /* the time until which inner ranges took its own */
 };

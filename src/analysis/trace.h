@@ -62,7 +62,7 @@ struct trace {
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
     struct gpu_ops gpu_ops;
-    struct sorter pieces; /* of times in which streams were busy: trace_busy.c */
+    struct sorter pieces; /* of times in which streams were busy: trace_finish.c */
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
