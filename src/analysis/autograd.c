@@ -1,6 +1,6 @@
 #include "analysis/autograd.h"
 
-#include "analysis/range_walk.h"
+#include "analysis/ranges.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
 struct end {
@@ -16,8 +16,8 @@ struct link {
 };
 
 /* A GPU operation whose thread is that of the forward pass already. */
-struct moved_work {
-    struct called_work work;
+struct moved_op {
+    struct launched_op op;
     int64_t forward_time;
 };
 
@@ -84,7 +84,7 @@ struct forward {
     bool any, ambiguous; /* ambiguous: several threads count from 0 each, and have had this number */
 };
 
-static int take_end(struct autograd *autograd, struct forward *forward, const struct end *end, bool numbers)
+static int read_end(struct autograd *autograd, struct forward *forward, const struct end *end, bool numbers)
 {
     if (forward->end.process != end->process || forward->end.key != end->key)
         *forward = (struct forward){.end = {.process = end->process, .key = end->key}};
@@ -114,7 +114,7 @@ static int make_links(struct autograd *autograd)
         return status;
     sorter_walk_begin(&walk, ends);
     while (status == 0 && (end = sorter_next(&walk)))
-        status = take_end(autograd, &forward, end, numbers);
+        status = read_end(autograd, &forward, end, numbers);
     int walked = sorter_walk_end(&walk);
     sorter_release(&autograd->flows);
     sorter_release(&autograd->operators);
@@ -130,79 +130,79 @@ struct attribution {
     const struct link *next; /* NULL: there is none */
     struct link last;
     bool any;
-    struct called_works moved; /* struct moved_work */
+    struct launched_ops moved; /* struct moved_work */
     struct sorter placed;
 };
 
-/* The last link of the thread that began by then; NULL: none. */
-static const struct link *find_link(struct attribution *to, const struct called_work *work)
+/* The last link of the thread that had begun by that time; NULL: there is none. */
+static const struct link *find_link(struct attribution *to, const struct launched_op *op)
 {
     while (to->next &&
-           (to->next->thread < work->thread || (to->next->thread == work->thread && to->next->time <= work->called))) {
+           (to->next->thread < op->thread || (to->next->thread == op->thread && to->next->time <= op->called))) {
         to->last = *to->next;
         to->any = true;
         to->next = sorter_next(&to->links);
     }
-    return to->any && to->last.thread == work->thread ? &to->last : NULL;
+    return to->any && to->last.thread == op->thread ? &to->last : NULL;
 }
 
-static bool is_in_range(struct range_walk *ranges, const struct called_work *work)
+static bool is_in_range(struct range_walk *ranges, const struct launched_op *op)
 {
-    while (range_walk_open(ranges, work->thread, work->called))
+    while (range_walk_open(ranges, op->thread, op->called))
         ;
-    return range_walk_innermost(ranges, work->thread, work->called);
+    return range_walk_innermost(ranges, op->thread, op->called);
 }
 
 /* Moves what a thread of autograd launched in no range of its own. */
-static int move(void *context, struct range_walk *ranges, const struct called_work *work)
+static int move(void *context, struct range_walk *ranges, const struct launched_op *op)
 {
     struct attribution *to = context;
-    const struct link *link = find_link(to, work);
-    if (is_in_range(ranges, work) || !link)
-        return sorter_add(&to->placed, work);
-    struct moved_work moved = {.work = *work, .forward_time = link->forward_time};
-    moved.work.thread = link->forward_thread;
+    const struct link *link = find_link(to, op);
+    if (is_in_range(ranges, op) || !link)
+        return sorter_add(&to->placed, op);
+    struct moved_op moved = {.op = *op, .forward_time = link->forward_time};
+    moved.op.thread = link->forward_thread;
     return sorter_add(&to->moved.sorter, &moved);
 }
 
 /* There it stays in the range that was open then, or goes to that of the operator. */
-static int place(void *context, struct range_walk *ranges, const struct called_work *work)
+static int place(void *context, struct range_walk *ranges, const struct launched_op *op)
 {
     struct attribution *to = context;
-    const struct moved_work *moved = (const struct moved_work *)work;
-    struct called_work placed = moved->work;
-    if (!is_in_range(ranges, work))
+    const struct moved_op *moved = (const struct moved_op *)op;
+    struct launched_op placed = moved->op;
+    if (!is_in_range(ranges, op))
         placed.called = moved->forward_time;
     return sorter_add(&to->placed, &placed);
 }
 
 static int move_all(struct autograd *autograd, struct attribution *to, const struct ranges *ranges,
-                    const struct called_works *works)
+                    const struct launched_ops *gpu_ops)
 {
     sorter_walk_begin(&to->links, &autograd->links);
     to->next = sorter_next(&to->links);
-    int status = range_walk_works(ranges, false, works, move, NULL, to);
+    int status = range_walk_ops(ranges, false, gpu_ops, move, NULL, to);
     int walked = sorter_walk_end(&to->links);
     return status ? status : walked;
 }
 
-int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct called_works *works)
+int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct launched_ops *gpu_ops)
 {
     struct attribution to = {0};
     int status = make_links(autograd);
     if (status < 0 || autograd->links.count == 0)
         return status;
-    sorter_init(&to.moved.sorter, works->sorter.room, sizeof(struct moved_work), called_works_order);
-    sorter_init(&to.placed, works->sorter.room, sizeof(struct called_work), called_works_order);
-    status = move_all(autograd, &to, ranges, works);
+    sorter_init(&to.moved.sorter, gpu_ops->sorter.room, sizeof(struct moved_op), launched_ops_order);
+    sorter_init(&to.placed, gpu_ops->sorter.room, sizeof(struct launched_op), launched_ops_order);
+    status = move_all(autograd, &to, ranges, gpu_ops);
     if (status == 0)
         status = sorter_ready(&to.moved.sorter);
     if (status == 0)
-        status = range_walk_works(ranges, false, &to.moved, place, NULL, &to);
+        status = range_walk_ops(ranges, false, &to.moved, place, NULL, &to);
     if (status == 0)
         status = sorter_ready(&to.placed);
     sorter_release(&to.moved.sorter);
-    sorter_release(&works->sorter);
-    works->sorter = to.placed;
+    sorter_release(&gpu_ops->sorter);
+    gpu_ops->sorter = to.placed;
     return status;
 }

@@ -8,7 +8,7 @@
 #ifndef GPUTRACE_ANALYSIS_AUTOGRAD_H
 #define GPUTRACE_ANALYSIS_AUTOGRAD_H
 
-#include "analysis/called_works.h"
+#include "analysis/gpu_ops.h"
 #include "analysis/ranges.h"
 #include "analysis/sorter.h"
 
@@ -25,8 +25,9 @@ void autograd_release(struct autograd *autograd);
 int autograd_flow(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
 int autograd_operator(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
 
-/* After the last, when RANGES and WORKS are ready: gives those of WORKS that were launched on a thread of autograd, in
- * no range of its own, the thread and the time of what caused them. Gives 0, or -1: no memory, or after error(). */
-int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct called_works *works);
+/* After the last event, when RANGES and OPS are ready: operations in OPS that an autograd thread launched in no
+ * range of its own get the thread and the time of the operator that caused them. Returns 0, or -1: no memory, or after
+ * error(). */
+int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct launched_ops *gpu_ops);
 
 #endif

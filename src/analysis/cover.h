@@ -24,14 +24,42 @@ struct cover_question {
     uint32_t thread, other;
 };
 
-/* The moments at which OPERATIONS start and end, each once, by time. Gives them, for the caller to free(), and their
+/* Returns the times at which OPERATIONS start and end, each once, in order, for the caller to free(), and their
  * number in COUNT; NULL: no memory. */
 int64_t *cover_moments(const struct cover_operation *operations, size_t operation_count, size_t *count);
 /* The place of TIME, which is among them. */
 size_t cover_moment(const int64_t *moments, size_t count, int64_t time);
 
-/* OPERATIONS come by their calls, QUESTIONS by `last`. Gives 0, or -1: no memory. */
+/* OPERATIONS come by their calls, QUESTIONS by `last`. Returns 0, or -1: no memory. */
 int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
                  size_t question_count);
+
+/* --- how long at least one operation runs, while operations are added and removed in any order: each takes a
+ * logarithmic number of steps --- */
+
+/* All zero is that of no operation. */
+struct coverage {
+    int64_t *times; /* at which operations start and end, each once, by time */
+    size_t count;
+    struct coverage_node *nodes; /* a tree over the pieces between these, from 1 on; those below n are 2n and 2n + 1 */
+};
+
+struct coverage_node {
+    int64_t length; /* that is covered */
+    uint32_t whole; /* operations that cover all of it, but not all of what is above */
+};
+
+/* OPERATIONS are those that may be put in. Returns 0, or -1: no memory. */
+int coverage_init(struct coverage *coverage, const struct cover_operation *operations, size_t count);
+void coverage_release(struct coverage *coverage);
+
+/* Adds OPERATION (BY is 1), or removes it (-1) after it was added. */
+void coverage_change(struct coverage *coverage, const struct cover_operation *operation, int by);
+
+/* ns */
+static inline int64_t coverage_length(const struct coverage *coverage)
+{
+    return coverage->nodes ? coverage->nodes[1].length : 0;
+}
 
 #endif

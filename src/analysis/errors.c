@@ -1,6 +1,7 @@
 #include "analysis/errors.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +26,11 @@ static bool is_function(const char *name, const char *function)
     return strncmp(name, function, length) == 0 && (name[length] == '\0' || name[length] == '_');
 }
 
-bool errors_is_failure(const struct trace *trace, const struct trace_event *event)
+bool errors_is_failure(const struct interner *strings, const struct trace_event *event)
 {
     if (event->return_value == EVENT_NONE || event->return_value == 0)
         return false;
-    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(strings, event->name);
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
         if (is_function(name, answers[i].function))
             return answers[i].code != 0 && answers[i].code != event->return_value;
@@ -51,26 +52,13 @@ void errors_add(struct errors *errors, const struct trace_event *event)
         errors->kind[errors->kinds++] = (struct error_kind){event->return_value, 1, of_runtime};
 }
 
-static void put_error(struct sink *text, bool of_runtime, int64_t code)
+static void write_error(struct sink *text, bool of_runtime, int64_t code)
 {
     const char *name = of_runtime ? runtime_error_name(code) : driver_error_name(code);
     if (name)
         sink_format(text, "%s (%" PRId64 ")", name, code);
     else
         sink_format(text, "error %" PRId64, code);
-}
-
-/* The text is released. */
-static struct cell text_cell(struct table *table, struct sink *text)
-{
-    struct cell cell = {0};
-    sink_char(text, '\0');
-    if (sink_finish(text) == 0)
-        cell = table_text(table, text->data);
-    else
-        table->no_memory = true;
-    sink_release(text);
-    return cell;
 }
 
 static int by_count(const void *left, const void *right)
@@ -95,23 +83,101 @@ struct cell errors_cell(const struct errors *errors, struct table *table)
     for (unsigned i = 0; i < sorted.kinds; i++) {
         if (sorted.kind[i].count < errors->count)
             sink_format(&text, "%s%" PRIu64 " × ", i > 0 ? ", " : "", sorted.kind[i].count);
-        put_error(&text, sorted.kind[i].of_runtime, sorted.kind[i].code);
+        write_error(&text, sorted.kind[i].of_runtime, sorted.kind[i].code);
         rest -= sorted.kind[i].count;
     }
     if (rest > 0)
         sink_format(&text, ", %" PRIu64 " others", rest);
-    return text_cell(table, &text);
+    return table_sink(table, &text);
 }
 
 struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
 {
     struct sink text;
     sink_init_memory(&text);
-    put_error(&text, of_runtime, code);
-    return text_cell(table, &text);
+    write_error(&text, of_runtime, code);
+    return table_sink(table, &text);
 }
 
 struct cell driver_error_cell(struct table *table, int64_t code)
 {
     return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(table, false, code);
+}
+
+void failures_release(struct failures *failures)
+{
+    groups_release(&failures->keys);
+    array_release(&failures->items);
+}
+
+int failures_add(struct failures *failures, const struct trace_event *event)
+{
+    struct failure_key key = {event->name, event->return_value, event->category == EVENT_RUNTIME};
+    struct failure *failure = groups_item(&failures->keys, &key, &failures->items);
+    if (!failure)
+        return -1;
+    failure->first = failure->count == 0 || event->start < failure->first ? event->start : failure->first;
+    failure->last = failure->count == 0 || event->start > failure->last ? event->start : failure->last;
+    failure->count++;
+    return 0;
+}
+
+/* Of CUresult and cudaError_t alike. */
+static const struct {
+    int64_t code;
+    const char *words;
+} lasting[] = {
+    {214, "uncorrectable ECC error"},
+    {220, "uncorrectable NVLink error"},
+    {226, "exception that the GPU contained"},
+    {700, "illegal memory access"},
+    {702, "the kernel took longer than is allowed"},
+    {710, "assertion in a kernel"},
+    {714, "stack error in a kernel"},
+    {715, "illegal instruction in a kernel"},
+    {716, "misaligned memory access"},
+    {717, "operation on the wrong address space"},
+    {718, "invalid program counter in a kernel"},
+    {719, "a kernel failed"},
+    {721, "a kernel kept its tensor memory"},
+    {810, "terminated by the MPS server"},
+    {911, "error of a device outside of CUDA"},
+};
+
+const char *first_error_words(int64_t code)
+{
+    for (size_t i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++)
+        if (lasting[i].code == code)
+            return lasting[i].words;
+    return NULL;
+}
+
+static int64_t end_of(const struct first_error *error)
+{
+    return error->start + error->duration;
+}
+
+int first_errors_see(struct first_errors *errors, const struct trace_event *event)
+{
+    if (event->return_value == EVENT_NONE || event->return_value == 0 || !first_error_words(event->return_value))
+        return 0;
+    struct first_error seen = {.process = event->process,
+                               .thread = event->thread,
+                               .name = event->name,
+                               .start = event->start,
+                               .duration = event->duration,
+                               .code = event->return_value,
+                               .of_runtime = event->category == EVENT_RUNTIME};
+    struct first_error *first = groups_item(&errors->ids, &seen.process, &errors->items);
+    if (!first)
+        return -1;
+    if (first->code == 0 || end_of(&seen) < end_of(first))
+        *first = seen;
+    return 0;
+}
+
+void first_errors_release(struct first_errors *errors)
+{
+    groups_release(&errors->ids);
+    array_release(&errors->items);
 }

@@ -8,16 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/array.h"
+#include "trace/trace_event.h"
+#include "analysis/groups.h"
 #include "analysis/table.h"
-#include "analysis/trace.h"
+
+/* How often calls failed, and with which errors: the first ERROR_KINDS different ones are counted separately. */
+#define ERROR_KINDS 8
+struct errors {
+    uint64_t count;
+    unsigned kinds;
+    struct error_kind {
+        int64_t code;
+        uint64_t count;
+        bool of_runtime; /* else of the driver */
+    } kind[ERROR_KINDS];
+};
 
 /*
  * Whether the call that EVENT is about failed. What cudaGetLastError and cudaPeekAtLastError return is an earlier
  * call's failure, and "not ready" is the answer of a query.
  */
-bool errors_is_failure(const struct trace *trace, const struct trace_event *event);
+bool errors_is_failure(const struct interner *strings, const struct trace_event *event);
 
-/* Takes the failure that EVENT is about. */
+/* Counts the failure that EVENT is about. */
 void errors_add(struct errors *errors, const struct trace_event *event);
 
 /* "cudaErrorInvalidValue (1)"; of several errors, "3 × cudaErrorInvalidValue (1), 2 × …"; empty when none came. */
@@ -28,5 +42,50 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
 
 /* Empty for success, and for EVENT_NONE. */
 struct cell driver_error_cell(struct table *table, int64_t code);
+
+/* --- failed calls, by function and error --- */
+
+struct failure_key {
+    uint64_t name; /* of the function */
+    int64_t code, of_runtime;
+};
+
+struct failure {
+    int64_t count, first, last; /* when the first and the last call began, ns */
+};
+
+/* All zero is empty. */
+struct failures {
+    struct groups keys; /* struct failure_key */
+    ARRAY(struct failure) items;
+};
+
+void failures_release(struct failures *failures);
+
+/* Adds the failed call EVENT. Returns 0, or -1: no memory. */
+int failures_add(struct failures *failures, const struct trace_event *event);
+
+/* --- errors after which CUDA cannot be used any more in a process. Every later call returns the same error, so the
+ * first call that returned it is the nearest to the fault --- */
+
+struct first_error {
+    event_id process, thread;
+    uint32_t name; /* of the call */
+    int64_t start, duration, code;
+    bool of_runtime; /* else the driver's */
+};
+
+struct first_errors {
+    struct groups ids;
+    ARRAY(struct first_error) items; /* one for each process */
+};
+
+void first_errors_release(struct first_errors *errors);
+
+/* EVENT is a call of CUDA's. Returns 0, or -1: no memory. */
+int first_errors_see(struct first_errors *errors, const struct trace_event *event);
+
+/* What CODE, of CUDA's driver or runtime, says; NULL: it is not such an error. */
+const char *first_error_words(int64_t code);
 
 #endif

@@ -22,7 +22,7 @@ static uint32_t *probe(const struct groups *groups, const uint64_t *key, uint64_
     return &groups->slots[slot];
 }
 
-/* Twice the room. */
+/* Doubles the number of slots. */
 static bool grow(struct groups *groups)
 {
     unsigned shift = groups->slots ? groups->shift - 1 : 64 - BITS_FIRST;

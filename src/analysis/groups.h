@@ -17,7 +17,7 @@ struct groups {
     unsigned shift;  /* from a hash to its slot */
     size_t words;    /* of a key */
     uint32_t count;  /* of the groups */
-    uint32_t most;   /* that there is room for: half of the slots */
+    uint32_t most;   /* groups before it grows: half of the slots */
 };
 
 #define GROUPS_NO_MEMORY UINT32_MAX

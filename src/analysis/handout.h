@@ -21,7 +21,7 @@
 
 #include "trace/trace_event.h"
 
-#define HANDOUT_TAKERS 24             /* at most */
+#define HANDOUT_TAKERS 32             /* at most */
 #define HANDOUT_FEW 4                 /* takers: fewer gain nothing by packs, as was measured */
 #define HANDOUT_THREADS 3             /* at most: more would wait for the one taker that is slowest */
 #define HANDOUT_OTHERS 2              /* who reads, and who parses for it: with fewer processors threads gain nothing */

@@ -67,11 +67,11 @@ struct heap_live {
 /* The addresses of one process. */
 struct heap_space {
     struct map oldest; /* address -> index + 1 of the oldest live allocation there */
-    bool passed;       /* the time that was asked about */
+    bool passed;       /* the time of --snapshot */
 };
 
 struct heap_failure {
-    int64_t time, device, bytes, held, result, stack; /* EVENT_NONE: not told */
+    int64_t time, device, bytes, held, result, stack; /* EVENT_NONE: not known */
     event_id process;
     int64_t source;
     uint64_t kind;
@@ -87,7 +87,7 @@ struct heap_step {
 
 struct heap {
     const struct interner *strings;
-    int64_t asked_at; /* what is live then is to be told too; EVENT_NONE: nothing */
+    int64_t asked_at; /* the time of --snapshot, of which the live allocations are kept; EVENT_NONE: there is none */
     struct groups group_ids;
     ARRAY(struct heap_group) groups;
     struct groups place_ids;
@@ -105,9 +105,9 @@ struct heap {
 void heap_init(struct heap *heap, const struct interner *strings);
 void heap_release(struct heap *heap);
 
-/* Takes an instant. Gives 0, or -1: no memory. */
+/* Adds an instant. Returns 0, or -1: no memory. */
 int heap_event(struct heap *heap, const struct trace_event *event);
-/* After the last. Gives 0, or -1: no memory. */
+/* After the last. Returns 0, or -1: no memory. */
 int heap_finish(struct heap *heap);
 
 static inline const struct heap_group_id *heap_group_id(const struct heap *heap, size_t group)
@@ -118,13 +118,13 @@ static inline const struct heap_group_id *heap_group_id(const struct heap *heap,
 /* How many of a group were live at the peak of its place. */
 int64_t heap_group_at_peak(const struct heap *heap, size_t group);
 
-/* Whether an event is PyTorch's word about its allocator, which only tells of that one. */
+/* Whether an event is one of PyTorch's caching allocator, which records nothing else. */
 bool heap_is_pytorch(const struct interner *strings, const struct trace_event *event);
 
 /* PyTorch's "Device Type" of memory of the host. */
 #define HEAP_PYTORCH_CPU 0
 
-/* --- what instants are made of; these give 0, or -1: no memory --- */
+/* --- what instants are made of; these return 0, or -1: no memory --- */
 
 /* The addresses of a process, before what happens at TIME. NULL: no memory. */
 struct heap_space *heap_space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "analysis/coverage.h"
+#include "analysis/cover.h"
 
 #define NO_THREAD UINT32_MAX
 #define STEPS 4u /* are taken here where there would have been one: they are shorter */
@@ -35,21 +35,21 @@ int range_depth_span(struct range_depth *depth, uint32_t row, const struct range
 
 /* --- operations, by thread and call --- */
 
-static int load(struct range_depth *depth, const struct range_rows *rows)
+static int load(struct range_depth *depth, const struct range_depth_ops *ops)
 {
     struct sorter_walk walk;
-    const struct called_work *work;
+    const struct launched_op *op;
     int status = 0;
-    sorter_walk_begin(&walk, &rows->works->sorter);
-    while (status == 0 && (work = sorter_next(&walk)) && work->thread != CALLED_NO_THREAD) {
+    sorter_walk_begin(&walk, &ops->gpu_ops->sorter);
+    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
         struct cover_operation *operation = big_array_push(&depth->operations);
         status = operation ? 0 : -1;
         if (operation)
-            *operation = (struct cover_operation){.called = work->called,
-                                                  .start = work->start,
-                                                  .end = work->start + work->duration,
-                                                  .thread = work->thread,
-                                                  .gpu = rows->gpu(rows->context, work)};
+            *operation = (struct cover_operation){.called = op->called,
+                                                  .start = op->start,
+                                                  .end = op->start + op->duration,
+                                                  .thread = op->thread,
+                                                  .gpu = ops->gpu(ops->context, op)};
     }
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
@@ -310,7 +310,7 @@ static size_t border(const struct range_depth *depth, const struct range_depth_r
     return number % 2 ? end_of(depth, span->thread, span->last) : find(depth, span->thread, span->first);
 }
 
-/* Gives how many operations only one of the rows has; where WANTED, they are put in or taken out. */
+/* Returns how many operations only one of the rows has; where WANTED, they are added or removed. */
 static uint64_t go_to(struct change *change, const struct range_depth_row *to, bool wanted)
 {
     const struct range_depth *depth = change->depth;
@@ -333,7 +333,7 @@ static uint64_t go_to(struct change *change, const struct range_depth_row *to, b
     return count;
 }
 
-static int put_lengths(const struct change *change, struct range_busy *busy, uint32_t row)
+static int write_lengths(const struct change *change, struct range_busy *busy, uint32_t row)
 {
     for (size_t i = 0; i < change->coverages.count; i++) {
         int64_t length = coverage_length(&change->coverages.items[i]);
@@ -352,7 +352,7 @@ static int measure_other(struct change *change, struct range_busy *busy, const s
     change->depth->steps -= steps;
     go_to(change, other, true);
     change->from = other;
-    return put_lengths(change, busy, other->row);
+    return write_lengths(change, busy, other->row);
 }
 
 static int measure_others(struct range_depth *depth, struct range_busy *busy, uint64_t *left_out)
@@ -371,14 +371,14 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
 
 /* --- */
 
-int range_depth_measure(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
+int range_depth_measure(struct range_depth *depth, const struct range_depth_ops *ops, struct range_busy *busy)
 {
     uint64_t left_out = 0;
-    int status = load(depth, rows);
+    int status = load(depth, ops);
     if (status == 0)
         status = sort_spans(depth);
     depth->steps =
-        STEPS * (rows->limit.all + rows->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
+        STEPS * (ops->limit.all + ops->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
     if (status == 0)
         status = part_rows(depth);
     if (status == 0)

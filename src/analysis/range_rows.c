@@ -1,7 +1,9 @@
 #include "analysis/range_rows.h"
 
+#include "common/sink.h"
 #include "analysis/range_depth.h"
 #include "analysis/table.h"
+#include "analysis/trace.h"
 
 /* A row of which a range is open on the thread where the walk is, or was lately. */
 struct open_row {
@@ -77,7 +79,7 @@ static void close_row(struct gathering *gathering, size_t index)
 }
 
 /* Adds WORK to all rows that are open. */
-static int add_inside(struct gathering *gathering, const struct called_work *work, uint32_t gpu)
+static int add_inside(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
 {
     if (gathering->open.count > gathering->steps) {
         gathering->too_deep = true;
@@ -87,9 +89,9 @@ static int add_inside(struct gathering *gathering, const struct called_work *wor
     gathering->steps -= gathering->open.count;
     for (size_t i = 0; i < gathering->open.count;) {
         const struct open_row *open = &gathering->open.items[i];
-        if (gathering->depth.spans.items[open->span].last < work->called)
+        if (gathering->depth.spans.items[open->span].last < op->called)
             close_row(gathering, i);
-        else if (range_busy_add(&gathering->inside, open->row, gpu, work->start, work->duration) < 0)
+        else if (range_busy_add(&gathering->inside, open->row, gpu, op->start, op->duration) < 0)
             return -1;
         else
             i++;
@@ -97,20 +99,20 @@ static int add_inside(struct gathering *gathering, const struct called_work *wor
     return 0;
 }
 
-static int add_work(void *context, struct range_walk *walk, const struct called_work *work)
+static int add_op(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct gathering *gathering = context;
     const struct range_rows *rows = gathering->rows;
     gathering->steps += rows->limit.each;
-    if (open_ranges(gathering, walk, work->thread, work->called) < 0)
+    if (open_ranges(gathering, walk, op->thread, op->called) < 0)
         return -1;
-    bool outside = gathering->thread != work->thread || gathering->latest < work->called;
-    uint32_t gpu = rows->gpu(rows->context, work);
-    if (rows->operation && rows->operation(rows->context, work, outside) < 0)
+    bool outside = gathering->thread != op->thread || gathering->latest < op->called;
+    uint32_t gpu = rows->gpu(rows->context, op);
+    if (rows->operation && rows->operation(rows->context, op, outside) < 0)
         return -1;
     if (outside)
-        return range_busy_add(&gathering->outside, RANGE_ROW_OUTSIDE, gpu, work->start, work->duration);
-    return gathering->too_deep ? 0 : add_inside(gathering, work, gpu);
+        return range_busy_add(&gathering->outside, RANGE_ROW_OUTSIDE, gpu, op->start, op->duration);
+    return gathering->too_deep ? 0 : add_inside(gathering, op, gpu);
 }
 
 static int add_rest(void *context, struct range_walk *walk)
@@ -118,7 +120,7 @@ static int add_rest(void *context, struct range_walk *walk)
     return open_ranges(context, walk, UINT32_MAX, INT64_MAX);
 }
 
-static int put_all(struct range_busy *busy, struct range_busy *from)
+static int write_all(struct range_busy *busy, struct range_busy *from)
 {
     if (range_busy_finish(from) < 0)
         return -1;
@@ -136,13 +138,14 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
     range_busy_init(&gathering.outside, rows->room);
     range_busy_init(&gathering.inside, rows->room);
     range_depth_init(&gathering.depth, sorter_directory());
-    int status = range_walk_works(rows->ranges, rows->nesting, rows->works, add_work, add_rest, &gathering);
+    int status = range_walk_ops(rows->ranges, rows->nesting, rows->gpu_ops, add_op, add_rest, &gathering);
     if (status == 0)
-        status = put_all(busy, &gathering.outside);
+        status = write_all(busy, &gathering.outside);
     if (status == 0 && !gathering.too_deep)
-        status = put_all(busy, &gathering.inside);
+        status = write_all(busy, &gathering.inside);
     else if (status == 0)
-        status = range_depth_measure(&gathering.depth, rows, busy);
+        status = range_depth_measure(
+            &gathering.depth, &(struct range_depth_ops){rows->gpu_ops, rows->gpu, rows->context, rows->limit}, busy);
     range_busy_release(&gathering.outside);
     if (!gathering.too_deep)
         range_busy_release(&gathering.inside);
@@ -156,4 +159,78 @@ struct cell range_rows_cell(const struct range_busy *busy, uint32_t row)
 {
     int64_t total = range_busy_total(busy, row);
     return total == RANGE_BUSY_UNKNOWN ? (struct cell){0} : cell_integer(total);
+}
+
+#define PATH_NAMES 32u /* at most: recursion makes paths that nobody reads */
+
+void range_forest_release(struct range_forest *forest)
+{
+    groups_release(&forest->ids);
+    array_release(&forest->nodes);
+}
+
+static struct range_node *write_node(struct range_forest *forest, const struct range *range, uint32_t parent)
+{
+    struct {
+        uint64_t parent, name, domain;
+    } id = {parent, range->name, range->domain};
+    size_t before = forest->nodes.count;
+    struct range_node *node = groups_item(&forest->ids, &id, &forest->nodes);
+    if (node && forest->nodes.count > before)
+        *node = (struct range_node){.parent = parent,
+                                    .depth = parent ? forest->nodes.items[parent - 1].depth + 1 : 0,
+                                    .name = range->name,
+                                    .domain = range->domain};
+    return node;
+}
+
+/* Inner ones come by their start. */
+static int64_t read_time(struct range_open *parent, const struct range *range)
+{
+    int64_t from = range->start > parent->covered ? range->start : parent->covered;
+    if (range->end <= from)
+        return 0;
+    parent->covered = range->end;
+    return range->end - from;
+}
+
+int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken)
+{
+    struct range_open *last = &walk->open.items[walk->open.count - 1];
+    struct range_open *parent = last->outer ? &walk->open.items[last->outer - 1] : NULL;
+    struct range_node *node = write_node(forest, &last->range, parent ? parent->node + 1 : 0);
+    if (!node)
+        return -1;
+    last->node = (uint32_t)(node - forest->nodes.items);
+    *taken = parent ? read_time(parent, &last->range) : 0;
+    return 0;
+}
+
+static const char *name_of(const struct trace *trace, const struct range_node *node)
+{
+    return node->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, node->name);
+}
+
+struct cell range_forest_path_cell(const struct range_forest *forest, const struct trace *trace, struct table *table,
+                                   uint32_t node)
+{
+    const struct range_node *way[PATH_NAMES], *nodes = forest->nodes.items;
+    unsigned count = 0;
+    for (; node && count < PATH_NAMES; node = nodes[node - 1].parent)
+        way[count++] = &nodes[node - 1];
+    struct sink path;
+    sink_init_memory(&path);
+    if (node)
+        sink_text(&path, "…/");
+    for (unsigned i = count; i-- > 0;) {
+        sink_text(&path, name_of(trace, way[i]));
+        if (i > 0)
+            sink_char(&path, '/');
+    }
+    sink_char(&path, '\0');
+    bool failed = sink_finish(&path) != 0;
+    struct cell cell = failed ? (struct cell){0} : table_text(table, path.data);
+    table->no_memory |= failed;
+    sink_release(&path);
+    return cell;
 }

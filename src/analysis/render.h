@@ -1,5 +1,5 @@
 /*
- * Output formats: each writes any table, and knows no section.
+ * Output formats: a renderer writes any table and knows no section.
  *
  *     begin, then for each trace: trace_begin, table…, trace_end; then end.
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "common/json_out.h"
-#include "analysis/report.h"
+#include "analysis/options.h"
 
 struct sink;
 struct table;
@@ -21,7 +21,7 @@ struct render {
     const struct report_options *options;
     bool several_traces, several_tables; /* then each needs a heading of its own */
     bool any;                            /* something was written already */
-    char left_out[512];                  /* names of sections that had nothing to tell, */
+    char left_out[512];                  /* names of sections that had no rows, */
     char unrecorded[512];                /* and of those that were not recorded */
     struct json_out json;                /* of the format json */
 };
@@ -37,7 +37,7 @@ struct renderer {
 
 extern const struct renderer renderer_table, renderer_csv, renderer_json, renderer_markdown;
 
-/* For people: a section that nobody asked for and that is empty is left out, and named in a line at the end. */
+/* For people: an empty section that was not asked for by name is left out, and named in a line at the end. */
 bool render_leaves_out(struct render *render, const struct table *table);
 void render_left_out(struct render *render);
 

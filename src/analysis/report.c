@@ -3,15 +3,16 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/sink.h"
 #include "common/suggest.h"
 #include "analysis/heap.h"
 #include "trace/json/reader.h"
 #include "analysis/render.h"
-#include "analysis/sections.h"
-#include "analysis/snapshot.h"
+#include "analysis/section.h"
 
 static const struct renderer *const renderers[] = {
     [REPORT_TABLE] = &renderer_table,
@@ -19,6 +20,94 @@ static const struct renderer *const renderers[] = {
     [REPORT_JSON] = &renderer_json,
     [REPORT_MARKDOWN] = &renderer_markdown,
 };
+
+/* Reads PATH with the first reader that accepts it. */
+static int read_trace(const struct report_options *options, const char *path, struct interner *strings,
+                      const struct event_sink *sink)
+{
+    for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
+        if (reader->reads(path))
+            return reader->read(path, strings, sink);
+    return json_read(path, strings, sink);
+}
+
+/* --- the time that --snapshot names --- */
+
+#define TIME_TEXT 32
+
+static int widen_times(void *context, struct trace_event *event)
+{
+    return trace_event(context, event) < 0 || trace_gpu_op(context, event) < 0 ? error_no_memory("the trace's rows")
+                                                                               : 0;
+}
+
+static int pass_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    (void)context, (void)key, (void)value;
+    return 0;
+}
+
+/* Reads the trace at PATH once, only to find where it begins: *MOMENT is then the time in it, ns. Returns 0, or -1
+ * after error(). */
+static int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
+{
+    struct trace trace;
+    struct event_sink sink = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
+    enum log_level level = log_level();
+    struct stat file;
+    if (strcmp(path, "-") == 0)
+        return error("a snapshot needs a file: standard input cannot be read twice");
+    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
+        return error("a snapshot needs a file: '%s' cannot be read twice", path);
+    trace_init(&trace, options);
+    log_set_level(LOG_QUIET); /* warnings come with the second time */
+    int status = read_trace(options, path, &trace.strings, &sink);
+    log_set_level(level);
+    trace_sum_times(&trace);
+    if (__builtin_add_overflow(trace.start, options->snapshot, moment))
+        *moment = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
+    trace_release(&trace);
+    return status;
+}
+
+/* "1.5 s" */
+static void write_time(char text[TIME_TEXT], int64_t ns)
+{
+    static const struct {
+        const char *word;
+        int64_t ns;
+    } units[] = {{"s", NS_PER_S}, {"ms", NS_PER_MS}, {"µs", NS_PER_US}, {"ns", 1}};
+    size_t i = 0;
+    while (ns < units[i].ns && i + 1 < sizeof(units) / sizeof(*units))
+        i++;
+    snprintf(text, TIME_TEXT, "%.9g %s", (double)ns / (double)units[i].ns, units[i].word);
+}
+
+/* The title of the section: "Memory allocated at 1.5 s"; it says so when the time ASKED for is beyond the end of the
+ * trace, SPAN ns after its start. */
+static void snapshot_title(char *title, size_t size, int64_t asked, int64_t span)
+{
+    char time[TIME_TEXT], end[TIME_TEXT];
+    write_time(time, asked);
+    write_time(end, span);
+    if (asked <= span)
+        snprintf(title, size, "Memory allocated at %s", time);
+    else
+        snprintf(title, size, "Memory allocated at the end of the trace, %s (--snapshot asked for %s)", end, time);
+}
+
+/* The same as a warning, for the formats that have no titles. */
+static void snapshot_warn(const char *path, int64_t asked, int64_t span)
+{
+    char time[TIME_TEXT], end[TIME_TEXT];
+    write_time(time, asked);
+    write_time(end, span);
+    if (asked > span)
+        warning("'%s' ends at %s, before the %s of --snapshot: shown is what was allocated at its end", path, end,
+                time);
+}
+
+/* --- one trace --- */
 
 /* The report of one trace in the making. */
 struct report {
@@ -28,14 +117,12 @@ struct report {
     struct sections sections;
 };
 
-/* Whether a wanted section is about what is allocated. */
+/* Whether a wanted section looks at the heap. */
 static bool wants_heap(const struct report_options *options)
 {
-    static const unsigned of_heap[] = {REPORT_MEMORY_PEAK, REPORT_MEMORY_LEAKS, REPORT_MEMORY_CHURN,
-                                       REPORT_MEMORY_FAILURES};
-    bool wanted = options->has_snapshot && sections_wanted(options, REPORT_MEMORY);
-    for (size_t i = 0; i < sizeof(of_heap) / sizeof(*of_heap); i++)
-        wanted |= sections_wanted(options, of_heap[i]);
+    bool wanted = false;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        wanted |= sections_wanted(options, i) && sections_of(options, i)->heap;
     return wanted;
 }
 
@@ -61,19 +148,19 @@ static struct trace_event *place_event(void *context)
     return sections_place(&report->sections);
 }
 
-static int take_event(void *context, struct trace_event *event)
+static int read_event(void *context, struct trace_event *event)
 {
     struct report *report = context;
     return sections_event(&report->sections, event);
 }
 
-static int take_run(void *context, const struct event_run *run)
+static int read_run(void *context, const struct event_run *run)
 {
     struct report *report = context;
     return sections_run(&report->sections, run);
 }
 
-static int take_metadata(void *context, const char *key, const struct cJSON *value)
+static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct report *report = context;
     if (sections_wait(&report->sections) < 0)
@@ -116,7 +203,7 @@ static int fill_table(struct report *report, const struct section *section, void
 static int write_section(struct report *report, unsigned number, struct render *render)
 {
     const struct section *section = sections_of(report->options, number);
-    char title[128];
+    char title[160];
     snapshot_title(title, sizeof(title), report->options->snapshot, trace_span(&report->trace));
     struct table table = {
         .word = sections_word(number),
@@ -150,15 +237,6 @@ static int write_report(struct report *report, const char *path, struct render *
     return status;
 }
 
-int report_read(const struct report_options *options, const char *path, struct interner *strings,
-                const struct event_sink *sink)
-{
-    for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
-        if (reader->reads(path))
-            return reader->read(path, strings, sink);
-    return json_read(path, strings, sink);
-}
-
 static int report_file(const struct report_options *options, const char *path, struct render *render)
 {
     struct report report;
@@ -168,11 +246,11 @@ static int report_file(const struct report_options *options, const char *path, s
     struct event_sink sink = {.context = &report,
                               .workers = options->workers,
                               .place = place_event,
-                              .event = take_event,
-                              .run = trace_renames(&report.trace) ? NULL : take_run,
-                              .metadata = take_metadata};
+                              .event = read_event,
+                              .run = trace_renames(&report.trace) ? NULL : read_run,
+                              .metadata = read_metadata};
     if (status == 0)
-        status = report_read(options, path, &report.trace.strings, &sink);
+        status = read_trace(options, path, &report.trace.strings, &sink);
     if (status == 0)
         status = sections_finish(&report.sections);
     if (status == 0 && options->has_snapshot && sections_wanted(options, REPORT_MEMORY))
@@ -196,7 +274,7 @@ static int error_no_column(const char *given, const char *list)
     return error("no column '%s' to sort by: these sections have %s", given, list);
 }
 
-/* Whether some wanted section can be sorted as asked; else says by what they can. */
+/* Returns 0 if some wanted section can be sorted as asked, or -1 after an error that lists the columns. */
 int report_check(const struct report_options *options)
 {
     struct interner words = {0};

@@ -32,7 +32,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     struct api_row *row = groups_item(&api->groups, &key, &api->rows);
     if (!row)
         return -1;
-    if (errors_is_failure(trace, event))
+    if (errors_is_failure(&trace->strings, event))
         errors_add(&row->failures, event);
     return series_add(&row->durations, event->duration);
 }
@@ -52,7 +52,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_TIME] = cell_share(summary.total, all);
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         row[COLUMN_CALLS] = cell_integer(summary.count);
-        table_put_summary(&row[COLUMN_AVG], &summary);
+        table_write_summary(&row[COLUMN_AVG], &summary);
         row[COLUMN_FAILURES] = cell_integer((int64_t)api->rows.items[i].failures.count);
         row[COLUMN_ERRORS] = errors_cell(&api->rows.items[i].failures, table);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)*name);

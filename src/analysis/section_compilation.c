@@ -7,7 +7,7 @@
 #include "analysis/section.h"
 #include "analysis/series.h"
 
-#define COLUMNS(X)                                              \
+#define COMPILATION_COLUMNS(X)                                  \
     X(TOTAL, "total", "Total", NS, COLUMN_APART)                \
     X(PASSED, "passed", "Passed", NS, COLUMN_APART)             \
     X(COUNT, "count", "Count", COUNT, 0)                        \
@@ -17,8 +17,7 @@
     X(ERRORS, "errors", "Errors", TEXT, COLUMN_OPTIONAL)        \
     X(NAME, "name", "Name", TEXT, 0)
 
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+static const struct column compilation_columns[] = {COMPILATION_COLUMNS(COLUMN_ROW)};
 
 struct phase_group {
     struct series durations;
@@ -41,7 +40,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
         event->phase == 'X' ? groups_item(&compilation->names, &key, &compilation->groups) : NULL;
     if (!group)
         return event->phase == 'X' ? -1 : 0;
-    if (errors_is_failure(trace, event))
+    if (errors_is_failure(&trace->strings, event))
         errors_add(&group->failures, event);
     group->cached |= event->cache_hit != EVENT_NONE;
     group->hits += event->cache_hit == 1;
@@ -50,8 +49,9 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     return busy_add(&group->busy, event->start, event->start + event->duration);
 }
 
-static int put_group(const struct trace *trace, struct table *table, uint32_t name, struct phase_group *group)
+static int write_group(const struct trace *trace, struct table *table, uint32_t name, struct phase_group *group)
 {
+    enum { COMPILATION_COLUMNS(COLUMN_ENUM) };
     struct summary summary = series_summary(&group->durations);
     struct cell *row = table_row(table);
     if (!row)
@@ -59,7 +59,7 @@ static int put_group(const struct trace *trace, struct table *table, uint32_t na
     row[COLUMN_TOTAL] = cell_integer(summary.total);
     row[COLUMN_PASSED] = cell_integer(busy_total(&group->busy));
     row[COLUMN_COUNT] = cell_integer(summary.count);
-    table_put_summary(&row[COLUMN_AVG], &summary);
+    table_write_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_FAILURES] = cell_integer((int64_t)group->failures.count);
     row[COLUMN_ERRORS] = errors_cell(&group->failures, table);
     if (group->cached)
@@ -70,10 +70,11 @@ static int put_group(const struct trace *trace, struct table *table, uint32_t na
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
+    enum { COMPILATION_COLUMNS(COLUMN_ENUM) };
     struct compilation *compilation = state;
     for (size_t i = 0; i < compilation->groups.count; i++) {
         const uint64_t *name = groups_key(&compilation->names, i);
-        if (put_group(trace, table, (uint32_t)*name, &compilation->groups.items[i]) < 0)
+        if (write_group(trace, table, (uint32_t)*name, &compilation->groups.items[i]) < 0)
             return -1;
     }
     struct cell *row = compilation->groups.count > 0 ? table_row(table) : NULL;
@@ -96,8 +97,8 @@ static void release(void *state)
 }
 
 const struct section section_compilation = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    .columns = compilation_columns,
+    .column_count = sizeof(compilation_columns) / sizeof(*compilation_columns),
     .sources = {TRACE_COMPILE},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_COMPILATION),
@@ -105,4 +106,112 @@ const struct section section_compilation = {
     .event = event,
     .finish = finish,
     .release = release,
+};
+
+/* Each phase of compilation, the longest first: when it was, on which thread, in which function, and how it ended. */
+
+#define PHASES_COLUMNS(X)                                   \
+    X(DURATION, "duration", "Duration", NS, COLUMN_APART)   \
+    X(AT, "at", "At", NS, COLUMN_APART)                     \
+    X(NAME, "name", "Name", TEXT, 0)                        \
+    X(RESULT, "result", "Result", NUMBER, COLUMN_MACHINE)   \
+    X(ERROR, "error", "Error", TEXT, COLUMN_OPTIONAL)       \
+    X(CACHE, "cache", "Cache", TEXT, COLUMN_OPTIONAL)       \
+    X(ENDING, "ending", "Ended by", TEXT, COLUMN_OPTIONAL)  \
+    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL) \
+    X(THREAD, "thread", "Thread", TEXT, COLUMN_OPTIONAL)    \
+    X(FUNCTION, "function", "Function", TEXT, COLUMN_OPTIONAL)
+
+static const struct column phases_columns[] = {PHASES_COLUMNS(COLUMN_ROW)};
+
+struct phase {
+    int64_t start, duration, result, cache_hit, thread;
+    event_id process;
+    uint32_t name, function, ending;
+};
+
+struct phases {
+    ARRAY(struct phase) items;
+};
+
+static int event_phase(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    (void)trace;
+    struct phases *phases = state;
+    if (event->phase != 'X')
+        return 0;
+    struct phase *phase = array_push(&phases->items);
+    if (!phase)
+        return -1;
+    *phase = (struct phase){
+        .start = event->start,
+        .duration = event->duration,
+        .result = event->return_value,
+        .cache_hit = event->cache_hit,
+        .thread = event->of_thread,
+        .process = event->process,
+        .name = event->name,
+        .function = event->function,
+        .ending = event->ending,
+    };
+    return 0;
+}
+
+static struct cell thread_cell(const struct trace *trace, struct table *table, const struct phase *phase)
+{
+    if (phase->thread == EVENT_NONE)
+        return (struct cell){0};
+    int64_t index = trace_find_thread(trace, phase->process, phase->thread);
+    if (index != EVENT_NONE)
+        return trace_thread_cell(trace, table, (uint32_t)index);
+    return table_format(table, "thread %lld", (long long)phase->thread);
+}
+
+static int write_phase(const struct trace *trace, struct table *table, const struct phase *phase)
+{
+    enum { PHASES_COLUMNS(COLUMN_ENUM) };
+    struct cell *row = table_row(table);
+    if (!row)
+        return -1;
+    row[COLUMN_DURATION] = cell_integer(phase->duration);
+    row[COLUMN_AT] = cell_integer(phase->start - trace->start);
+    row[COLUMN_NAME] = trace_text_cell(trace, table, phase->name);
+    if (phase->result != 0)
+        row[COLUMN_RESULT] = trace_number_cell(phase->result);
+    row[COLUMN_ERROR] = driver_error_cell(table, phase->result);
+    if (phase->cache_hit != EVENT_NONE)
+        row[COLUMN_CACHE] = table_text(table, phase->cache_hit == 1 ? "hit" : "miss");
+    row[COLUMN_ENDING] = trace_text_cell(trace, table, phase->ending);
+    if (trace->host_processes > 1)
+        row[COLUMN_PROCESS] = trace_process_cell(trace, table, phase->process);
+    row[COLUMN_THREAD] = thread_cell(trace, table, phase);
+    row[COLUMN_FUNCTION] = trace_text_cell(trace, table, phase->function);
+    return 0;
+}
+
+static int finish_phases(void *state, const struct trace *trace, struct table *table)
+{
+    struct phases *phases = state;
+    for (size_t i = 0; i < phases->items.count; i++)
+        if (write_phase(trace, table, &phases->items.items[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static void release_phases(void *state)
+{
+    struct phases *phases = state;
+    array_release(&phases->items);
+}
+
+const struct section section_phases = {
+    .columns = phases_columns,
+    .column_count = sizeof(phases_columns) / sizeof(*phases_columns),
+    .sources = {TRACE_COMPILE},
+    .sort = "duration",
+    .categories = EVENT_BIT(EVENT_COMPILATION),
+    .state_size = sizeof(struct phases),
+    .event = event_phase,
+    .finish = finish_phases,
+    .release = release_phases,
 };

@@ -45,8 +45,8 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     return series_add(&group->times, event->duration);
 }
 
-static int put_group(const struct trace *trace, struct table *table, const struct range_key *key,
-                     struct range_group *group)
+static int write_group(const struct trace *trace, struct table *table, const struct range_key *key,
+                       struct range_group *group)
 {
     struct summary summary = series_summary(&group->times);
     struct cell *row = table_row(table);
@@ -54,7 +54,7 @@ static int put_group(const struct trace *trace, struct table *table, const struc
         return -1;
     row[COLUMN_TOTAL] = cell_integer(summary.total);
     row[COLUMN_COUNT] = cell_integer(summary.count);
-    table_put_summary(&row[COLUMN_AVG], &summary);
+    table_write_summary(&row[COLUMN_AVG], &summary);
     if (group->open)
         row[COLUMN_OPEN] = cell_integer(group->open);
     if (key->device != EVENT_NONE)
@@ -67,7 +67,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct device_ranges *ranges = state;
     for (size_t i = 0; i < ranges->groups.count; i++)
-        if (put_group(trace, table, groups_key(&ranges->keys, i), &ranges->groups.items[i]) < 0)
+        if (write_group(trace, table, groups_key(&ranges->keys, i), &ranges->groups.items[i]) < 0)
             return -1;
     return 0;
 }

@@ -52,7 +52,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_TIME] = cell_share(summary.total, all);
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         row[COLUMN_CALLS] = cell_integer(summary.count);
-        table_put_summary(&row[COLUMN_AVG], &summary);
+        table_write_summary(&row[COLUMN_AVG], &summary);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->name);
         if (!trace->options->by_grid)
             continue;

@@ -1,7 +1,7 @@
 /*
- * From the call to the work: how long the API call took, how long the work waited from the end of the call to its start
- * (0 when it started before the call returned), and how long it ran. Call and work are joined by correlation id; every
- * node of a graph is joined with the launch of the graph.
+ * From the call to the operation: how long the API call took, how long the operation waited from the end of the call to
+ * its start (0 when it started before the call returned), and how long it ran. Call and operation are joined by
+ * correlation id; every node of a graph is joined with the launch of the graph.
  */
 #include "analysis/section.h"
 #include "analysis/series.h"
@@ -33,7 +33,7 @@ struct latency {
     ARRAY(struct latency_row) rows;
 };
 
-/* Rows stand in the order in which their first work came. */
+/* Rows stand in the order in which their first operation came. */
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     (void)trace;
@@ -42,11 +42,11 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     return groups_item(&latency->groups, &key, &latency->rows) ? 0 : -1;
 }
 
-static int join(void *state, const struct trace *trace, const struct work *work, const struct call *call)
+static int join(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call)
 {
     (void)trace;
     struct latency *latency = state;
-    uint64_t key = work->name;
+    uint64_t key = op->name;
     struct latency_row *row = groups_item(&latency->groups, &key, &latency->rows);
     if (!row)
         return -1;
@@ -54,14 +54,14 @@ static int join(void *state, const struct trace *trace, const struct work *work,
         row->unmatched++;
         return 0;
     }
-    int64_t queue = work->start > call->end ? work->start - call->end : 0;
+    int64_t queue = op->start > call->end ? op->start - call->end : 0;
     if (series_add(&row->api, call->end - call->start) < 0 || series_add(&row->queue, queue) < 0)
         return -1;
-    return series_add(&row->gpu, work->duration);
+    return series_add(&row->gpu, op->duration);
 }
 
 /* Average, median and maximum into three cells. */
-static void put_three(struct cell *cells, struct series *series)
+static void write_three(struct cell *cells, struct series *series)
 {
     struct summary summary = series_summary(series);
     if (summary.count == 0)
@@ -81,9 +81,9 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         if (!row)
             return -1;
         row[COLUMN_CALLS] = cell_integer(found->gpu.count);
-        put_three(&row[COLUMN_API_AVG], &found->api);
-        put_three(&row[COLUMN_QUEUE_AVG], &found->queue);
-        put_three(&row[COLUMN_GPU_AVG], &found->gpu);
+        write_three(&row[COLUMN_API_AVG], &found->api);
+        write_three(&row[COLUMN_QUEUE_AVG], &found->queue);
+        write_three(&row[COLUMN_GPU_AVG], &found->gpu);
         if (found->unmatched)
             row[COLUMN_UNMATCHED] = cell_integer(found->unmatched);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)*name);
@@ -111,7 +111,7 @@ const struct section section_latency = {
     .categories = EVENT_GPU_WORK,
     .state_size = sizeof(struct latency),
     .event = event,
-    .work = join,
+    .gpu_op = join,
     .finish = finish,
     .release = release,
 };

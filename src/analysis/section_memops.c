@@ -54,7 +54,7 @@ static int fill(struct operations *operations, struct series_by *shown, const st
         row[COLUMN_TIME] = cell_share(summary.total, all);
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         row[COLUMN_COUNT] = cell_integer(summary.count);
-        table_put_summary(&row[COLUMN_AVG], &summary);
+        table_write_summary(&row[COLUMN_AVG], &summary);
         if (ns > 0)
             row[COLUMN_BANDWIDTH] = cell_real((double)bytes / (double)ns); /* bytes a ns are GB a second */
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)*name);

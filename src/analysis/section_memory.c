@@ -4,11 +4,162 @@
  * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
  * allocator tells of itself by instants called "[memory]".
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "analysis/groups.h"
 #include "analysis/heap.h"
-#include "analysis/memory_uses.h"
 #include "analysis/section.h"
+#include "analysis/trace.h"
+
+enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTORCH_RESERVED };
+
+struct memory_key {
+    int64_t source;   /* enum memory_source */
+    uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
+    int64_t device;   /* EVENT_NONE: the host's, or not told */
+    event_id process; /* whose it is; of a GPU's counter, the GPU's row */
+};
+
+struct memory_use {
+    bool counted;          /* peak and end are known */
+    bool stepped;          /* allocations and releases are */
+    bool shown;            /* with another one, as one row */
+    int64_t peak, peak_at; /* bytes, ns */
+    int64_t end, end_at;
+    int64_t allocations, releases, failures;
+    int64_t doubles; /* releases of what was released before */
+    int64_t unknown; /* releases of what was not allocated, as far as is known */
+};
+
+/* All zero: none. */
+struct memory_uses {
+    struct groups groups;
+    ARRAY(struct memory_use) items; /* by their number in `groups`, whose keys are struct memory_key */
+};
+
+#define COUNTER_PREFIX "Memory in use: "
+
+/* Counters need not come in order of time. */
+static void set_level(struct memory_use *use, int64_t bytes, int64_t time)
+{
+    if (!use->counted || bytes > use->peak || (bytes == use->peak && time < use->peak_at)) {
+        use->peak = bytes;
+        use->peak_at = time;
+    }
+    if (!use->counted || time >= use->end_at) {
+        use->end = bytes;
+        use->end_at = time;
+    }
+    use->counted = true;
+}
+
+/* The kind of memory that a counter called NAME is about; NULL: it is another counter. */
+static const char *counted_kind(const char *name)
+{
+    if (strncmp(name, COUNTER_PREFIX, strlen(COUNTER_PREFIX)) == 0)
+        return name + strlen(COUNTER_PREFIX);
+    return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
+}
+
+static int add_counter(struct memory_uses *uses, const struct trace *trace, const struct trace_event *event)
+{
+    if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
+        return 0;
+    if (!counted_kind(interned(&trace->strings, event->name)))
+        return 0;
+    struct memory_key key = {MEMORY_COUNTER, event->name, EVENT_NONE, event->process};
+    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    if (use)
+        set_level(use, event->bytes, event->start);
+    return use ? 0 : -1;
+}
+
+static void count_step(struct memory_use *use, bool allocation, bool failed)
+{
+    use->stepped = true;
+    use->allocations += allocation && !failed;
+    use->releases += !allocation && !failed;
+    use->failures += failed;
+}
+
+/* CUDA may have refused the release, or done it. */
+static void count_fault(struct memory_use *use, const char *what)
+{
+    use->stepped = true;
+    if (strcmp(what, "double free") == 0)
+        use->doubles++;
+    else
+        use->unknown++;
+}
+
+static int add_instant(struct memory_uses *uses, const struct trace *trace, const struct trace_event *event)
+{
+    struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
+    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    if (!use)
+        return -1;
+    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
+    bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
+    if (event->fault != EVENT_NO_TEXT)
+        count_fault(use, interned(&trace->strings, event->fault));
+    else
+        count_step(use, allocation, failed);
+    /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
+    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == EVENT_NONE;
+    return 0;
+}
+
+/* What the allocator holds of CUDA's memory. It does not report this of the host's. */
+static int add_pytorch_reserved(struct memory_uses *uses, const struct trace_event *event)
+{
+    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
+        return 0;
+    struct memory_key key = {MEMORY_PYTORCH_RESERVED, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    if (use)
+        set_level(use, event->total_reserved, event->start);
+    return use ? 0 : -1;
+}
+
+static int add_pytorch(struct memory_uses *uses, const struct trace *trace, const struct trace_event *event)
+{
+    if (!heap_is_pytorch(&trace->strings, event))
+        return 0;
+    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    if (!use)
+        return -1;
+    bool failed = event->address == EVENT_NONE;           /* out of memory: there is none */
+    count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
+    if (event->total_allocated != EVENT_NONE)
+        set_level(use, event->total_allocated, event->start);
+    return add_pytorch_reserved(uses, event);
+}
+
+static int event(void *state, const struct trace *trace, const struct trace_event *event)
+{
+    struct memory_uses *uses = state;
+    if (event->phase == 'C')
+        return add_counter(uses, trace, event);
+    if (event->phase != 'i' && event->phase != 'I')
+        return 0;
+    if (event->category == EVENT_MEMORY)
+        return add_instant(uses, trace, event);
+    return event->category == EVENT_CPU_INSTANT ? add_pytorch(uses, trace, event) : 0;
+}
+
+static void release(void *state)
+{
+    struct memory_uses *uses = state;
+    array_release(&uses->items);
+    groups_release(&uses->groups);
+}
+
+/* --- the table --- */
 
 #define COLUMNS(X)                                                 \
     X(PEAK, "peak", "Peak", BYTES, 0)                              \
@@ -35,10 +186,10 @@ static const char *kind_of(const struct trace *trace, const struct memory_key *k
     if (key->text == EVENT_NO_TEXT)
         return "not told";
     const char *text = interned(&trace->strings, (uint32_t)key->text);
-    return key->source == MEMORY_COUNTER ? memory_counted_kind(text) : text;
+    return key->source == MEMORY_COUNTER ? counted_kind(text) : text;
 }
 
-/* Whose memory and where: what rows are told apart by, and what the two views have in common. */
+/* The owner and the place of memory: rows differ in these, and both views have them. */
 struct place {
     int64_t device; /* EVENT_NONE: the host's memory, or not told */
     bool owned;     /* the process is known */
@@ -108,8 +259,8 @@ static void unite(struct memory_uses *memory, const struct trace *trace, size_t 
     use->shown = true;
 }
 
-static int put_row(const struct trace *trace, struct table *table, const struct memory_key *key,
-                   const struct memory_use *use)
+static int write_row(const struct trace *trace, struct table *table, const struct memory_key *key,
+                     const struct memory_use *use)
 {
     struct cell *row = table_row(table);
     if (!row)
@@ -147,19 +298,9 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         raise_to_pools(&memory->items.items[i], trace, groups_key(&memory->groups, i));
     for (size_t i = 0; i < memory->items.count; i++)
         if (!memory->items.items[i].shown &&
-            put_row(trace, table, groups_key(&memory->groups, i), &memory->items.items[i]) < 0)
+            write_row(trace, table, groups_key(&memory->groups, i), &memory->items.items[i]) < 0)
             return -1;
     return 0;
-}
-
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
-{
-    return memory_uses_event(state, trace, event);
-}
-
-static void release(void *state)
-{
-    memory_uses_release(state);
 }
 
 const struct section section_memory = {

@@ -138,10 +138,10 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     return busy_row(state, &key);
 }
 
-static uint32_t gpu_of(void *state, const struct called_work *work)
+static uint32_t gpu_of(void *state, const struct launched_op *op)
 {
     const struct nvtx *nvtx = state;
-    return nvtx->trace->streams.items[work->stream].device;
+    return nvtx->trace->streams.items[op->stream].device;
 }
 
 static const struct busy_key outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
@@ -155,7 +155,7 @@ static int gather(void *state, const struct trace *trace)
     if (busy_row(nvtx, &outside) != RANGE_ROW_OUTSIDE)
         return -1;
     const struct range_rows rows = {.ranges = &trace->ranges,
-                                    .works = &trace->called_works,
+                                    .gpu_ops = &trace->launched_ops,
                                     .room = trace->room,
                                     .limit = RANGE_ROWS_LIMIT,
                                     .context = nvtx,
@@ -182,8 +182,8 @@ struct row_facts {
     const struct series *span; /* NULL: not of this row */
 };
 
-static int put_row(const struct trace *trace, struct table *table, const struct range_key *key,
-                   const struct row_facts *facts)
+static int write_row(const struct trace *trace, struct table *table, const struct range_key *key,
+                     const struct row_facts *facts)
 {
     struct cell *row = table_row(table);
     if (!row)
@@ -192,7 +192,7 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
     if (facts->host) {
         struct summary summary = series_summary(facts->host);
         row[COLUMN_TOTAL] = cell_integer(summary.total);
-        table_put_summary(&row[COLUMN_AVG], &summary);
+        table_write_summary(&row[COLUMN_AVG], &summary);
     }
     row[COLUMN_GPU_BUSY] = facts->busy;
     if (facts->span) {
@@ -208,8 +208,8 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
 }
 
 /* A row for each kind of range of that name. */
-static int put_rows(struct nvtx *nvtx, const struct trace *trace, struct table *table, const struct range_key *key,
-                    struct range_group *range)
+static int write_rows(struct nvtx *nvtx, const struct trace *trace, struct table *table, const struct range_key *key,
+                      struct range_group *range)
 {
     bool async = range->async.count || range->open, on_host = range->nested.count || async;
     const struct busy_key nested = {key->name, key->domain, NESTED}, started = {key->name, key->domain, STARTED};
@@ -229,12 +229,12 @@ static int put_rows(struct nvtx *nvtx, const struct trace *trace, struct table *
     };
     const bool wanted[] = {range->nested.count > 0, async, range->marks > 0, range->gpu.count > 0 && !on_host};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (wanted[i] && put_row(trace, table, key, &rows[i]) < 0)
+        if (wanted[i] && write_row(trace, table, key, &rows[i]) < 0)
             return -1;
     return 0;
 }
 
-static int put_outside(struct nvtx *nvtx, struct table *table)
+static int write_outside(struct nvtx *nvtx, struct table *table)
 {
     struct cell *row = table_row(table);
     if (!row)
@@ -249,9 +249,9 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 {
     struct nvtx *nvtx = state;
     for (size_t i = 0; i < nvtx->ranges.count; i++)
-        if (put_rows(nvtx, trace, table, groups_key(&nvtx->groups, i), &nvtx->ranges.items[i]) < 0)
+        if (write_rows(nvtx, trace, table, groups_key(&nvtx->groups, i), &nvtx->ranges.items[i]) < 0)
             return -1;
-    return range_busy_total(&nvtx->busy, busy_row(nvtx, &outside)) ? put_outside(nvtx, table) : 0;
+    return range_busy_total(&nvtx->busy, busy_row(nvtx, &outside)) ? write_outside(nvtx, table) : 0;
 }
 
 static void release(void *state)
@@ -279,7 +279,7 @@ const struct section section_nvtx = {
     .categories = EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_GPU_RANGE) | EVENT_BIT(EVENT_OTHER),
     .state_size = sizeof(struct nvtx),
     .ranges = true,
-    .called_works = true,
+    .launched_ops = true,
     .event = event,
     .gather = gather,
     .finish = finish,

@@ -51,7 +51,8 @@ struct place {
     int64_t device, context, stream;
 };
 
-/* What of a range is on a stream: of one that was started on a thread and ended on another, what is of one of them. */
+/* The part of a range that is on one stream. A range that was started on one thread and ended on another has a part
+ * for each. */
 struct part {
     int64_t start, end;
     uint32_t range; /* its number */
@@ -76,7 +77,7 @@ struct gpu {
     ARRAY(struct gpu_group) own_rows;
 };
 
-/* A row of the GPU in a trace that has no more than it. */
+/* A span of the GPU's own row, in a trace that has no ranges of the host. */
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     (void)trace;
@@ -119,27 +120,26 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     return kind;
 }
 
-static uint32_t gpu_of(void *state, const struct called_work *work)
+static uint32_t gpu_of(void *state, const struct launched_op *op)
 {
     struct gpu *gpu = state;
-    const struct trace_stream_id *stream = trace_stream_id(gpu->trace, work->stream);
+    const struct trace_stream_id *stream = trace_stream_id(gpu->trace, op->stream);
     const struct place place = {stream->device, stream->context, stream->stream};
     return groups_number(&gpu->places, &place, sizeof(place));
 }
 
-static int add_operation(void *state, const struct called_work *work, bool outside)
+static int add_operation(void *state, const struct launched_op *op, bool outside)
 {
     struct gpu *gpu = state;
-    const struct extent extent = {work->start, work->start + work->duration, 1, work->kernel};
-    const struct extents_point point = {
-        .at = work->called, .line = work->thread, .track = work->stream, .extent = extent};
+    const struct extent extent = {op->start, op->start + op->duration, 1, op->kernel};
+    const struct extents_point point = {.at = op->called, .line = op->thread, .track = op->stream, .extent = extent};
     const struct part part = {.start = extent.start,
                               .end = extent.end,
                               .range = NO_RANGE,
                               .kind = RANGE_ROW_OUTSIDE,
-                              .stream = work->stream,
+                              .stream = op->stream,
                               .operations = 1,
-                              .kernels = work->kernel};
+                              .kernels = op->kernel};
     return outside ? sorter_add(&gpu->parts, &part) : extents_add(&gpu->extents, &point);
 }
 
@@ -230,7 +230,7 @@ static int gather_parts(struct gpu *gpu, const struct trace *trace)
 {
     static const struct kind outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
     const struct range_rows rows = {.ranges = &trace->ranges,
-                                    .works = &trace->called_works,
+                                    .gpu_ops = &trace->launched_ops,
                                     .room = trace->room,
                                     .limit = RANGE_ROWS_LIMIT,
                                     .context = gpu,
@@ -265,8 +265,8 @@ static int gather(void *state, const struct trace *trace)
 
 /* --- rows --- */
 
-static int put_row(const struct trace *trace, struct table *table, const struct gpu_key *key, struct gpu_group *group,
-                   struct cell busy)
+static int write_row(const struct trace *trace, struct table *table, const struct gpu_key *key, struct gpu_group *group,
+                     struct cell busy)
 {
     static const char *const forms[] = {[NESTED] = "range", [STARTED] = "start/end", [OUTSIDE] = "outside"};
     struct summary summary = series_summary(&group->spans);
@@ -282,7 +282,7 @@ static int put_row(const struct trace *trace, struct table *table, const struct 
         row[COLUMN_OPERATIONS] = cell_integer(group->operations);
         row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, group->kernels);
     }
-    table_put_summary(&row[COLUMN_AVG], &summary);
+    table_write_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_DEVICE] = trace_number_cell(key->device);
     row[COLUMN_CONTEXT] = trace_number_cell(key->context);
     row[COLUMN_STREAM] = trace_number_cell(key->stream);
@@ -306,11 +306,11 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     struct gpu *gpu = state;
     const struct cell unknown = {0};
     for (size_t i = 0; i < gpu->rows.count; i++)
-        if (put_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i],
-                    busy_cell(gpu, &gpu->rows.items[i])) < 0)
+        if (write_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i],
+                      busy_cell(gpu, &gpu->rows.items[i])) < 0)
             return -1;
     for (size_t i = 0; i < gpu->own_rows.count && trace->ranges.count == 0; i++)
-        if (put_row(trace, table, groups_key(&gpu->own_groups, i), &gpu->own_rows.items[i], unknown) < 0)
+        if (write_row(trace, table, groups_key(&gpu->own_groups, i), &gpu->own_rows.items[i], unknown) < 0)
             return -1;
     return 0;
 }
@@ -340,7 +340,7 @@ const struct section section_nvtx_gpu = {
     .categories = EVENT_BIT(EVENT_GPU_RANGE),
     .state_size = sizeof(struct gpu),
     .ranges = true,
-    .called_works = true,
+    .launched_ops = true,
     .event = event,
     .gather = gather,
     .finish = finish,

@@ -3,8 +3,8 @@
  * whole graphs, where their nodes were not recorded, are listed with them. The sum of durations counts kernels that
  * overlap each on its own; GPU busy time counts them once.
  */
-#include "analysis/range_busy.h"
-#include "analysis/range_forest.h"
+#include "analysis/busy.h"
+#include "analysis/range_rows.h"
 #include "analysis/section.h"
 #include "analysis/series.h"
 
@@ -48,17 +48,17 @@ static int add(struct kernels *kernels, uint32_t node, const struct kernel *kern
     return range_busy_add(&kernels->busy, row, device, kernel->start, kernel->duration);
 }
 
-static int add_work(void *state, struct range_walk *ranges, const struct called_work *work)
+static int add_op(void *state, struct range_walk *ranges, const struct launched_op *op)
 {
     struct kernels *kernels = state;
     int64_t taken;
-    while (range_walk_open(ranges, work->thread, work->called))
+    while (range_walk_open(ranges, op->thread, op->called))
         if (range_forest_place(&kernels->forest, ranges, &taken) < 0)
             return -1;
-    const struct range_open *innermost = range_walk_innermost(ranges, work->thread, work->called);
+    const struct range_open *innermost = range_walk_innermost(ranges, op->thread, op->called);
     uint32_t node = innermost ? innermost->node + 1 : 0;
-    const struct kernel kernel = {work->name, work->stream, work->start, work->duration};
-    return work->kernel ? add(kernels, node, &kernel) : 0;
+    const struct kernel kernel = {op->name, op->stream, op->start, op->duration};
+    return op->kernel ? add(kernels, node, &kernel) : 0;
 }
 
 static int gather(void *state, const struct trace *trace)
@@ -68,7 +68,7 @@ static int gather(void *state, const struct trace *trace)
         return 0;
     kernels->trace = trace;
     range_busy_init(&kernels->busy, trace->room);
-    int status = range_walk_works(&trace->ranges, true, &trace->called_works, add_work, NULL, kernels);
+    int status = range_walk_ops(&trace->ranges, true, &trace->launched_ops, add_op, NULL, kernels);
     return status ? status : range_busy_finish(&kernels->busy);
 }
 
@@ -87,7 +87,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_TOTAL] = cell_integer(summary.total);
         row[COLUMN_GPU_BUSY] = cell_integer(range_busy_total(&kernels->busy, i));
         row[COLUMN_CALLS] = cell_integer(summary.count);
-        table_put_summary(&row[COLUMN_AVG], &summary);
+        table_write_summary(&row[COLUMN_AVG], &summary);
         row[COLUMN_RANGE] = key->node ? range_forest_path_cell(&kernels->forest, trace, table, (uint32_t)key->node)
                                       : table_text(table, RANGE_OUTSIDE);
         row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->name);
@@ -110,7 +110,7 @@ const struct section section_nvtx_kernels = {
     .sort = "total",
     .state_size = sizeof(struct kernels),
     .ranges = true,
-    .called_works = true,
+    .launched_ops = true,
     .gather = gather,
     .finish = finish,
     .release = release,

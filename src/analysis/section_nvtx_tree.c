@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "analysis/range_forest.h"
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 #include "analysis/series.h"
@@ -63,10 +62,10 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     return add(state, walk) == 0 ? walk->open.items[walk->open.count - 1].node + 1 : RANGE_ROW_NONE;
 }
 
-static uint32_t gpu_of(void *state, const struct called_work *work)
+static uint32_t gpu_of(void *state, const struct launched_op *op)
 {
     const struct tree *tree = state;
-    return tree->trace->streams.items[work->stream].device;
+    return tree->trace->streams.items[op->stream].device;
 }
 
 static int gather(void *state, const struct trace *trace)
@@ -77,7 +76,7 @@ static int gather(void *state, const struct trace *trace)
     tree->trace = trace;
     const struct range_rows rows = {.ranges = &trace->ranges,
                                     .nesting = true,
-                                    .works = &trace->called_works,
+                                    .gpu_ops = &trace->launched_ops,
                                     .room = trace->room,
                                     .limit = RANGE_ROWS_LIMIT,
                                     .context = tree,
@@ -139,7 +138,7 @@ static struct cell busy_cell(const struct tree *tree, uint32_t row)
     return tree->busy.totals.count ? range_rows_cell(&tree->busy, row) : (struct cell){0};
 }
 
-static int put_row(const struct trace *trace, struct table *table, struct tree *tree, uint32_t index)
+static int write_row(const struct trace *trace, struct table *table, struct tree *tree, uint32_t index)
 {
     const struct range_node *node = &tree->forest.nodes.items[index];
     struct branch *branch = &tree->branches.items[index];
@@ -151,7 +150,7 @@ static int put_row(const struct trace *trace, struct table *table, struct tree *
     row[COLUMN_SELF] = cell_integer(branch->self);
     row[COLUMN_GPU_BUSY] = busy_cell(tree, index + 1);
     row[COLUMN_COUNT] = cell_integer(summary.count);
-    table_put_summary(&row[COLUMN_AVG], &summary);
+    table_write_summary(&row[COLUMN_AVG], &summary);
     row[COLUMN_DOMAIN] = trace_text_cell(trace, table, node->domain);
     row[COLUMN_DEPTH] = cell_integer(node->depth);
     row[COLUMN_PATH] = range_forest_path_cell(&tree->forest, trace, table, index + 1);
@@ -159,7 +158,7 @@ static int put_row(const struct trace *trace, struct table *table, struct tree *
     return 0;
 }
 
-static int put_outside(const struct tree *tree, struct table *table)
+static int write_outside(const struct tree *tree, struct table *table)
 {
     struct cell *row = table_row(table);
     if (!row)
@@ -177,14 +176,14 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         return -1;
     uint32_t at = tree->first;
     while (at) {
-        if (put_row(trace, table, tree, at - 1) < 0)
+        if (write_row(trace, table, tree, at - 1) < 0)
             return -1;
         uint32_t next = tree->branches.items[at - 1].inner;
         for (; !next && at; at = tree->forest.nodes.items[at - 1].parent)
             next = tree->branches.items[at - 1].next;
         at = next;
     }
-    return range_busy_total(&tree->busy, 0) ? put_outside(tree, table) : 0;
+    return range_busy_total(&tree->busy, 0) ? write_outside(tree, table) : 0;
 }
 
 static void release(void *state)
@@ -203,7 +202,7 @@ const struct section section_nvtx_tree = {
     .sources = {TRACE_NVTX},
     .state_size = sizeof(struct tree),
     .ranges = true,
-    .called_works = true,
+    .launched_ops = true,
     .gather = gather,
     .finish = finish,
     .release = release,

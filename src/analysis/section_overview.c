@@ -19,7 +19,7 @@ static const char *unit_word(enum column_type type)
     return type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";
 }
 
-/* A row ITEM with VALUE; gives its detail's cell to fill, which is NULL without memory. */
+/* Adds a row ITEM with VALUE. Returns the cell for its detail; NULL: no memory. */
 static struct cell *put(struct table *table, struct cell item, struct cell value, enum column_type type)
 {
     struct cell *row = table_row(table);
@@ -31,7 +31,7 @@ static struct cell *put(struct table *table, struct cell item, struct cell value
     return &row[COLUMN_DETAIL];
 }
 
-static void put_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
+static void write_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
 {
     if (text != EVENT_NO_TEXT)
         put(table, table_text(table, item), trace_text_cell(trace, table, text), TYPE_TEXT);
@@ -42,7 +42,7 @@ static bool is_recorded(const struct trace *trace, uint64_t sources)
     return sources & ~trace->unrecorded;
 }
 
-static void put_unrecorded(struct table *table, const char *item)
+static void write_unrecorded(struct table *table, const char *item)
 {
     put(table, table_text(table, item), table_text(table, "not recorded"), TYPE_TEXT);
 }
@@ -55,7 +55,7 @@ static struct cell without_cell(struct table *table, const struct trace *trace, 
     return *words ? table_format(table, "without %s", words) : (struct cell){0};
 }
 
-static void put_device(struct table *table, const struct trace *trace, size_t index)
+static void write_device(struct table *table, const struct trace *trace, size_t index)
 {
     const struct trace_device *device = &trace->devices.items[index];
     if (!device->used)
@@ -73,38 +73,38 @@ static void put_device(struct table *table, const struct trace *trace, size_t in
         *detail = without;
 }
 
-static void put_count(struct table *table, const char *item, uint64_t count)
+static void write_count(struct table *table, const char *item, uint64_t count)
 {
     put(table, table_text(table, item), cell_integer((int64_t)count), TYPE_COUNT);
 }
 
 /* COUNT of what --trace names by SOURCE. */
-static void put_count_of(struct table *table, const struct trace *trace, uint64_t source, const char *item,
-                         uint64_t count)
+static void write_count_of(struct table *table, const struct trace *trace, uint64_t source, const char *item,
+                           uint64_t count)
 {
     if (is_recorded(trace, source))
-        put_count(table, item, count);
+        write_count(table, item, count);
     else
-        put_unrecorded(table, item);
+        write_unrecorded(table, item);
 }
 
-static void put_compilation(struct table *table, const struct trace *trace)
+static void write_compilation(struct table *table, const struct trace *trace)
 {
     if (!is_recorded(trace, TRACE_COMPILE))
-        put_unrecorded(table, "Compiling");
+        write_unrecorded(table, "Compiling");
     if (trace->counts[EVENT_COMPILATION] == 0)
         return;
     put(table, table_text(table, "Compiling"), cell_share(trace->compiling_total, trace_span(trace)), TYPE_PERCENT);
     put(table, table_text(table, "Compilation time"), cell_integer(trace->compiling_total), TYPE_NS);
 }
 
-static void put_calls(struct table *table, const struct trace *trace)
+static void write_calls(struct table *table, const struct trace *trace)
 {
     struct cell calls = cell_integer((int64_t)(trace->counts[EVENT_RUNTIME] + trace->counts[EVENT_DRIVER]));
     struct cell failed = cell_integer((int64_t)trace->failed_calls.count);
     if (!is_recorded(trace, TRACE_API)) {
-        put_unrecorded(table, "API calls");
-        put_unrecorded(table, "Failed API calls");
+        write_unrecorded(table, "API calls");
+        write_unrecorded(table, "Failed API calls");
         return;
     }
     struct cell *detail = put(table, table_text(table, "API calls"), calls, TYPE_COUNT);
@@ -117,20 +117,20 @@ static void put_calls(struct table *table, const struct trace *trace)
         *detail = errors_cell(&trace->failed_calls, table);
 }
 
-static void put_counts(struct table *table, const struct trace *trace)
+static void write_counts(struct table *table, const struct trace *trace)
 {
     const uint64_t *counts = trace->counts;
-    put_count_of(table, trace, TRACE_KERNEL, "Kernels", counts[EVENT_KERNEL]);
-    put_count_of(table, trace, TRACE_MEMCPY, "Memory copies", counts[EVENT_MEMCPY]);
-    put_count_of(table, trace, TRACE_MEMSET, "Memory sets", counts[EVENT_MEMSET]);
+    write_count_of(table, trace, TRACE_KERNEL, "Kernels", counts[EVENT_KERNEL]);
+    write_count_of(table, trace, TRACE_MEMCPY, "Memory copies", counts[EVENT_MEMCPY]);
+    write_count_of(table, trace, TRACE_MEMSET, "Memory sets", counts[EVENT_MEMSET]);
     if (counts[EVENT_GRAPH])
-        put_count(table, "Graph launches", counts[EVENT_GRAPH]);
-    put_calls(table, trace);
-    put_count_of(table, trace, TRACE_NVTX, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
+        write_count(table, "Graph launches", counts[EVENT_GRAPH]);
+    write_calls(table, trace);
+    write_count_of(table, trace, TRACE_NVTX, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
     if (trace->marks)
-        put_count(table, "NVTX marks", trace->marks);
+        write_count(table, "NVTX marks", trace->marks);
     if (counts[EVENT_CPU_OP])
-        put_count(table, "CPU operators", counts[EVENT_CPU_OP]);
+        write_count(table, "CPU operators", counts[EVENT_CPU_OP]);
 }
 
 /* "python3 (583)", one after another. */
@@ -154,7 +154,7 @@ static struct cell process_names(const struct trace *trace, struct table *table)
     return length ? table_text(table, names) : (struct cell){0};
 }
 
-static void put_program(struct table *table, const struct trace *trace)
+static void write_program(struct table *table, const struct trace *trace)
 {
     uint64_t processes = 0, threads = 0;
     for (size_t i = 0; i < trace->processes.count; i++)
@@ -164,11 +164,11 @@ static void put_program(struct table *table, const struct trace *trace)
     struct cell *detail = put(table, table_text(table, "Processes"), cell_integer((int64_t)processes), TYPE_COUNT);
     if (detail)
         *detail = process_names(trace, table);
-    put_count(table, "Threads", threads);
+    write_count(table, "Threads", threads);
 }
 
 /* The words for a loss are its key's. */
-static void put_losses(struct table *table, const struct trace *trace)
+static void write_losses(struct table *table, const struct trace *trace)
 {
     if (trace->losses_known && trace->losses.count == 0)
         put(table, table_text(table, "Lost or doubtful"), table_text(table, "nothing"), TYPE_TEXT);
@@ -181,25 +181,25 @@ static void put_losses(struct table *table, const struct trace *trace)
             TYPE_COUNT);
     }
     if (!trace->losses_known && trace->counts[EVENT_IN_FLIGHT]) /* else it is among them */
-        put_count(table, "GPU work without times", trace->counts[EVENT_IN_FLIGHT]);
+        write_count(table, "GPU work without times", trace->counts[EVENT_IN_FLIGHT]);
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)
 {
     (void)state;
-    put_text(table, trace, "Program", trace->program);
-    put_text(table, trace, "Host", trace->host);
-    put_text(table, trace, "Ended with", trace->ending);
-    put_text(table, trace, "Warning", trace->missed);
+    write_text(table, trace, "Program", trace->program);
+    write_text(table, trace, "Host", trace->host);
+    write_text(table, trace, "Ended with", trace->ending);
+    write_text(table, trace, "Warning", trace->missed);
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS);
     for (size_t i = 0; i < trace->devices.count; i++)
-        put_device(table, trace, i);
+        write_device(table, trace, i);
     if (!is_recorded(trace, TRACE_GPU_WORK))
-        put_unrecorded(table, "GPU busy");
-    put_compilation(table, trace);
-    put_counts(table, trace);
-    put_program(table, trace);
-    put_losses(table, trace);
+        write_unrecorded(table, "GPU busy");
+    write_compilation(table, trace);
+    write_counts(table, trace);
+    write_program(table, trace);
+    write_losses(table, trace);
     return table->no_memory ? -1 : 0;
 }
 

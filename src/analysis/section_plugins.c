@@ -1,4 +1,4 @@
-/* What plugins said, and the time that the program spent in them, which is told in the first row of each. */
+/* Lines that plugins printed, and the time that the program spent in them, which the first row of each shows. */
 #include "analysis/section.h"
 
 #define COLUMNS(X)                                          \
@@ -12,7 +12,7 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
-static struct cell *put_row(const struct trace *trace, struct table *table, const struct trace_plugin *plugin)
+static struct cell *write_row(const struct trace *trace, struct table *table, const struct trace_plugin *plugin)
 {
     struct cell *row = table_row(table);
     if (!row)
@@ -24,11 +24,11 @@ static struct cell *put_row(const struct trace *trace, struct table *table, cons
 }
 
 /* FIRST is the number of its first line. */
-static int put_plugin(const struct trace *trace, struct table *table, const struct trace_plugin *plugin, size_t first)
+static int write_plugin(const struct trace *trace, struct table *table, const struct trace_plugin *plugin, size_t first)
 {
     size_t rows = plugin->lines > 0 ? plugin->lines : 1;
     for (size_t i = 0; i < rows; i++) {
-        struct cell *row = put_row(trace, table, plugin);
+        struct cell *row = write_row(trace, table, plugin);
         if (!row)
             return -1;
         if (i == 0) {
@@ -49,7 +49,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
     (void)state;
     size_t line = 0;
     for (size_t i = 0; i < trace->plugins.count; i++) {
-        if (put_plugin(trace, table, &trace->plugins.items[i], line) < 0)
+        if (write_plugin(trace, table, &trace->plugins.items[i], line) < 0)
             return -1;
         line += trace->plugins.items[i].lines;
     }

@@ -21,7 +21,7 @@
 enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
-/* What a wait is, as far as rows tell waits apart. */
+/* What distinguishes the rows of waits. */
 struct wait_key {
     uint64_t name;        /* the API call's, or, where it is not known or a stream waits, the record's kind */
     int64_t stream_waits; /* 1: the stream, not the thread that called */
@@ -205,7 +205,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
         row[COLUMN_COUNT] = cell_integer(summary.count);
         if (!key->stream_waits) {
             row[COLUMN_TOTAL] = cell_integer(summary.total);
-            table_put_summary(&row[COLUMN_AVG], &summary);
+            table_write_summary(&row[COLUMN_AVG], &summary);
         }
         row[COLUMN_KIND] = trace_text_cell(trace, table, (uint32_t)key->name);
         row[COLUMN_WAITER] = waiter_cell(trace, table, key);

@@ -1,7 +1,6 @@
 /*
- * Values of one kind (durations, sizes) and what is to be said about them. Sums and extremes are exact. So are the
- * median and the deviation of up to SERIES_EXACT values, which are all kept; of more the median is known to 0.5 %, and
- * memory does not grow any further.
+ * How often values occurred, of any number of values, in memory that depends on how far apart they are alone: a value
+ * is known to 1/256 of itself, and exactly below 256. Negative values count as 0.
  */
 #ifndef GPUTRACE_ANALYSIS_SERIES_H
 #define GPUTRACE_ANALYSIS_SERIES_H
@@ -11,7 +10,49 @@
 
 #include "common/array.h"
 #include "analysis/groups.h"
-#include "analysis/histogram.h"
+
+/* Each power of two is parted into so many buckets of one width. */
+#define HISTOGRAM_BUCKETS 128
+#define HISTOGRAM_POWERS 57 /* 0..255 in buckets of 1, then powers up to 2^63 */
+
+struct histogram {
+    uint64_t *counts[HISTOGRAM_POWERS]; /* HISTOGRAM_BUCKETS each, 2 * those of the first; NULL: none occurred */
+    uint64_t total;
+};
+
+void histogram_release(struct histogram *histogram);
+
+/* Of power 0 buckets are 1 wide and there are twice as many; of power P they are 2^P wide, from 2^P * BUCKETS on. */
+static inline unsigned histogram_power(uint64_t value)
+{
+    return value < 2 * HISTOGRAM_BUCKETS ? 0 : 63 - 7 - (unsigned)__builtin_clzll(value);
+}
+_Static_assert(HISTOGRAM_BUCKETS == 1 << 7, "histogram_power() knows");
+
+/* Makes the buckets of POWER. Returns 0, or -1: no memory. */
+int histogram_make(struct histogram *histogram, unsigned power);
+
+/* Returns 0, or -1: no memory. */
+static inline int histogram_add(struct histogram *histogram, int64_t value)
+{
+    uint64_t known = value > 0 ? (uint64_t)value : 0;
+    unsigned power = histogram_power(known);
+    if (!histogram->counts[power] && histogram_make(histogram, power) < 0)
+        return -1;
+    histogram->counts[power][(known >> power) - (power ? HISTOGRAM_BUCKETS : 0)]++;
+    histogram->total++;
+    return 0;
+}
+
+/* The value of rank RANK (from 0, less than total) when they are sorted: the middle of its bucket, so at most 1/256 of
+ * it, 0.4 %, away. */
+int64_t histogram_rank(const struct histogram *histogram, uint64_t rank);
+
+/*
+ * Values of one kind (durations, sizes) and what is to be said about them. Sums and extremes are exact. So are the
+ * median and the deviation of up to SERIES_EXACT values, which are all kept; of more the median is known to 0.5 %, and
+ * memory does not grow any further.
+ */
 
 #define SERIES_EXACT 2048
 
@@ -28,7 +69,7 @@ struct series_many {
     double distances, squares; /* sums of each one's distance from there, and of its square */
 };
 
-/* Gives 0, or -1: no memory. */
+/* Returns 0, or -1: no memory. */
 int series_add(struct series *series, int64_t value);
 void series_release(struct series *series);
 
@@ -44,7 +85,7 @@ struct series_by {
     ARRAY(struct series) items; /* by the groups' numbers */
 };
 
-/* Adds VALUE to the series of KEY (see groups.h). Gives 0, or -1: no memory. */
+/* Adds VALUE to the series of KEY (see groups.h). Returns 0, or -1: no memory. */
 static inline int series_by_add(struct series_by *series, const void *key, size_t size, int64_t value)
 {
     struct series *one = groups_item_bytes(&series->groups, key, size, (void **)&series->items.items,

@@ -73,7 +73,7 @@ static bool write_whole(int fd, const char *data, size_t size, uint64_t offset)
 }
 
 /* Writes the run to the file; false: it cannot be. */
-static bool put_away(struct sorter *sorter, struct sorter_run *run)
+static bool write_away(struct sorter *sorter, struct sorter_run *run)
 {
     size_t size = sorter->filled;
     if (sorter->no_file)
@@ -110,8 +110,8 @@ static int follow(struct sorter *sorter)
     return 0;
 }
 
-/* Takes up to SIZE bytes of the sorters' room, but nothing less than LEAST; gives what it took. */
-static size_t take_room(struct sorter_room *room, size_t size, size_t least)
+/* Reserves up to SIZE bytes of the sorters' memory, but at least LEAST; returns how many. */
+static size_t read_room(struct sorter_room *room, size_t size, size_t least)
 {
     size_t left = atomic_load(&room->left), taken;
     do {
@@ -132,10 +132,10 @@ static int end_run(struct sorter *sorter)
     sort(sorter);
     if (follow(sorter) < 0)
         return -1;
-    run->room = take_room(sorter->room, size, size);
-    if (run->room > 0 || !put_away(sorter, run)) {
+    run->room = read_room(sorter->room, size, size);
+    if (run->room > 0 || !write_away(sorter, run)) {
         if (run->room == 0)
-            run->room = take_room(sorter->room, size, 0);
+            run->room = read_room(sorter->room, size, 0);
         run->held = sorter->filling;
         sorter->filling = NULL;
     }

@@ -67,10 +67,10 @@ const char *sorter_directory(void);
 void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare);
 void sorter_release(struct sorter *sorter);
 
-/* There is no room for a record in what is being filled: makes some. Gives 0, or -1: no memory. */
+/* Makes space for a record when the run is full. Returns 0, or -1: no memory. */
 int sorter_make_room(struct sorter *sorter);
 
-/* Adds what RECORD points to, a record. Gives 0, or -1: no memory. */
+/* Adds what RECORD points to, a record. Returns 0, or -1: no memory. */
 #define sorter_add(sorter, record) sorter_add_bytes(sorter, record, sizeof(*(record)))
 static inline int sorter_add_bytes(struct sorter *sorter, const void *record, size_t size)
 {
@@ -100,7 +100,7 @@ void sorter_walk_begin(struct sorter_walk *walk, const struct sorter *sorter);
 /* The next record, valid until the next call; NULL: there is none. */
 const void *sorter_next(struct sorter_walk *walk);
 
-/* Gives 0, or -1: there was no memory, or after error(): records could not be read back. */
+/* Returns 0, or -1: there was no memory, or after error(): records could not be read back. */
 int sorter_walk_end(struct sorter_walk *walk);
 
 #endif

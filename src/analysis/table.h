@@ -1,6 +1,6 @@
 /*
- * A section's result: rows of cells under described columns. Sections fill tables; a renderer per format writes them;
- * neither knows the other.
+ * A section's result: rows of cells under described columns. Sections fill tables, and a renderer per format writes
+ * them; neither knows the other.
  */
 #ifndef GPUTRACE_ANALYSIS_TABLE_H
 #define GPUTRACE_ANALYSIS_TABLE_H
@@ -11,6 +11,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
+#include "analysis/options.h"
 
 /*      type      unit in csv headers and json keys */
 #define COLUMN_TYPES(X)   \
@@ -31,7 +32,7 @@ enum column_type {
 
 enum column_flags {
     COLUMN_PLAIN = 0,
-    COLUMN_SUM = 1,      /* the last line of a table for people tells the sum of all rows */
+    COLUMN_SUM = 1,      /* the last line of a table for people shows the sum of all rows */
     COLUMN_OPTIONAL = 2, /* left out of tables for people when no row has a value in it */
     COLUMN_MACHINE = 4,  /* in csv and json only */
     COLUMN_APART = 8,    /* times in a unit of their own; those of all other columns are in one, to be compared */
@@ -48,7 +49,7 @@ struct column {
 #define COLUMN_ENUM(name, word, title, type, flags) COLUMN_##name,
 #define COLUMN_ROW(name, word, title, type, flags) {word, title, TYPE_##type, flags},
 
-/* What a struct summary has to say, in its order (see table_put_summary). */
+/* What a struct summary has to say, in its order (see table_write_summary). */
 #define SUMMARY_COLUMNS(X, type)  \
     X(AVG, "avg", "Avg", type, 0) \
     X(MED, "med", "Med", type, 0) \
@@ -106,15 +107,19 @@ struct cell cell_typed(struct cell cell, enum column_type type);
 struct cell table_text(struct table *table, const char *text);
 struct cell table_format(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+struct sink;
+/* The text that was written to SINK, which is in memory, and is released. */
+struct cell table_sink(struct table *table, struct sink *sink);
+
 struct summary;
 /* The cells of SUMMARY_COLUMNS from FIRST on. Of no values they stay empty. */
-void table_put_summary(struct cell *first, const struct summary *summary);
+void table_write_summary(struct cell *first, const struct summary *summary);
 
 /* The column called WORD (its word, or its key in json); -1: none. */
 int table_find_column(const struct column *columns, size_t count, const char *word);
 
 /* Orders the rows by COLUMN, numbers from the greatest and texts from A, and shows the first TOP (0: all). COLUMN -1:
- * as they came. Gives 0, or -1: no memory. */
+ * as they came. Returns 0, or -1: no memory. */
 int table_sort(struct table *table, int column, size_t top);
 
 /* The cell of the row shown as number SHOWN. */
@@ -126,5 +131,31 @@ struct cell table_sum(const struct table *table, size_t column);
 
 /* No row has a value in the column. */
 bool table_column_empty(const struct table *table, size_t column);
+
+/*
+ * Numbers as they are written, and their units. Times that are to be compared are in one unit, chosen so that no value
+ * loses its digits; sizes, which may lie far apart, have one each.
+ */
+
+struct unit {
+    const char *name; /* "ms", "MiB"; "": none */
+    const char *word; /* the same for keys of csv: lower case ASCII, "us" for microseconds */
+    double size;      /* in ns or bytes */
+    int decimals;
+};
+
+/* The unit of one VALUE that stands alone. */
+struct unit unit_of_value(enum column_type type, double value, enum report_unit time);
+
+/* The unit of a column. In one that the user chose, the smallest value has four digits. Sizes have one for each value
+ * instead: theirs is nameless. */
+struct unit unit_of_column(const struct table *table, size_t column, enum report_unit time);
+
+/* The unit that values go to programs in: ns and bytes, unless the user chose another unit of time. */
+struct unit unit_for_machines(enum column_type type, enum report_unit time);
+
+struct sink;
+/* The number in CELL, of a column in UNIT, without the unit, which sizes in a nameless unit bring with them. */
+void unit_write(struct sink *sink, const struct cell *cell, enum column_type type, const struct unit *unit);
 
 #endif

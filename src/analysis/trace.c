@@ -1,14 +1,17 @@
 #include "analysis/trace.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/errors.h"
 #include "analysis/heap.h"
+#include "analysis/names.h"
+#include "analysis/table.h"
 
 /* Slices of these are what a thread of the program did. */
 #define HOST_CATEGORIES \
     (EVENT_API | EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_CPU_OP) | EVENT_BIT(EVENT_PYTHON) | EVENT_BIT(EVENT_OTHER))
-/* Instants of these tell of the program; others, such as Kineto's "Record Window End", of its recording. */
+/* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES \
     (EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_CPU_INSTANT))
 /* As model/tracks.h numbers the rows of GPUs where the device's number is taken: this + (process << 10) + device. */
@@ -28,9 +31,9 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .room = &trace->own_room,
     };
     calls_init(&trace->calls, trace->room);
-    works_init(&trace->works, trace->room);
+    gpu_ops_init(&trace->gpu_ops, trace->room);
     ranges_init(&trace->ranges, trace->room);
-    called_works_init(&trace->called_works, trace->room);
+    launched_ops_init(&trace->launched_ops, trace->room);
     autograd_init(&trace->autograd, trace->room);
     trace_busy_init(trace);
 }
@@ -45,7 +48,7 @@ void trace_release(struct trace *trace)
     array_release(&trace->losses);
     array_release(&trace->gpu_rows);
     array_release(&trace->pools);
-    array_release(&trace->deaths);
+    array_release(&trace->crashes);
     array_release(&trace->open_calls);
     array_release(&trace->plugins);
     array_release(&trace->plugin_lines);
@@ -58,12 +61,13 @@ void trace_release(struct trace *trace)
     groups_release(&trace->thread_ids);
     groups_release(&trace->stream_ids);
     groups_release(&trace->device_ids);
-    calls_release(&trace->calls);
-    works_release(&trace->works);
+    sorter_release(&trace->calls.sorter);
+    sorter_release(&trace->gpu_ops.sorter);
     sorter_release(&trace->pieces);
     ranges_release(&trace->ranges);
-    called_works_release(&trace->called_works);
+    sorter_release(&trace->launched_ops.sorter);
     autograd_release(&trace->autograd);
+    failures_release(&trace->failures);
     interner_release(&trace->strings);
 }
 
@@ -77,7 +81,7 @@ int64_t trace_event_device(const struct trace_event *event)
     return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
 }
 
-static struct trace_process *put_process(struct trace *trace, event_id id)
+static struct trace_process *write_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
     struct trace_process *process = groups_item(&trace->process_ids, &id, &trace->processes);
@@ -86,10 +90,10 @@ static struct trace_process *put_process(struct trace *trace, event_id id)
     return process;
 }
 
-static struct trace_thread *put_thread(struct trace *trace, const struct trace_event *event)
+static struct trace_thread *write_thread(struct trace *trace, const struct trace_event *event)
 {
     struct trace_thread_id id = {event->process, event->thread};
-    struct trace_process *process = put_process(trace, event->process);
+    struct trace_process *process = write_process(trace, event->process);
     size_t before = trace->threads.count;
     struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
     if (thread && trace->threads.count > before) {
@@ -112,7 +116,7 @@ static int host_event(struct trace *trace, const struct trace_event *event)
 {
     if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
         return 0;
-    struct trace_thread *thread = put_thread(trace, event);
+    struct trace_thread *thread = write_thread(trace, event);
     if (!thread)
         return -1;
     bool extra = !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
@@ -124,7 +128,7 @@ static int host_event(struct trace *trace, const struct trace_event *event)
     return 0;
 }
 
-/* The index of the thread that the last host event is of, which tells it when its row is a further one. */
+/* The index of the thread of the last host event; an event in an extra row names its thread. */
 static int64_t thread_of(struct trace *trace, const struct trace_event *event)
 {
     struct trace_event own = *event;
@@ -132,14 +136,17 @@ static int64_t thread_of(struct trace *trace, const struct trace_event *event)
         event_id_value(event->thread) < TRACE_EXTRA_TID)
         return trace->recent_index - 1;
     own.thread = event_id_number(event->of_thread);
-    const struct trace_thread *thread = put_thread(trace, &own);
+    const struct trace_thread *thread = write_thread(trace, &own);
     return thread ? thread - trace->threads.items : -1;
 }
 
 static int api_call(struct trace *trace, const struct trace_event *event)
 {
-    if (errors_is_failure(trace, event))
+    if (errors_is_failure(&trace->strings, event)) {
         errors_add(&trace->failed_calls, event);
+        if (failures_add(&trace->failures, event) < 0)
+            return -1;
+    }
     int64_t thread = thread_of(trace, event);
     if (thread < 0)
         return -1;
@@ -153,7 +160,7 @@ static int api_call(struct trace *trace, const struct trace_event *event)
         .start = event->start,
         .end = event->start + event->duration,
     };
-    return calls_add(&trace->calls, &call);
+    return sorter_add(&trace->calls.sorter, &call);
 }
 
 /* A stream is new: something runs on the device ID. */
@@ -167,7 +174,7 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
     return 0;
 }
 
-static int gpu_work(struct trace *trace, const struct trace_event *event)
+static int add_gpu_op(struct trace *trace, const struct trace_event *event)
 {
     int64_t end = event->start + event->duration;
     struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
@@ -177,24 +184,24 @@ static int gpu_work(struct trace *trace, const struct trace_event *event)
     if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
         trace_busy_add(trace, stream, event->start, end) < 0)
         return -1;
-    stream->works[event->category]++;
+    stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
-    return trace->works.wanted ? works_add(&trace->works, event, number) : 0;
+    return trace->gpu_ops.wanted ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
 }
 
-static bool is_work(const struct trace_event *event)
+static bool is_gpu_op(const struct trace_event *event)
 {
     return event->phase == 'X' && event_category_in(event->category, EVENT_GPU_WORK);
 }
 
-int trace_work(struct trace *trace, const struct trace_event *event)
+int trace_gpu_op(struct trace *trace, const struct trace_event *event)
 {
-    if (!is_work(event))
+    if (!is_gpu_op(event))
         return 0;
-    trace_times_widen(&trace->works_times, event->start, event->start + event->duration);
-    return gpu_work(trace, event);
+    trace_times_widen(&trace->gpu_op_times, event->start, event->start + event->duration);
+    return add_gpu_op(trace, event);
 }
 
 static int name_row(struct trace *trace, const struct trace_event *event)
@@ -203,12 +210,12 @@ static int name_row(struct trace *trace, const struct trace_event *event)
         return 0;
     const char *what = interned(&trace->strings, event->name);
     if (strcmp(what, "process_name") == 0 || strcmp(what, "process_labels") == 0) {
-        struct trace_process *process = put_process(trace, event->process);
+        struct trace_process *process = write_process(trace, event->process);
         if (!process)
             return -1;
         *(what[strlen("process_")] == 'n' ? &process->name : &process->label) = event->label;
     } else if (strcmp(what, "thread_name") == 0) {
-        struct trace_thread *thread = put_thread(trace, event);
+        struct trace_thread *thread = write_thread(trace, event);
         if (!thread)
             return -1;
         thread->name = event->label;
@@ -230,7 +237,7 @@ static int range(struct trace *trace, const struct trace_event *event)
 /* An operator of PyTorch. */
 static int operator(struct trace *trace, const struct trace_event *event)
 {
-    if (!trace->called_works.wanted || event->sequence < 0)
+    if (!trace->launched_ops.wanted || event->sequence < 0)
         return 0;
     uint32_t thread = trace->recent_index - 1;
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
@@ -239,9 +246,9 @@ static int operator(struct trace *trace, const struct trace_event *event)
 /* An end of a flow from an operator of the forward pass to one of the backward pass. */
 static int flow(struct trace *trace, const struct trace_event *event)
 {
-    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->called_works.wanted)
+    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->launched_ops.wanted)
         return 0;
-    const struct trace_thread *thread = put_thread(trace, event);
+    const struct trace_thread *thread = write_thread(trace, event);
     if (!thread)
         return -1;
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
@@ -268,7 +275,7 @@ static int slice(struct trace *trace, const struct trace_event *event)
 
 int trace_event(struct trace *trace, const struct trace_event *event)
 {
-    if (is_work(event))
+    if (is_gpu_op(event))
         return 0;
     switch (event->phase) {
     case 'X': return slice(trace, event);
@@ -321,4 +328,84 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
             return (int64_t)i;
     }
     return EVENT_NONE;
+}
+
+/*
+ * Names of kernels as the user wants to see them.
+ */
+
+static uint32_t shorten(struct trace *trace, uint32_t name)
+{
+    const char *whole = interned(&trace->strings, name);
+    size_t length = strlen(whole);
+    char *short_name = malloc(length + 1);
+    if (!short_name)
+        return INTERN_NO_MEMORY;
+    uint32_t number = intern(&trace->strings, short_name, name_shorten(whole, length, short_name));
+    free(short_name);
+    return number;
+}
+
+bool trace_renames(const struct trace *trace)
+{
+    return trace->options->names != REPORT_NAMES_FULL;
+}
+
+int trace_rename(struct trace *trace, struct trace_event *event)
+{
+    enum report_names names = trace->options->names;
+    if (names == REPORT_NAMES_MANGLED && event->mangled_name != EVENT_NO_TEXT)
+        event->name = event->mangled_name;
+    else if (names == REPORT_NAMES_MANGLED && event->name < trace->shown_names.count &&
+             trace->shown_names.items[event->name] != 0)
+        event->name = trace->shown_names.items[event->name] - 1;
+    if (names != REPORT_NAMES_SHORT)
+        return 0;
+    while (trace->shown_names.count <= event->name)
+        if (!array_push(&trace->shown_names))
+            return -1;
+    uint32_t *shown = &trace->shown_names.items[event->name];
+    if (*shown == 0) {
+        uint32_t number = shorten(trace, event->name);
+        if (number == INTERN_NO_MEMORY)
+            return -1;
+        *shown = number + 1;
+    }
+    event->name = *shown - 1;
+    return 0;
+}
+
+struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id id)
+{
+    const struct trace_process *process = trace_process(trace, id);
+    const char *name = process && process->name != EVENT_NO_TEXT ? interned(&trace->strings, process->name) : "process";
+    if (event_id_is_text(id))
+        return trace_text_cell(trace, table, (uint32_t)(id >> 1));
+    return table_format(table, "%s (%lld)", name, (long long)event_id_value(id));
+}
+
+struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? (struct cell){0} : table_text(table, interned(&trace->strings, text));
+}
+
+struct cell trace_number_cell(int64_t number)
+{
+    return number == EVENT_NONE ? (struct cell){0} : cell_integer(number);
+}
+
+struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count)
+{
+    return trace->unrecorded & source ? (struct cell){.kind = CELL_UNRECORDED} : cell_integer(count);
+}
+
+struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
+{
+    const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);
+    uint32_t name = trace->threads.items[thread].name;
+    if (name != EVENT_NO_TEXT && *interned(&trace->strings, name))
+        return trace_text_cell(trace, table, name);
+    if (event_id_is_text(id->thread))
+        return trace_text_cell(trace, table, (uint32_t)(id->thread >> 1));
+    return table_format(table, "thread %lld", (long long)event_id_value(id->thread));
 }

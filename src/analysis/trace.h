@@ -5,21 +5,20 @@
 #define GPUTRACE_ANALYSIS_TRACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/array.h"
 #include "common/map.h"
 #include "analysis/autograd.h"
 #include "analysis/busy.h"
-#include "analysis/calls.h"
+#include "analysis/errors.h"
 #include "trace/trace_event.h"
+#include "analysis/gpu_ops.h"
 #include "analysis/groups.h"
-#include "analysis/jobs.h"
-#include "analysis/called_works.h"
 #include "analysis/ranges.h"
-#include "analysis/report.h"
+#include "analysis/options.h"
 #include "analysis/sorter.h"
-#include "analysis/works.h"
 
 struct cJSON;
 
@@ -27,6 +26,15 @@ struct cJSON;
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
 
 #define TRACE_APART 64 /* bytes that processors share: a line of their caches */
+
+/* A task of several that do not depend on each other. */
+struct job {
+    int (*run)(void *context); /* returns 0, or -1 */
+    void *context;
+};
+
+/* Runs them all, in so many threads at most. Returns 0, or -1: one failed, and others may not have been begun. */
+int jobs_run(const struct job *jobs, size_t count, unsigned workers);
 
 struct trace_times {
     int64_t first, last;
@@ -40,18 +48,6 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
     times->any = true;
 }
 
-/* How often calls failed, and with which errors (errors.h); of more than so many different ones, the first. */
-#define ERROR_KINDS 8
-struct errors {
-    uint64_t count;
-    unsigned kinds;
-    struct error_kind {
-        int64_t code;
-        uint64_t count;
-        bool of_runtime; /* else of the driver */
-    } kind[ERROR_KINDS];
-};
-
 struct trace {
     const struct report_options *options;
     struct interner strings;
@@ -59,20 +55,21 @@ struct trace {
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
 
-    /* What trace_work() changes. Two threads write to nothing that is near. */
-    _Alignas(TRACE_APART) struct trace_times works_times;
+    /* What trace_gpu_op() changes. Two threads write to nothing that is near. */
+    _Alignas(TRACE_APART) struct trace_times gpu_op_times;
     struct groups stream_ids; /* struct trace_stream_id -> streams */
     ARRAY(struct trace_stream) streams;
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
-    struct works works;
-    struct sorter pieces; /* of times in which streams were busy: trace_busy.c */
+    struct gpu_ops gpu_ops;
+    struct sorter pieces; /* of times in which streams were busy: trace_finish.c */
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
-    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU work after trace_finish() */
+    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
     uint64_t marks, async_ranges;
     struct errors failed_calls;             /* of the API */
+    struct failures failures;               /* the same, by function and error */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
     struct groups process_ids; /* event_id -> processes */
@@ -81,7 +78,7 @@ struct trace {
     ARRAY(struct trace_thread) threads;
     struct calls calls;
     struct ranges ranges;
-    struct called_works called_works; /* after trace_finish(), where there are ranges */
+    struct launched_ops launched_ops; /* after trace_finish(), where there are ranges */
     struct autograd autograd;         /* for these */
     struct busy compiling;            /* phases of compilation, of all threads and processes */
 
@@ -90,14 +87,14 @@ struct trace {
     int64_t compiling_total;     /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
-    /* Metadata; texts of `strings`, EVENT_NO_TEXT when not told */
+    /* Metadata; texts of `strings`, EVENT_NO_TEXT when not known */
     bool without_queries; /* API calls that only ask were left out */
-    uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not told */
+    uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not known */
     uint32_t program, version, host, ending;
     uint32_t missed; /* what the user waited for in vain; of a trace that misses nothing EVENT_NO_TEXT */
     bool losses_known;
-    ARRAY(struct trace_loss) losses;  /* those that are not 0 */
-    ARRAY(struct trace_death) deaths; /* of processes that did not end by exit */
+    ARRAY(struct trace_loss) losses;   /* those that are not 0 */
+    ARRAY(struct trace_crash) crashes; /* of processes that did not end by exit */
     ARRAY(struct trace_open_call) open_calls;
     ARRAY(struct trace_plugin) plugins;
     ARRAY(struct trace_plugin_line) plugin_lines; /* of one plugin after another */
@@ -107,10 +104,9 @@ struct trace {
     ARRAY(uint32_t) stack_frames; /* numbers of frames, of one stack after another */
     ARRAY(struct trace_stack) stacks;
     struct map stack_of_number; /* -> index + 1 in stacks */
-    struct heap *heap;          /* what is allocated; NULL: nobody wants to know */
+    struct heap *heap;          /* what is allocated; NULL: no section needs it */
 
-    /* Which process a GPU's rows are of, and which device: told by traces of gputrace, where several processes use one.
-     */
+    /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
     ARRAY(struct trace_gpu_row) gpu_rows;
     ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
     size_t host_processes;          /* with slices on threads; after trace_finish() */
@@ -135,17 +131,17 @@ struct trace_stream_id {
     int64_t device, context, stream;
 };
 struct trace_stream {
-    uint64_t works[EVENT_GRAPH + 1]; /* by category */
-    int64_t first, last;             /* start of the first, end of the last work */
-    uint32_t device;                 /* index */
-    int64_t busy_total;              /* after the last jobs */
+    uint64_t gpu_ops[EVENT_GRAPH + 1]; /* by category */
+    int64_t first, last;               /* start of the first, end of the last operation */
+    uint32_t device;                   /* index */
+    int64_t busy_total;                /* after the last jobs */
     /* The last time in which it was busy without a gap, while events come; then, until when it is counted */
     bool has_piece;
     int64_t piece_start, piece_end, until;
 };
 
 struct trace_device {
-    uint32_t name;      /* EVENT_NO_TEXT: not told */
+    uint32_t name;      /* EVENT_NO_TEXT: not known */
     bool used;          /* something ran on it */
     int64_t busy_total; /* after the last jobs */
     int64_t until;      /* while that is counted */
@@ -167,10 +163,10 @@ struct trace_loss {
     int64_t count;
 };
 
-/* Whoever registered callbacks and said something, of one process. */
+/* A plugin of one process that registered callbacks and printed lines. */
 struct trace_plugin {
     uint32_t name;
-    int64_t pid, calls, ns; /* EVENT_NONE: not told */
+    int64_t pid, calls, ns; /* EVENT_NONE: not known */
     size_t lines;           /* of plugin_lines, in the same order */
 };
 
@@ -179,9 +175,9 @@ struct trace_plugin_line {
 };
 
 /* A process that did not run its exit handlers. */
-struct trace_death {
-    int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not told */
-    uint32_t state, words, address;            /* EVENT_NO_TEXT: not told */
+struct trace_crash {
+    int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not known */
+    uint32_t state, words, address;            /* EVENT_NO_TEXT: not known */
 };
 
 /* A call that had not returned when its process ended. */
@@ -203,16 +199,15 @@ struct trace_stack {
 void trace_init(struct trace *trace, const struct report_options *options);
 void trace_release(struct trace *trace);
 
-/* These give 0, or -1: no memory. The first two look at all events, one thread each: trace_work() at slices of GPU
- * work, trace_event() at what is none. */
+/* These return 0, or -1: no memory. The first two see all events, in one thread each: trace_gpu_op() handles slices
+ * of GPU operations, trace_event() everything else. */
 int trace_event(struct trace *trace, const struct trace_event *event);
-int trace_work(struct trace *trace, const struct trace_event *event);
-/* What of it is about how long streams and devices were busy. */
+int trace_gpu_op(struct trace *trace, const struct trace_event *event);
+/* The part about how long streams and devices were busy. */
 void trace_busy_init(struct trace *trace);
 int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
 int trace_busy_finish(struct trace *trace);
-/* trace_names.c: whether the user wants to see other names of kernels than they have; and gives a kernel the name that
- * the user wants to see. */
+/* Whether kernels are shown under other names than their own (--names), and gives a kernel the name to show. */
 bool trace_renames(const struct trace *trace);
 int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
@@ -220,19 +215,16 @@ int trace_metadata(struct trace *trace, const char *key, const struct cJSON *val
 void trace_bit_words(uint64_t bits, char *text, size_t size);
 /* The part of it about plugins. */
 int trace_plugins(struct trace *trace, const struct cJSON *plugins);
-/* The part of one process about its end. */
-int trace_death(struct trace *trace, const struct cJSON *process);
 /* And about call stacks. */
 int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
-/* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: none is told of. */
+/* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: not known. */
 int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
 /* After the last event: sets its start and end. */
 void trace_sum_times(struct trace *trace);
-/* The same, and, by so many threads: calls, works and ranges are ready to be looked at. Gives 0, or -1: no
- * memory. */
+/* The same, and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or -1: no memory. */
 int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_JOBS 2
-/* What is to be done after that for the rest to be known, while others look at what is ready. Gives their number. */
+/* Lists what is left to do after that, while others look at what is ready. Returns the number of jobs. */
 size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS]);
 
 static inline int64_t trace_span(const struct trace *trace)
@@ -255,12 +247,12 @@ struct trace_device *trace_device(struct trace *trace, int64_t id);
 /* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
 int64_t trace_event_device(const struct trace_event *event);
 
-/* NULL: not told. */
+/* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
-/* NULL: no event tells of it. */
+/* NULL: no event is about it. */
 const struct trace_process *trace_process(const struct trace *trace, event_id id);
 
-/* The thread ID of the process; its index may be given to trace_thread_cell(). EVENT_NONE: no event tells of it. */
+/* The index of the thread ID of the process, for trace_thread_cell(). EVENT_NONE: no event is about it. */
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
 
 struct cell;

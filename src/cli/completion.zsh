@@ -35,7 +35,7 @@ _gputrace_run() {
 }
 
 _gputrace_report() {
-    local -a sections=(overview death kernels api memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels
+    local -a sections=(overview death kernels api errors memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels
         ranges memory memory-peak memory-leaks
         memory-churn memory-failures streams compilation phases plugins)
     _arguments -s -S \

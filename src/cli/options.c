@@ -13,6 +13,7 @@
 /* getopt_long gives a row's number above any letter, so that one number space tells rows and letters apart. */
 #define ROW_BASE 256
 #define HELP_COLUMN 28
+#define HELP_WIDTH 80 /* longer lines are broken at a blank */
 
 struct parser {
     const struct command *command;
@@ -145,8 +146,11 @@ static void print_row(const struct option_row *row, FILE *out)
         fprintf(out, "\n%*s", HELP_COLUMN, "");
     else
         fprintf(out, "%*s", HELP_COLUMN - width, "");
-    for (size_t length; *line; line += length + (line[length] == '\n')) {
+    for (size_t length; *line; line += length + (line[length] == '\n' || line[length] == ' ')) {
         length = strcspn(line, "\n");
+        if (length > HELP_WIDTH)
+            for (length = HELP_WIDTH; line[length] != ' ' && length > 1;)
+                length--;
         if (line != row->help)
             fprintf(out, "%*s", HELP_COLUMN, "");
         fprintf(out, "%.*s\n", (int)length, line);

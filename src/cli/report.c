@@ -33,7 +33,7 @@ struct choice {
 };
 
 static const struct choice sections[] = {
-#define SECTION(name, word, title) {word, REPORT_##name},
+#define SECTION(constant, name, word, title) {word, REPORT_##constant},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
         {NULL, 0},
@@ -127,14 +127,12 @@ static int take_snapshot(void *context, const char *value)
     return 0;
 }
 
+#define SECTION(constant, name, word, title) " " word
 static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
-     .help = "sections to show, parted by commas: overview, death, kernels, api,\n"
-             "memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels,\n"
-             "ranges, memory, memory-peak, memory-leaks, memory-churn,\n"
-             "memory-failures, streams, compilation, phases, plugins\n(default: all)",
+     .help = "sections to show, parted by commas:" REPORT_SECTIONS(SECTION) "\n(default: all)",
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "format",
@@ -178,6 +176,7 @@ static const struct option_row options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct settings, report.by_grid)},
 };
+#undef SECTION
 
 static int read_spools(const char *path, struct interner *strings, const struct event_sink *sink)
 {

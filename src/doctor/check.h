@@ -4,7 +4,6 @@
 #ifndef GPUTRACE_DOCTOR_CHECK_H
 #define GPUTRACE_DOCTOR_CHECK_H
 
-#include "doctor/doctor.h"
 #include "doctor/libraries.h"
 
 enum verdict {
@@ -13,8 +12,10 @@ enum verdict {
     VERDICT_PROBLEM, /* tracing does not work, or not wholly */
 };
 
+struct doctor_options;
+
 /* What the checks look at. */
-struct patient {
+struct check_context {
     const struct doctor_options *options;
     struct driver_answer driver;
 };
@@ -22,15 +23,15 @@ struct patient {
 struct finding {
     enum verdict verdict;
     char text[1024]; /* what was found */
-    char mend[1024]; /* what to do about it; "" when nothing has to be done */
+    char fix[1024];  /* what to do about it; "" when nothing has to be done */
 };
 
 /* Sets a finding's verdict and text. */
 void finding_set(struct finding *finding, enum verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Says how to mend it. */
-void finding_mend(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets how to fix it. */
+void finding_set_fix(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*      function        title */
 #define DOCTOR_CHECKS(X)                \
@@ -45,7 +46,7 @@ void finding_mend(struct finding *finding, const char *format, ...) __attribute_
     X(check_disk, "disk")               \
     X(check_leftovers, "leftovers")
 
-#define CHECK(function, title) void function(const struct patient *patient, struct finding *finding);
+#define CHECK(function, title) void function(const struct check_context *context, struct finding *finding);
 DOCTOR_CHECKS(CHECK)
 #undef CHECK
 

@@ -10,57 +10,58 @@
 #include <unistd.h>
 
 #include "doctor/check.h"
+#include "doctor/doctor.h"
 #include "common/cupti_path.h"
 
 #define DRIVER_PAGE "https://www.nvidia.com/drivers"
 #define TOOLKIT_PAGE "https://developer.nvidia.com/cuda-downloads"
 
-void check_gpu(const struct patient *patient, struct finding *finding)
+void check_gpu(const struct check_context *context, struct finding *finding)
 {
-    const struct driver_answer *driver = &patient->driver;
+    const struct driver_answer *driver = &context->driver;
     if (driver->devices > 0) {
         finding_set(finding, VERDICT_OK, "%d device%s; the first is '%s'", driver->devices,
                     driver->devices == 1 ? "" : "s", driver->device);
     } else if (access("/dev/nvidia0", F_OK) == 0 || access("/dev/dxg", F_OK) == 0) {
         finding_set(finding, VERDICT_PROBLEM, "there is a device file, but the driver shows no GPU");
-        finding_mend(finding, "see the driver below; CUDA_VISIBLE_DEVICES may hide it (it is '%s')",
-                     getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "not set");
+        finding_set_fix(finding, "see the driver below; CUDA_VISIBLE_DEVICES may hide it (it is '%s')",
+                        getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "not set");
     } else {
         finding_set(finding, VERDICT_PROBLEM, "none: no /dev/nvidia0 and no /dev/dxg");
-        finding_mend(finding, "a container needs to be given it (docker run --gpus all); programs that use NVTX "
-                              "without CUDA can be traced all the same");
+        finding_set_fix(finding, "a container needs to be given it (docker run --gpus all); programs that use NVTX "
+                                 "without CUDA can be traced all the same");
     }
 }
 
 /* The kernel module's version, "580.159"; "" when there is none. */
-static void read_module_version(char *text, size_t room)
+static void read_module_version(char *text, size_t size)
 {
     *text = '\0';
     FILE *file = fopen("/sys/module/nvidia/version", "r");
     if (!file)
         return;
-    if (fgets(text, (int)room, file))
+    if (fgets(text, (int)size, file))
         text[strcspn(text, "\n")] = '\0';
     fclose(file);
 }
 
-void check_driver(const struct patient *patient, struct finding *finding)
+void check_driver(const struct check_context *context, struct finding *finding)
 {
-    const struct driver_answer *driver = &patient->driver;
+    const struct driver_answer *driver = &context->driver;
     char module[64];
     read_module_version(module, sizeof(module));
     if (driver->end == PROBE_CRASHED || driver->end == PROBE_TOO_SLOW) {
         finding_set(finding, VERDICT_PROBLEM, "libcuda.so.1 %s when it was started",
                     driver->end == PROBE_CRASHED ? "crashed" : "hung");
-        finding_mend(finding, "see dmesg for messages of the driver; 'nvidia-smi' should work");
+        finding_set_fix(finding, "see dmesg for messages of the driver; 'nvidia-smi' should work");
     } else if (!driver->loaded) {
         finding_set(finding, VERDICT_PROBLEM, "%s", driver->words);
-        finding_mend(finding, "install the driver: " DRIVER_PAGE);
+        finding_set_fix(finding, "install the driver: " DRIVER_PAGE);
     } else if (driver->result != 0) {
         finding_set(finding, VERDICT_PROBLEM, "cuInit gave %d: %s", driver->result, driver->words);
-        finding_mend(finding,
-                     "if 'nvidia-smi' fails too, the driver needs to be mended first: after its update, say, the "
-                     "machine has to be started anew");
+        finding_set_fix(finding,
+                        "if 'nvidia-smi' fails too, the driver needs to be mended first: after its update, say, the "
+                        "machine has to be started anew");
     } else {
         finding_set(finding, VERDICT_OK, "CUDA %d.%d%s%s", driver->version / 1000, driver->version % 1000 / 10,
                     *module ? ", kernel module " : "", module);
@@ -83,9 +84,9 @@ static int read_toolkit_version(const char *home)
     return version;
 }
 
-void check_toolkit(const struct patient *patient, struct finding *finding)
+void check_toolkit(const struct check_context *context, struct finding *finding)
 {
-    (void)patient;
+    (void)context;
     const char *homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++) {
         int version = homes[i] && *homes[i] ? read_toolkit_version(homes[i]) : 0;
@@ -106,43 +107,43 @@ static int try_cupti(void *context, const char *path)
         snprintf(last.words, sizeof(last.words), "'%s' is CUPTI %u: 18 (of CUDA 11.8) is the oldest that works", path,
                  last.version);
     bool usable = last.loaded && last.version >= CUPTI_OLDEST;
-    /* Of those that cannot be used, one that exists tells more than the last soname that does not. */
+    /* Of libraries that cannot be used, one that exists explains more than the last soname that does not. */
     if (usable || !*answer->words || last.end != PROBE_ANSWERED || last.loaded)
         *answer = last;
     return usable;
 }
 
-/* "CUPTI of CUDA 13.0", as far as the number tells. */
-static void describe_cupti(uint32_t version, char *text, size_t room)
+/* "version 130000, of CUDA 13.0", as far as the number says. */
+static void describe_cupti(uint32_t version, char *text, size_t size)
 {
     if (version >= 10000)
-        snprintf(text, room, "version %u, of CUDA %u.%u", version, version / 10000, version / 100 % 100);
+        snprintf(text, size, "version %u, of CUDA %u.%u", version, version / 10000, version / 100 % 100);
     else
-        snprintf(text, room, "version %u", version);
+        snprintf(text, size, "version %u", version);
 }
 
-void check_cupti(const struct patient *patient, struct finding *finding)
+void check_cupti(const struct check_context *context, struct finding *finding)
 {
     struct cupti_answer answer = {0};
     char version[64];
-    bool usable = cupti_path_each(patient->options->cupti, try_cupti, &answer) != 0;
+    bool usable = cupti_path_each(context->options->cupti, try_cupti, &answer) != 0;
     describe_cupti(answer.version, version, sizeof(version));
     if (answer.end != PROBE_ANSWERED) {
         finding_set(finding, VERDICT_PROBLEM, "'%s' %s when it was asked", answer.path,
                     answer.end == PROBE_TOO_SLOW ? "hung" : "crashed");
-        finding_mend(finding, "another version may do: --cupti=FILE");
+        finding_set_fix(finding, "another version may do: --cupti=FILE");
     } else if (!usable) {
         finding_set(finding, VERDICT_PROBLEM, "%s", answer.words);
-        finding_mend(finding, "it comes with the CUDA toolkit (" TOOLKIT_PAGE ") and with PyTorch "
-                              "(nvidia-cuda-cupti); CUDA_HOME, LD_LIBRARY_PATH or --cupti=FILE say where it is");
+        finding_set_fix(finding, "it comes with the CUDA toolkit (" TOOLKIT_PAGE ") and with PyTorch "
+                                 "(nvidia-cuda-cupti); CUDA_HOME, LD_LIBRARY_PATH or --cupti=FILE say where it is");
     } else if (answer.result == 0) {
         finding_set(finding, VERDICT_OK, "'%s', %s, can be subscribed to", answer.path, version);
-    } else if (patient->driver.devices == 0) {
+    } else if (context->driver.devices == 0) {
         finding_set(finding, VERDICT_NOTE, "'%s', %s; without a GPU it cannot be tried (%s)", answer.path, version,
                     answer.words);
     } else {
         finding_set(finding, VERDICT_PROBLEM, "'%s', %s: subscribing gave %d: %s", answer.path, version, answer.result,
                     answer.words);
-        finding_mend(finding, "one tool at a time can subscribe: is another profiler or debugger at work here?");
+        finding_set_fix(finding, "one tool at a time can subscribe: is another profiler or debugger at work here?");
     }
 }

@@ -9,7 +9,7 @@
 
 static const struct {
     const char *title;
-    void (*check)(const struct patient *patient, struct finding *finding);
+    void (*check)(const struct check_context *context, struct finding *finding);
 } checks[] = {
 #define CHECK(function, title) {title, function},
     DOCTOR_CHECKS(CHECK)
@@ -25,11 +25,11 @@ void finding_set(struct finding *finding, enum verdict verdict, const char *form
     finding->verdict = verdict;
 }
 
-void finding_mend(struct finding *finding, const char *format, ...)
+void finding_set_fix(struct finding *finding, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(finding->mend, sizeof(finding->mend), format, args);
+    vsnprintf(finding->fix, sizeof(finding->fix), format, args);
     va_end(args);
 }
 
@@ -37,18 +37,18 @@ static void print(const char *title, const struct finding *finding, struct sink 
 {
     static const char *const verdicts[] = {"ok", "note", "problem"};
     sink_format(out, "%-8s %-15s %s\n", verdicts[finding->verdict], title, finding->text);
-    if (*finding->mend)
-        sink_format(out, "%-8s %-15s to mend: %s\n", "", "", finding->mend);
+    if (*finding->fix)
+        sink_format(out, "%-8s %-15s to mend: %s\n", "", "", finding->fix);
 }
 
 int doctor_examine(const struct doctor_options *options, struct sink *out)
 {
-    struct patient patient = {.options = options};
-    ask_driver(&patient.driver);
+    struct check_context context = {.options = options};
+    ask_driver(&context.driver);
     int problems = 0;
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
         struct finding finding = {0};
-        checks[i].check(&patient, &finding);
+        checks[i].check(&context, &finding);
         problems += finding.verdict == VERDICT_PROBLEM;
         print(checks[i].title, &finding, out);
     }
@@ -60,7 +60,7 @@ int doctor_examine(const struct doctor_options *options, struct sink *out)
     return problems;
 }
 
-bool doctor_lacks_cuda(char *words, size_t room)
+bool doctor_lacks_cuda(char *words, size_t size)
 {
     enum { NO_DEVICE = 100 }; /* CUDA_ERROR_NO_DEVICE */
     struct driver_answer driver;
@@ -68,12 +68,12 @@ bool doctor_lacks_cuda(char *words, size_t room)
     if (driver.end == PROBE_NOT_ASKED)
         return false;
     if (driver.end != PROBE_ANSWERED)
-        snprintf(words, room, "CUDA's driver %s when it is started", driver.end == PROBE_CRASHED ? "crashes" : "hangs");
+        snprintf(words, size, "CUDA's driver %s when it is started", driver.end == PROBE_CRASHED ? "crashes" : "hangs");
     else if (!driver.loaded)
-        snprintf(words, room, "CUDA found no driver");
+        snprintf(words, size, "CUDA found no driver");
     else if (driver.result == NO_DEVICE || (driver.result == 0 && driver.devices == 0))
-        snprintf(words, room, "CUDA found no GPU");
+        snprintf(words, size, "CUDA found no GPU");
     else
-        snprintf(words, room, "CUDA's driver does not start (%d: %s)", driver.result, driver.words);
+        snprintf(words, size, "CUDA's driver does not start (%d: %s)", driver.result, driver.words);
     return driver.end != PROBE_ANSWERED || driver.result != 0 || driver.devices == 0;
 }

@@ -1,5 +1,5 @@
 /*
- * What tracing needs, what of it was found, and how to mend the rest: the door to this room.
+ * What tracing needs, what was found, and how to fix the rest: the interface of this folder.
  */
 #ifndef GPUTRACE_DOCTOR_DOCTOR_H
 #define GPUTRACE_DOCTOR_DOCTOR_H
@@ -14,11 +14,11 @@ struct doctor_options {
     const char *spool_parent; /* as --spool-dir of `gputrace run`; NULL: the usual place */
 };
 
-/* Writes a row for each check to OUT. Gives the number of problems: 0 means that tracing a CUDA program would work. */
+/* Writes a row for each check to OUT. Returns the number of problems: 0 means that tracing a CUDA program would work.
+ */
 int doctor_examine(const struct doctor_options *options, struct sink *out);
 
-/* Whether CUDA cannot start here, in a process of its own that is asked to. Why goes into WORDS: "CUDA found no
- * driver". */
-bool doctor_lacks_cuda(char *words, size_t room);
+/* Whether CUDA cannot start here, as found out in a child process. WORDS becomes the reason: "CUDA found no driver". */
+bool doctor_lacks_cuda(char *words, size_t size);
 
 #endif

@@ -1,22 +1,79 @@
 #include "doctor/libraries.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/open_to_others.h"
 
-static void *load(const char *path, char *words, size_t room)
+/* The answer lies in memory that both processes see; `whole` is set when it is complete. */
+struct shared {
+    volatile bool whole;
+    alignas(max_align_t) char answer[];
+};
+
+static _Noreturn void be_child(void (*ask)(const void *, void *), const void *question, struct shared *shared)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    struct rlimit none = {0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(SIGALRM, SIG_DFL);
+    alarm(PROBE_SECONDS);
+    ask(question, shared->answer);
+    shared->whole = true;
+    _exit(0); /* no exit handlers of what was loaded */
+}
+
+static enum probe_end follow(pid_t child, const struct shared *shared)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (shared->whole)
+        return PROBE_ANSWERED;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? PROBE_TOO_SLOW : PROBE_CRASHED;
+}
+
+enum probe_end probe(void (*ask)(const void *, void *), const void *question, void *answer, size_t size)
+{
+    size_t bytes = sizeof(struct shared) + size;
+    struct shared *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return PROBE_NOT_ASKED;
+    pid_t child = fork();
+    if (child == 0)
+        be_child(ask, question, shared);
+    enum probe_end end = child < 0 ? PROBE_NOT_ASKED : follow(child, shared);
+    memcpy(answer, shared->answer, size); /* of a crash: what it had come to */
+    munmap(shared, bytes);
+    return end;
+}
+
+static void *load_library(const char *path, char *words, size_t size)
 {
     char where[PATH_MAX];
     bool open = strchr(path, '/') && open_to_others(path, where);
     void *handle = open ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (open)
-        snprintf(words, room, "it is not loaded, for everybody can write to '%.180s'", where);
+        snprintf(words, size, "it is not loaded, for everybody can write to '%.180s'", where);
     else if (!handle)
-        snprintf(words, room, "%s", dlerror());
+        snprintf(words, size, "%s", dlerror());
     return handle;
 }
 
@@ -27,7 +84,7 @@ static void *load(const char *path, char *words, size_t room)
         memcpy(&(variable), &symbol, sizeof(variable)); \
     } while (0)
 
-/* What the environment has the driver load is none of this question's. */
+/* The answer must not depend on what the environment makes the driver load. */
 static void forget_injection(void)
 {
     unsetenv("CUDA_INJECTION64_PATH");
@@ -37,7 +94,7 @@ static void question_driver(const void *question, void *out)
 {
     struct driver_answer *answer = out;
     forget_injection();
-    void *handle = load(question, answer->words, sizeof(answer->words));
+    void *handle = load_library(question, answer->words, sizeof(answer->words));
     if (!handle)
         return;
     int (*init)(unsigned flags), (*get_version)(int *), (*get_count)(int *), (*get_device)(int *, int);
@@ -79,7 +136,7 @@ static void on_callback(void *context, int domain, uint32_t cbid, const void *da
 static void question_cupti(const void *question, void *out)
 {
     struct cupti_answer *answer = out;
-    void *handle = load(question, answer->words, sizeof(answer->words));
+    void *handle = load_library(question, answer->words, sizeof(answer->words));
     if (!handle)
         return;
     struct link_map *map = NULL;
@@ -116,7 +173,7 @@ void ask_cupti(const char *path, struct cupti_answer *answer)
 static void question_library(const void *question, void *out)
 {
     struct library_answer *answer = out;
-    void *handle = load(question, answer->words, sizeof(answer->words));
+    void *handle = load_library(question, answer->words, sizeof(answer->words));
     answer->loaded = handle != NULL;
     answer->cuda = handle && dlsym(handle, "InitializeInjection");
     answer->nvtx = handle && dlsym(handle, "InitializeInjectionNvtx2");

@@ -1,5 +1,6 @@
 /*
- * What libcuda, libcupti and libgputrace.so say of themselves, each asked in a process of its own.
+ * What libcuda, libcupti and libgputrace.so report about themselves, each asked in a child process, so that its crash,
+ * its output and its threads do not affect the tool.
  *
  * No header of NVIDIA's is needed: the few functions called here are looked up by name and have had these prototypes in
  * every version.
@@ -9,9 +10,19 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "doctor/probe.h"
+enum probe_end {
+    PROBE_ANSWERED,
+    PROBE_CRASHED,   /* a signal or exit ended it before the answer */
+    PROBE_TOO_SLOW,  /* no answer within PROBE_SECONDS: it was killed */
+    PROBE_NOT_ASKED, /* no process could be made */
+};
+#define PROBE_SECONDS 30
+
+/* Calls ASK in a child process, with QUESTION and SIZE zero bytes for its answer, which are copied to ANSWER. */
+enum probe_end probe(void (*ask)(const void *question, void *answer), const void *question, void *answer, size_t size);
 
 struct driver_answer {
     enum probe_end end;

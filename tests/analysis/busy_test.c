@@ -2,6 +2,78 @@
 
 #include "analysis/busy.h"
 
+/* GPU busy time of rows, against a map of every nanosecond. */
+
+#define ROWS 3
+#define GPUS 2
+#define TIMES 3000
+
+static unsigned seed;
+
+static unsigned random_below(unsigned most)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % most;
+}
+
+static void what_overlaps_counts_once_and_gpus_are_summed(void **state)
+{
+    (void)state;
+    struct sorter_room room = sorter_room_usual();
+    struct range_busy busy = {0};
+    range_busy_init(&busy, &room);
+    assert_int_equal(range_busy_add(&busy, 2, 0, 100, 50), 0);
+    assert_int_equal(range_busy_add(&busy, 2, 0, 120, 50), 0);
+    assert_int_equal(range_busy_add(&busy, 2, 0, 10, 5), 0); /* later, though it ran before */
+    assert_int_equal(range_busy_add(&busy, 2, 1, 100, 50), 0);
+    assert_int_equal(range_busy_add(&busy, 0, 0, 100, 1), 0);
+    assert_int_equal(range_busy_finish(&busy), 0);
+    assert_int_equal(range_busy_total(&busy, 0), 1);
+    assert_int_equal(range_busy_total(&busy, 1), 0);
+    assert_int_equal(range_busy_total(&busy, 2), 70 + 5 + 50);
+    assert_int_equal(range_busy_total(&busy, 99), 0);
+    range_busy_release(&busy);
+}
+
+static void of_nothing_it_is_nothing(void **state)
+{
+    (void)state;
+    struct sorter_room room = sorter_room_usual();
+    struct range_busy unused = {0}, busy = {0};
+    range_busy_release(&unused);
+    range_busy_init(&busy, &room);
+    assert_int_equal(range_busy_finish(&busy), 0);
+    assert_int_equal(range_busy_total(&busy, 0), 0);
+    range_busy_release(&busy);
+}
+
+/* In little memory, so that most is in the temporary file. */
+static void random_operations_agree_with_counting(void **state)
+{
+    (void)state;
+    static char used[ROWS][GPUS][TIMES + 64];
+    for (seed = 1; seed < 40; seed++) {
+        struct sorter_room room = {.left = 512, .run = 256};
+        struct range_busy busy = {0};
+        memset(used, 0, sizeof(used));
+        range_busy_init(&busy, &room);
+        for (int i = 0; i < 400; i++) {
+            unsigned row = random_below(ROWS), gpu = random_below(GPUS), start = random_below(TIMES);
+            unsigned duration = random_below(40);
+            assert_int_equal(range_busy_add(&busy, row, gpu, start, duration), 0);
+            memset(used[row][gpu] + start, 1, duration);
+        }
+        assert_int_equal(range_busy_finish(&busy), 0);
+        for (unsigned row = 0; row < ROWS; row++) {
+            int64_t expected = 0;
+            for (size_t i = 0; i < sizeof(used[row]); i++)
+                expected += ((char *)used[row])[i];
+            assert_int_equal(range_busy_total(&busy, row), expected);
+        }
+        range_busy_release(&busy);
+    }
+}
+
 static int64_t total_of(const int64_t (*intervals)[2], size_t count)
 {
     struct busy busy = {0};
@@ -13,7 +85,7 @@ static int64_t total_of(const int64_t (*intervals)[2], size_t count)
     return total;
 }
 
-static void of_nothing_it_is_nothing(void **state)
+static void no_interval_is_nothing(void **state)
 {
     (void)state;
     assert_int_equal(total_of(NULL, 0), 0);
@@ -37,14 +109,14 @@ static void order_does_not_matter(void **state)
 static void random_intervals_agree_with_counting(void **state)
 {
     (void)state;
-    unsigned seed = 7;
+    unsigned pseudo = 7;
     for (int round = 0; round < 200; round++) {
         struct busy busy = {0};
         char used[256] = "";
         int64_t expected = 0;
         for (int i = 0; i < 20; i++) {
-            seed = seed * 1664525 + 1013904223;
-            int64_t start = (seed >> 8) % 200, end = start + (seed >> 20) % 50;
+            pseudo = pseudo * 1664525 + 1013904223;
+            int64_t start = (pseudo >> 8) % 200, end = start + (pseudo >> 20) % 50;
             assert_int_equal(busy_add(&busy, start, end), 0);
             memset(used + start, 1, (size_t)(end - start));
         }
@@ -58,7 +130,10 @@ static void random_intervals_agree_with_counting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_overlaps_counts_once_and_gpus_are_summed),
         cmocka_unit_test(of_nothing_it_is_nothing),
+        cmocka_unit_test(random_operations_agree_with_counting),
+        cmocka_unit_test(no_interval_is_nothing),
         cmocka_unit_test(what_overlaps_counts_once),
         cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(random_intervals_agree_with_counting),

@@ -1,7 +1,7 @@
 /* Ranges in one another: their nodes and own times, beside what the definition gives when all are looked at. */
 #include "tests/unit.h"
 
-#include "analysis/range_forest.h"
+#include "analysis/range_rows.h"
 
 #define COUNT 400
 #define TIMES 1500

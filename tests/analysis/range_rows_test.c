@@ -20,7 +20,7 @@ static struct known {
     uint32_t name, thread, end_thread;
 } known[RANGES];
 
-static struct called_work operations[WORKS];
+static struct launched_op operations[WORKS];
 static uint64_t outside_seen;
 
 static struct known make_known(bool leaks)
@@ -31,7 +31,7 @@ static struct known make_known(bool leaks)
     return one;
 }
 
-static void fill(struct ranges *ranges, struct called_works *works, bool leaks)
+static void fill(struct ranges *ranges, struct launched_ops *gpu_ops, bool leaks)
 {
     for (uint32_t i = 0; i < RANGES; i++) {
         known[i] = make_known(leaks);
@@ -43,15 +43,15 @@ static void fill(struct ranges *ranges, struct called_works *works, bool leaks)
             assert_int_equal(ranges_add(ranges, &event, known[i].end_thread), 0);
     }
     for (size_t i = 0; i < WORKS; i++) {
-        operations[i] = (struct called_work){.called = random_below(TIMES),
+        operations[i] = (struct launched_op){.called = random_below(TIMES),
                                              .start = random_below(TIMES),
                                              .duration = random_below(20),
                                              .stream = random_below(GPUS),
-                                             .thread = random_below(9) ? random_below(THREADS) : CALLED_NO_THREAD};
-        assert_int_equal(sorter_add(&works->sorter, &operations[i]), 0);
+                                             .thread = random_below(9) ? random_below(THREADS) : LAUNCHED_NO_THREAD};
+        assert_int_equal(sorter_add(&gpu_ops->sorter, &operations[i]), 0);
     }
     assert_int_equal(ranges_finish(ranges, TIMES), 0);
-    assert_int_equal(sorter_ready(&works->sorter), 0);
+    assert_int_equal(sorter_ready(&gpu_ops->sorter), 0);
 }
 
 static uint32_t row_of(void *context, struct range_walk *walk)
@@ -60,26 +60,26 @@ static uint32_t row_of(void *context, struct range_walk *walk)
     return walk->open.items[walk->open.count - 1].range.name + 1;
 }
 
-static uint32_t gpu_of(void *context, const struct called_work *work)
+static uint32_t gpu_of(void *context, const struct launched_op *op)
 {
     (void)context;
-    return work->stream;
+    return op->stream;
 }
 
-static int see(void *context, const struct called_work *work, bool outside)
+static int see(void *context, const struct launched_op *op, bool outside)
 {
     (void)context;
-    (void)work;
+    (void)op;
     outside_seen += outside;
     return 0;
 }
 
-static bool is_in(const struct called_work *work, uint32_t row)
+static bool is_in(const struct launched_op *op, uint32_t row)
 {
     bool in_any = false;
     for (size_t i = 0; i < RANGES; i++) {
-        bool in = (work->thread == known[i].thread || work->thread == known[i].end_thread) &&
-                  known[i].start <= work->called && work->called <= known[i].end;
+        bool in = (op->thread == known[i].thread || op->thread == known[i].end_thread) &&
+                  known[i].start <= op->called && op->called <= known[i].end;
         in_any |= in;
         if (in && known[i].name + 1 == row)
             return true;
@@ -105,14 +105,14 @@ static unsigned check(bool leaks, struct range_rows_limit limit)
 {
     struct sorter_room room = {.left = 4096, .run = 512};
     struct ranges ranges;
-    struct called_works works;
+    struct launched_ops gpu_ops;
     struct range_busy busy = {0};
     unsigned left_out = 0, outside = 0;
     ranges_init(&ranges, &room);
-    called_works_init(&works, &room);
-    fill(&ranges, &works, leaks);
+    launched_ops_init(&gpu_ops, &room);
+    fill(&ranges, &gpu_ops, leaks);
     const struct range_rows rows = {.ranges = &ranges,
-                                    .works = &works,
+                                    .gpu_ops = &gpu_ops,
                                     .room = &room,
                                     .limit = limit,
                                     .row = row_of,
@@ -134,7 +134,7 @@ static unsigned check(bool leaks, struct range_rows_limit limit)
         outside += is_in(&operations[i], RANGE_ROW_OUTSIDE);
     assert_int_equal(outside_seen, outside);
     range_busy_release(&busy);
-    called_works_release(&works);
+    sorter_release(&gpu_ops.sorter);
     ranges_release(&ranges);
     return left_out;
 }
@@ -171,10 +171,10 @@ static void no_row_of_one_range_is_left_out(void **state)
     for (seed = 1; seed < 20; seed++) {
         struct sorter_room room = sorter_room_usual();
         struct ranges ranges;
-        struct called_works works;
+        struct launched_ops gpu_ops;
         struct range_busy busy = {0};
         ranges_init(&ranges, &room);
-        called_works_init(&works, &room);
+        launched_ops_init(&gpu_ops, &room);
         for (uint32_t i = 0; i < RANGES; i++) {
             known[i] = make_known(true);
             known[i].name = i;
@@ -184,21 +184,21 @@ static void no_row_of_one_range_is_left_out(void **state)
             assert_int_equal(ranges_add(&ranges, &event, known[i].thread), 0);
         }
         for (size_t i = 0; i < WORKS; i++) {
-            operations[i] = (struct called_work){.called = random_below(TIMES),
+            operations[i] = (struct launched_op){.called = random_below(TIMES),
                                                  .start = random_below(TIMES),
                                                  .duration = random_below(20),
                                                  .thread = random_below(THREADS)};
-            assert_int_equal(sorter_add(&works.sorter, &operations[i]), 0);
+            assert_int_equal(sorter_add(&gpu_ops.sorter, &operations[i]), 0);
         }
         assert_int_equal(ranges_finish(&ranges, TIMES), 0);
-        assert_int_equal(sorter_ready(&works.sorter), 0);
+        assert_int_equal(sorter_ready(&gpu_ops.sorter), 0);
         const struct range_rows rows = {
-            .ranges = &ranges, .works = &works, .room = &room, .limit = {0, 1}, .row = row_of, .gpu = gpu_of};
+            .ranges = &ranges, .gpu_ops = &gpu_ops, .room = &room, .limit = {0, 1}, .row = row_of, .gpu = gpu_of};
         assert_int_equal(range_rows_gather(&rows, &busy), 0);
         for (uint32_t row = 0; row <= RANGES; row++)
             assert_int_equal(range_busy_total(&busy, row), count(row, 0));
         range_busy_release(&busy);
-        called_works_release(&works);
+        sorter_release(&gpu_ops.sorter);
         ranges_release(&ranges);
     }
 }

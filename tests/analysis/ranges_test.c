@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/range_walk.h"
+#include "analysis/ranges.h"
 
 #define THREADS 3
 #define COUNT 3000

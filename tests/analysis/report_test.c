@@ -173,9 +173,9 @@ static void several_traces_are_reported_on_their_own(void **state)
     sink_release(&twice);
 }
 
-/* A trace of several threads, with more of everything than is done without threads: calls come thread by thread, works
- * neither by correlation id nor by start, and there are ranges, waits, allocations and counters. */
-static void put_large_trace(struct sink *trace)
+/* A trace of several threads, with more of everything than is done without threads: calls come thread by thread, GPU
+ * operations neither by correlation id nor by start, and there are ranges, waits, allocations and counters. */
+static void write_large_trace(struct sink *trace)
 {
     enum { THREADS = 3, CALLS = 8000 };
     sink_text(trace, "{\"traceEvents\":[");
@@ -226,7 +226,7 @@ static void the_number_of_threads_changes_nothing(void **state)
     const char *const paths[] = {path};
     struct sink trace, alone, several;
     sink_init_memory(&trace);
-    put_large_trace(&trace);
+    write_large_trace(&trace);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, trace.data, trace.length), (ssize_t)trace.length);
     close(fd);

@@ -120,7 +120,7 @@ man_options() { # COMMAND
 
 # The words of the report's sections, as the table has them.
 sections() {
-    sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)",.*/\1/p' "$root/src/analysis/report.h"
+    sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, [a-z_]+, "([a-z-]+)",.*/\1/p' "$root/src/analysis/options.h"
 }
 
 # The plugins that are installed.
@@ -134,7 +134,7 @@ plugins() {
     sections >in-table
     [ "$(wc -l <in-table)" -gt 20 ]
     "$gputrace" report --help | sed -n '/--report=/,/default: all/p' | grep -v 'default: all' |
-        sed 's/.*commas: //' | grep -oE '[a-z][a-z-]+' | grep -vE '^(report)$' >in-help || true
+        sed 's/.*commas://' | grep -oE '[a-z][a-z-]+' | grep -vE '^(report)$' >in-help || true
     for section in $(cat in-table); do
         grep -qx -- "$section" in-help
         grep -qE "^\.It Cm $section\$" "$root/man/gputrace-report.1"

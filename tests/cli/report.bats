@@ -305,6 +305,15 @@ END
     report compilation "$compilation" | jq -e '.[] | select(.failures > 0) | .errors == "CUDA_ERROR_INVALID_PTX (218)"'
 }
 
+@test "errors: each function and error is a row with its count, its first and its last time" {
+    report errors "$errors" | jq -c '.[] | [.name, .error, .code, .count, .first_ns, .last_ns]' >got
+    diff got - <<'END'
+["cuMemAlloc","CUDA_ERROR_OUT_OF_MEMORY (2)",2,2,30000,50000]
+["cudaMemcpy","cudaErrorInvalidMemcpyDirection (21)",21,1,0,0]
+["cuMemAlloc","error 12345",12345,1,40000,40000]
+END
+}
+
 @test "what returns an earlier error, or that work is not done yet, has not failed" {
     jq -n '[["cudaGetLastError", 700], ["cudaPeekAtLastError", 2], ["cudaEventQuery", 600], ["cudaStreamQuery_v3020", 600],
             ["cuEventQuery", 600], ["cuStreamQuery_ptsz", 600], ["cudaStreamQuery", 700], ["cudaEventElapsedTime", 600]]
@@ -816,14 +825,14 @@ END
     assert_output --regexp $'^Kernels\n.*\nStreams\n'
     refute_output --partial "API calls"
     "$gputrace" report --format=json "$small" | jq -e 'keys_unsorted
-        == ["trace", "overview", "death", "kernels", "api", "memtime", "memsize", "sync", "latency", "nvtx", "nvtx-tree",
+        == ["trace", "overview", "death", "kernels", "api", "errors", "memtime", "memsize", "sync", "latency", "nvtx", "nvtx-tree",
             "nvtx-gpu", "nvtx-kernels", "ranges", "memory", "memory-peak", "memory-leaks", "memory-churn", "memory-failures", "streams", "compilation", "phases", "plugins"]'
 }
 
 @test "an empty section is left out unless it was asked for" {
     echo '[]' >empty.json
     run -0 "$gputrace" report empty.json
-    assert_line "Not in this trace: death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_line "Not in this trace: death, kernels, api, errors, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -0 "$gputrace" report -r kernels empty.json
     assert_output $'Kernels\n  none in this trace'
     for format in csv json markdown; do
@@ -864,7 +873,7 @@ without() { # WORD...
 kernel kernels nvtx-kernels
 memcpy,memset memtime memsize
 kernel,memcpy,memset latency streams nvtx-gpu
-runtime,driver api latency nvtx-gpu nvtx-kernels
+runtime,driver api errors latency nvtx-gpu nvtx-kernels
 runtime,driver,sync sync
 memory memory memory-peak memory-leaks memory-churn memory-failures
 nvtx nvtx nvtx-tree nvtx-gpu nvtx-kernels
@@ -900,7 +909,7 @@ END
 
 @test "wrong options are told with what is valid" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
-    assert_output "gputrace: --report: 'nonsense' is not valid: use overview, death, kernels, api, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_output "gputrace: --report: 'nonsense' is not valid: use overview, death, kernels, api, errors, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -2 "$gputrace" report --format=xml "$small"
     assert_output --partial "use table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"

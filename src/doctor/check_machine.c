@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "doctor/check.h"
+#include "doctor/doctor.h"
 #include "launch/library.h"
 #include "launch/run_directory.h"
 
@@ -20,15 +21,15 @@
 #define DISK_LEAST (64 * MB)    /* less does not hold even the first chunks of a few processes */
 #define DISK_LITTLE (2000 * MB) /* some ten million kernel launches */
 
-void check_library(const struct patient *patient, struct finding *finding)
+void check_library(const struct check_context *context, struct finding *finding)
 {
-    (void)patient;
+    (void)context;
     char path[PATH_MAX];
     struct library_answer answer = {0};
     if (library_find(path, sizeof(path)) < 0) {
         finding_set(finding, VERDICT_PROBLEM,
                     "'" LIBRARY_FILE "' is neither beside gputrace nor in '" GPUTRACE_LIBDIR "' from there");
-        finding_mend(finding, "'make' builds it, 'make install' puts it where gputrace looks");
+        finding_set_fix(finding, "'make' builds it, 'make install' puts it where gputrace looks");
         return;
     }
     ask_library(path, &answer);
@@ -39,12 +40,12 @@ void check_library(const struct patient *patient, struct finding *finding)
     finding_set(finding, VERDICT_PROBLEM, "'%s' cannot be loaded: %s", path,
                 answer.end == PROBE_ANSWERED ? *answer.words ? answer.words : "it has no InitializeInjection"
                                              : "it crashed");
-    finding_mend(finding, "build and install it anew");
+    finding_set_fix(finding, "build and install it anew");
 }
 
-void check_nvtx(const struct patient *patient, struct finding *finding)
+void check_nvtx(const struct check_context *context, struct finding *finding)
 {
-    (void)patient;
+    (void)context;
     char path[PATH_MAX];
     struct library_answer answer = {0};
     if (library_find(path, sizeof(path)) == 0)
@@ -54,13 +55,13 @@ void check_nvtx(const struct patient *patient, struct finding *finding)
     else
         finding_set(finding, VERDICT_PROBLEM, "libgputrace.so has no InitializeInjectionNvtx2");
     if (!answer.nvtx)
-        finding_mend(finding, "as for libgputrace.so");
+        finding_set_fix(finding, "as for libgputrace.so");
 }
 
-void check_environment(const struct patient *patient, struct finding *finding)
+void check_environment(const struct check_context *context, struct finding *finding)
 {
     static const char *const variables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "GPUTRACE_SPOOL"};
-    (void)patient;
+    (void)context;
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
         const char *value = getenv(variables[i]);
         if (!value || !*value)
@@ -72,7 +73,7 @@ void check_environment(const struct patient *patient, struct finding *finding)
     finding_set(finding, VERDICT_OK, "no other tool is set to be loaded into CUDA programs");
 }
 
-/* RmProfilingAdminOnly of the driver's parameters; -1 when they do not tell. */
+/* RmProfilingAdminOnly of the driver's parameters; -1 when it is not among them. */
 static int read_admin_only(void)
 {
     char line[256];
@@ -87,15 +88,15 @@ static int read_admin_only(void)
     return value;
 }
 
-void check_permissions(const struct patient *patient, struct finding *finding)
+void check_permissions(const struct check_context *context, struct finding *finding)
 {
     static const char *const devices[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0"};
-    (void)patient;
+    (void)context;
     for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
         if (access(devices[i], F_OK) != 0 || access(devices[i], R_OK | W_OK) == 0)
             continue;
         finding_set(finding, VERDICT_PROBLEM, "'%s': %s", devices[i], strerror(errno));
-        finding_mend(finding, "become a member of the group that owns it ('ls -l %s')", devices[i]);
+        finding_set_fix(finding, "become a member of the group that owns it ('ls -l %s')", devices[i]);
         return;
     }
     if (read_admin_only() == 1)
@@ -106,14 +107,14 @@ void check_permissions(const struct patient *patient, struct finding *finding)
         finding_set(finding, VERDICT_OK, "nothing special is needed");
 }
 
-void check_disk(const struct patient *patient, struct finding *finding)
+void check_disk(const struct check_context *context, struct finding *finding)
 {
-    const char *parent = run_directory_parent(patient->options->spool_parent);
+    const char *parent = run_directory_parent(context->options->spool_parent);
     struct statvfs room;
     struct statfs system;
     if (statvfs(parent, &room) != 0 || access(parent, W_OK | X_OK) != 0) {
         finding_set(finding, VERDICT_PROBLEM, "no spool can be written in '%s': %s", parent, strerror(errno));
-        finding_mend(finding, "TMPDIR or --spool-dir chooses another place");
+        finding_set_fix(finding, "TMPDIR or --spool-dir chooses another place");
         return;
     }
     uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
@@ -122,7 +123,7 @@ void check_disk(const struct patient *patient, struct finding *finding)
     finding_set(finding, verdict, "%" PRIu64 " MB%s free in '%s'; a kernel launch takes some 250 bytes", bytes / MB,
                 kind, parent);
     if (verdict != VERDICT_OK)
-        finding_mend(finding, "for long runs choose another place with TMPDIR or --spool-dir");
+        finding_set_fix(finding, "for long runs choose another place with TMPDIR or --spool-dir");
 }
 
 struct leftovers {
@@ -139,10 +140,10 @@ static void count_leftover(void *context, const char *path, uint64_t bytes)
     leftovers->bytes += bytes;
 }
 
-void check_leftovers(const struct patient *patient, struct finding *finding)
+void check_leftovers(const struct check_context *context, struct finding *finding)
 {
     struct leftovers leftovers = {0};
-    const char *parent = run_directory_parent(patient->options->spool_parent);
+    const char *parent = run_directory_parent(context->options->spool_parent);
     run_directory_leftovers(parent, count_leftover, &leftovers);
     if (leftovers.count == 0) {
         finding_set(finding, VERDICT_OK, "no spool of an earlier run in '%s'", parent);
@@ -151,8 +152,8 @@ void check_leftovers(const struct patient *patient, struct finding *finding)
     finding_set(finding, VERDICT_NOTE, "%u director%s of earlier runs in '%s' with %" PRIu64 " MB", leftovers.count,
                 leftovers.count == 1 ? "y" : "ies", parent, leftovers.bytes / MB);
     if (leftovers.count == 1)
-        finding_mend(finding, "'gputrace recover %s' makes the trace of it; or rm -r '%s'", leftovers.first,
-                     leftovers.first);
+        finding_set_fix(finding, "'gputrace recover %s' makes the trace of it; or rm -r '%s'", leftovers.first,
+                        leftovers.first);
     else
-        finding_mend(finding, "'gputrace recover' lists them, and makes their traces one by one");
+        finding_set_fix(finding, "'gputrace recover' lists them, and makes their traces one by one");
 }

@@ -1,47 +1,23 @@
-#include "analysis/sections.h"
+#include "analysis/section.h"
 
 #include <stdlib.h>
 
 #include "common/log.h"
 #include "common/pieces.h"
-#include "analysis/jobs.h"
+#include "analysis/trace.h"
 
-/* A trace of fewer calls and works is done sooner than threads are started. */
+/* A trace of fewer calls and GPU operations is done sooner than threads are started. */
 #define SMALL 20000
 
-#define JOB_THREADS 8 /* at most, for there are no more long jobs */
+#define JOB_THREADS 8 /* more threads would find no work: there are no more long jobs */
 
 static const struct {
     const char *word, *title;
-} names[] = {
-#define SECTION(name, word, title) {word, title},
+    const struct section *section;
+} table[] = {
+#define SECTION(constant, name, word, title) {word, title, &section_##name},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
-};
-
-static const struct section *const known[REPORT_SECTION_COUNT] = {
-    [REPORT_OVERVIEW] = &section_overview,
-    [REPORT_DEATH] = &section_death,
-    [REPORT_KERNELS] = &section_kernels,
-    [REPORT_API] = &section_api,
-    [REPORT_MEMTIME] = &section_memtime,
-    [REPORT_MEMSIZE] = &section_memsize,
-    [REPORT_SYNC] = &section_sync,
-    [REPORT_LATENCY] = &section_latency,
-    [REPORT_NVTX] = &section_nvtx,
-    [REPORT_NVTX_TREE] = &section_nvtx_tree,
-    [REPORT_NVTX_GPU] = &section_nvtx_gpu,
-    [REPORT_NVTX_KERNELS] = &section_nvtx_kernels,
-    [REPORT_RANGES] = &section_device_ranges,
-    [REPORT_MEMORY] = &section_memory,
-    [REPORT_MEMORY_PEAK] = &section_memory_peak,
-    [REPORT_MEMORY_LEAKS] = &section_memory_leaks,
-    [REPORT_MEMORY_CHURN] = &section_memory_churn,
-    [REPORT_MEMORY_FAILURES] = &section_memory_failures,
-    [REPORT_STREAMS] = &section_streams,
-    [REPORT_COMPILATION] = &section_compilation,
-    [REPORT_PHASES] = &section_phases,
-    [REPORT_PLUGINS] = &section_plugins,
 };
 
 _Static_assert(REPORT_SECTION_COUNT + 2 <= HANDOUT_TAKERS, "all sections and the trace may take events");
@@ -53,22 +29,22 @@ bool sections_wanted(const struct report_options *options, unsigned number)
 
 const struct section *sections_of(const struct report_options *options, unsigned number)
 {
-    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : known[number];
+    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : table[number].section;
 }
 
 const char *sections_word(unsigned number)
 {
-    return names[number].word;
+    return table[number].word;
 }
 
 const char *sections_title(unsigned number)
 {
-    return names[number].title;
+    return table[number].title;
 }
 
 /* --- events --- */
 
-static int take_for_trace(void *context, const struct trace_event *events, size_t count)
+static int add_to_trace(void *context, const struct trace_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_event(context, &events[i]) < 0)
@@ -76,10 +52,10 @@ static int take_for_trace(void *context, const struct trace_event *events, size_
     return 0;
 }
 
-static int take_works(void *context, const struct trace_event *events, size_t count)
+static int add_gpu_ops(void *context, const struct trace_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (trace_work(context, &events[i]) < 0)
+        if (trace_gpu_op(context, &events[i]) < 0)
             return -1;
     return 0;
 }
@@ -91,7 +67,7 @@ static bool is_for(const struct section *section, const struct trace_event *even
     return event_category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
 }
 
-static int take_for_section(void *context, const struct trace_event *events, size_t count)
+static int add_to_section(void *context, const struct trace_event *events, size_t count)
 {
     const struct sections_one *one = context;
     for (size_t i = 0; i < count; i++)
@@ -106,17 +82,17 @@ static int add_section(struct sections *sections, unsigned number)
     struct sections_one *one = &sections->all[number];
     const struct section *section = sections_of(trace->options, number);
     trace->ranges.wanted |= section->ranges;
-    trace->called_works.wanted |= section->called_works;
-    trace->works.wanted |= section->work || section->called_works;
-    trace->calls.wanted |= section->calls || section->work || section->called_works;
+    trace->launched_ops.wanted |= section->launched_ops;
+    trace->gpu_ops.wanted |= section->gpu_op || section->launched_ops;
+    trace->calls.wanted |= section->calls || section->gpu_op || section->launched_ops;
     *one = (struct sections_one){.section = section, .trace = trace};
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
     if (section->event)
         handout_add(&sections->handout, &(struct handout_taker){.categories = section->categories,
-                                                                .take = take_for_section,
+                                                                .take = add_to_section,
                                                                 .context = one,
-                                                                .what = names[number].word});
+                                                                .what = table[number].word});
     return 0;
 }
 
@@ -124,11 +100,11 @@ int sections_init(struct sections *sections, struct trace *trace)
 {
     *sections = (struct sections){.trace = trace};
     handout_init(&sections->handout, trace->options->workers);
-    handout_add(&sections->handout,
-                &(struct handout_taker){
-                    .categories = ~0u, .take = take_for_trace, .context = trace, .what = "the trace's rows"});
+    handout_add(
+        &sections->handout,
+        &(struct handout_taker){.categories = ~0u, .take = add_to_trace, .context = trace, .what = "the trace's rows"});
     handout_add(&sections->handout, &(struct handout_taker){.categories = EVENT_GPU_WORK,
-                                                            .take = take_works,
+                                                            .take = add_gpu_ops,
                                                             .context = trace,
                                                             .what = "the trace's GPU work"});
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
@@ -172,16 +148,16 @@ int sections_wait(struct sections *sections)
 
 /* --- the end --- */
 
-static int give_work(void *context, const struct work *work, const struct call *call)
+static int pass_gpu_op(void *context, const struct gpu_op *op, const struct call *call)
 {
     const struct sections_one *one = context;
-    return one->section->work(one->state, one->trace, work, call);
+    return one->section->gpu_op(one->state, one->trace, op, call);
 }
 
-static int give_works(void *context)
+static int pass_gpu_ops(void *context)
 {
     const struct sections_one *one = context;
-    return works_each(&one->trace->works, &one->trace->calls, give_work, context);
+    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, pass_gpu_op, context);
 }
 
 static int gather(void *context)
@@ -197,8 +173,8 @@ static int gather_all(struct sections *sections, unsigned workers)
     size_t count = trace_last_jobs(sections->trace, jobs);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
-        if (one->section && one->section->work)
-            jobs[count++] = (struct job){give_works, one};
+        if (one->section && one->section->gpu_op)
+            jobs[count++] = (struct job){pass_gpu_ops, one};
         else if (one->section && one->section->gather)
             jobs[count++] = (struct job){gather, one};
     }
@@ -211,7 +187,7 @@ int sections_finish(struct sections *sections)
     if (handout_wait(&sections->handout) < 0)
         return -1;
     bool small =
-        trace->works.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
+        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : pieces_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)

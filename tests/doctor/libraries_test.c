@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "doctor/probe.h"
+#include "doctor/libraries.h"
 
 static void answer_length(const void *question, void *answer)
 {

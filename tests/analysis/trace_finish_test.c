@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "analysis/jobs.h"
+#include "analysis/trace.h"
 
 static int count(void *context)
 {

@@ -1,0 +1,133 @@
+/*
+ * API calls and GPU operations of a trace, and which call started which operation: they are joined by correlation id at
+ * the end, as a call may come after its operation. Every node of a graph is joined with the launch of the graph.
+ *
+ * Where several calls have one correlation id and process, the outermost counts, as the driver's call is within the
+ * runtime's: it is the first to start, and the last of those to end.
+ *
+ * Calls and operations are records in sorters: they are added with sorter_add() or gpu_ops_add(), and can be walked and
+ * joined after sorter_ready().
+ */
+#ifndef GPUTRACE_ANALYSIS_GPU_OPS_H
+#define GPUTRACE_ANALYSIS_GPU_OPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "analysis/sorter.h"
+
+struct trace_event;
+
+/* --- API calls --- */
+
+struct call {
+    uint32_t correlation;
+    uint32_t name;    /* of trace.strings */
+    uint32_t thread;  /* index in trace.threads */
+    uint32_t process; /* index in trace.processes */
+    int64_t start, end;
+};
+
+struct calls {
+    bool wanted; /* a section looks at them */
+    struct sorter sorter;
+};
+
+void calls_init(struct calls *calls, struct sorter_room *room);
+
+/* A walk over the outermost calls, by correlation id, then process; sorter_walk_end(&walk.walk) ends it. Several may go
+ * on at a time. */
+struct calls_walk {
+    struct sorter_walk walk;
+    uint32_t correlation, process; /* of the last */
+    bool any;                      /* there was one */
+};
+
+void calls_walk_begin(struct calls_walk *walk, const struct calls *calls);
+/* NULL: there is no other. Valid until the next call. */
+const struct call *calls_next(struct calls_walk *walk);
+
+/* Finds calls for correlation ids that come in rising order. */
+struct calls_join {
+    struct calls_walk walk;
+    const struct call *next;            /* the walk's, of a later id */
+    ARRAY(struct calls_join_call) same; /* of the id asked about last, one for each process */
+    int64_t correlation;
+    bool again; /* the call found last had been found before */
+    bool no_memory;
+    /* If set after calls_join_begin(): gets each call that was not found. Returns 0, or -1: no memory. */
+    int (*missed)(void *context, const struct call *call);
+    void *context;
+};
+
+struct calls_join_call {
+    struct call call;
+    bool found;
+};
+
+void calls_join_begin(struct calls_join *join, const struct calls *calls);
+/* The call of CORRELATION; when several processes use that id, the last that started by TIME, else the first. NULL:
+ * there is none. Valid until the next call. */
+const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
+/* After the last: calls missed() for all calls that are left. */
+void calls_join_miss_rest(struct calls_join *join);
+/* Returns 0, or -1: no memory, or after error(). */
+int calls_join_end(struct calls_join *join);
+
+/* --- GPU operations --- */
+
+struct gpu_op {
+    int64_t start, duration;
+    uint32_t correlation; /* where is_correlated */
+    uint32_t name;        /* of trace.strings */
+    uint32_t stream;      /* index in trace.streams */
+    uint32_t order;       /* in the file */
+    bool is_correlated;
+    bool kernel; /* or a whole graph; else a copy or set */
+};
+
+struct gpu_ops {
+    bool wanted; /* a section looks at them */
+    struct sorter sorter;
+};
+
+void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room);
+
+/* Returns 0, or -1: no memory. */
+int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32_t stream);
+
+/* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
+ * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread
+ * or several. */
+int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
+                 int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context);
+
+/* --- GPU operations by the thread and the time of the call that started them: an operation belongs to a range if its
+ * call began in it, on a thread of the range --- */
+
+#define LAUNCHED_NO_THREAD UINT32_MAX
+
+struct launched_op {
+    int64_t called;          /* when the call began */
+    int64_t start, duration; /* of the operation, as are: */
+    uint32_t name;           /* of trace.strings */
+    uint32_t stream;         /* index in trace.streams */
+    uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known. They come last. */
+    bool kernel;             /* or a whole graph; else a copy or set */
+};
+
+struct launched_ops {
+    bool wanted; /* a section looks at them */
+    struct sorter sorter;
+};
+
+/* By thread, then call: for sorters of records that begin with a struct launched_op. */
+int launched_ops_order(const void *left, const void *right);
+
+void launched_ops_init(struct launched_ops *launched, struct sorter_room *room);
+
+/* After GPU_OPS and CALLS are ready: 0, or -1: no memory, or after error(). */
+int launched_ops_gather(struct launched_ops *launched, const struct gpu_ops *gpu_ops, const struct calls *calls);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * What a user may ask of a report.
+ */
+#ifndef GPUTRACE_ANALYSIS_OPTIONS_H
+#define GPUTRACE_ANALYSIS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_MARKDOWN };
+enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED };
+enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
+
+/* The sections, in the order of a report: one row and one file, analysis/section_NAME.c, each.
+ *  constant   section_NAME   word of -r   title */
+#define REPORT_SECTIONS(X)                                                             \
+    X(OVERVIEW, overview, "overview", "Overview")                                      \
+    X(CRASHES, crashes, "death", "Crashes and kills")                                  \
+    X(KERNELS, kernels, "kernels", "Kernels")                                          \
+    X(API, api, "api", "API calls")                                                    \
+    X(ERRORS, errors, "errors", "Failed API calls")                                    \
+    X(MEMTIME, memtime, "memtime", "Memory operations by time")                        \
+    X(MEMSIZE, memsize, "memsize", "Memory operations by size")                        \
+    X(SYNC, sync, "sync", "Synchronisation")                                           \
+    X(LATENCY, latency, "latency", "Launch latency")                                   \
+    X(NVTX, nvtx, "nvtx", "NVTX ranges")                                               \
+    X(NVTX_TREE, nvtx_tree, "nvtx-tree", "NVTX ranges within one another")             \
+    X(NVTX_GPU, nvtx_gpu, "nvtx-gpu", "NVTX ranges on the GPU")                        \
+    X(NVTX_KERNELS, nvtx_kernels, "nvtx-kernels", "Kernels by NVTX range")             \
+    X(RANGES, device_ranges, "ranges", "Device ranges")                                \
+    X(MEMORY, memory, "memory", "Memory")                                              \
+    X(MEMORY_PEAK, memory_peak, "memory-peak", "Memory at its peak")                   \
+    X(MEMORY_LEAKS, memory_leaks, "memory-leaks", "Memory still allocated at the end") \
+    X(MEMORY_CHURN, memory_churn, "memory-churn", "Short-lived memory")                \
+    X(MEMORY_FAILURES, memory_failures, "memory-failures", "Allocations that failed")  \
+    X(STREAMS, streams, "streams", "Streams")                                          \
+    X(COMPILATION, compilation, "compilation", "Compilation")                          \
+    X(PHASES, phases, "phases", "Phases of compilation")                               \
+    X(PLUGINS, plugins, "plugins", "Plugins")
+
+enum report_section {
+#define SECTION(constant, name, word, title) REPORT_##constant,
+    REPORT_SECTIONS(SECTION)
+#undef SECTION
+        REPORT_SECTION_COUNT
+};
+
+/* Rows of a section in tables that are read, not processed, unless the user chose. */
+#define REPORT_TOP_FOR_PEOPLE 20
+
+struct interner;
+struct event_sink;
+
+/* How files are read that are not JSON: reader.h has the interface of the events. A path may be "-", stdin. */
+struct report_reader {
+    bool (*reads)(const char *path);
+    /* As json_read(). */
+    int (*read)(const char *path, struct interner *strings, const struct event_sink *sink);
+};
+
+struct report_options {
+    const struct report_reader *readers; /* tried before JSON; the last has no functions. NULL: there are none */
+    unsigned sections;                   /* bit 1 << enum report_section each; 0: all */
+    enum report_format format;
+    enum report_names names;
+    enum report_unit unit;
+    bool has_snapshot; /* the section memory lists what was allocated at one time … */
+    int64_t snapshot;  /* … which is this, in ns after the trace's first event */
+    bool by_grid;      /* kernels: a row per name, grid and block */
+    size_t top;        /* rows of each section at most; 0: all */
+    const char *sort;  /* name of the column to sort by; NULL: the section's own */
+    unsigned workers;  /* threads that read ahead; 0: as many as there are processors */
+    size_t width;      /* of a terminal: tables shorten names to fit; 0: whole names */
+};
+
+#endif
