@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "common/big_array.h"
-#include "trace/spool/event_record.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/build/launches.h"
-#include "trace/build/windows.h"
+#include "trace/spool/event_record.h"
 
 /* Why a phase ended. The first have the numbers of the records.
  *      ending               words in the trace */
@@ -62,5 +62,16 @@ int compilation_jit(struct compilation *compilation, const struct event *event);
  * threads, and sorts. Gives 0, or -1 after error(). */
 int compilation_close(struct compilation *compilation, const struct windows *windows, const struct launches *launches,
                       uint64_t time);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+
+/* compilation.c: likewise. */
+int see_phase(struct process *process, const struct event *event);
+int match_compilation(struct process *process);
+int emit_compilation(struct piece_writer *out, struct process *process);
 
 #endif

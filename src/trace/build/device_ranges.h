@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "common/big_array.h"
-#include "trace/build/device_moments.h"
+#include "trace/build/capture_intervals.h"
+#include "trace/build/stream_markers.h"
 #include "trace/spool/event_record.h"
-#include "trace/build/windows.h"
 
 struct device_range {
     const void *record;  /* of the start */
@@ -75,5 +75,21 @@ int device_ranges_close(struct device_ranges *ranges, const struct windows *wind
 
 /* Whether a range of its stream starts or ends within this GPU work: then they do not nest. */
 bool device_ranges_cut(struct device_ranges *ranges, const struct event *work);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+
+/* device_ranges.c. An EVENT_DEVICE_RANGE, and CUPTI's record of a CUDA event; then, once all were seen, their times. */
+int see_device_range(struct process *process, const struct event *event);
+void see_device_moment(struct process *process, const struct event *event);
+void see_device_times(struct process *process);
+/* Their rows, before GPU work is matched with them. Gives 0, or -1 after error(). */
+int match_device_ranges(struct conversion *conversion, struct process *process);
+void match_device_work(struct process *process, const struct event *event);
+int emit_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
+size_t gpu_range_count(const struct process *process);
 
 #endif

@@ -25,16 +25,6 @@
 
 enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };
 
-/* Sorts of GPU work, a bit each. */
-enum launch_sorts {
-    LAUNCH_KERNELS = 1,
-    LAUNCH_COPIES = 2,
-    LAUNCH_SETS = 4,
-    LAUNCH_GRAPHS = 8,
-    LAUNCH_CUDA_EVENTS = 16,
-    LAUNCH_ANYTHING = 31,
-};
-
 struct launch {
     uint64_t start;    /* of the call, ns */
     uint32_t duration; /* ns, UINT32_MAX when longer */
@@ -146,5 +136,17 @@ static inline uint64_t launch_end(const struct launch *launch)
 {
     return launch->start + launch->duration;
 }
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+
+/* The id that the trace shows for a correlation id: those of several processes do not mix. 0: none. */
+uint32_t process_correlation(const struct process *process, uint32_t correlation);
+int emit_api(struct piece_writer *out, struct process *process, const struct event *event);
+int emit_overhead(struct piece_writer *out, struct process *process, const struct event *event);
+int emit_capture(struct piece_writer *out, struct process *process, const struct event *event);
 
 #endif

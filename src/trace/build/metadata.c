@@ -1,15 +1,23 @@
 /*
  * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
  */
+#include "trace/build/metadata.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/sink.h"
-#include "trace/build/conversion.h"
-#include "trace/build/walks.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/crashes.h"
+#include "trace/build/launches.h"
+#include "trace/build/nvtx_counters.h"
+#include "trace/build/nvtx_write.h"
+#include "trace/build/parallel_scan.h"
+#include "trace/build/plugin_lines.h"
+#include "trace/build/pools.h"
+#include "trace/build/session.h"
+#include "trace/build/stacks.h"
 
 #define SCHEMA_VERSION 1
 
@@ -119,7 +127,7 @@ static void put_process(const struct conversion *conversion, const struct proces
     put_u64(json, "finished", header->finished);
     put_u64(json, "cupti_version", header->cupti_version);
     json_key(json, "correlation_offset");
-    json_u64(json, process->launches.offset);
+    json_u64(json, process->launches->offset);
     json_key(json, "gpu_pids");
     json_begin_object(json);
     for (size_t i = 0; i < process->gpus.count; i++) {
@@ -128,7 +136,7 @@ static void put_process(const struct conversion *conversion, const struct proces
         put_u64(json, device, process->gpus.items[i].pid);
     }
     json_end(json);
-    put_pools(&process->pools, json);
+    put_pools(process->pools, json);
     json_key(json, "losses");
     put_losses(&process->losses, json);
     json_end(json);
@@ -222,7 +230,7 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
 {
     json_begin_object(json);
     put_text(json, "version", GPUTRACE_VERSION);
-    session_note_put(&conversion->session, json);
+    session_note_put(conversion->session, json);
     if (conversion->options->exit_text)
         put_text(json, "exit", conversion->options->exit_text);
     json_key(json, "losses");
@@ -296,7 +304,7 @@ static int write_versions(struct conversion *conversion)
 /* HTA finds the rank with the pattern `"rank":\s+(\d+)`: the blank after the colon matters. */
 static int write_distributed(struct conversion *conversion)
 {
-    const struct session_note *session = &conversion->session;
+    const struct session_note *session = conversion->session;
     char text[96];
     int length;
     if (session->rank < 0)

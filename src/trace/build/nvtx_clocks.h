@@ -10,8 +10,8 @@
 
 #include "common/array.h"
 #include "common/big_array.h"
-#include "trace/spool/event_record.h"
 #include "common/spool_records.h"
+#include "trace/spool/event_record.h"
 
 #define NVTX_CLOCKS_OURS 1 /* the clock of nvtxTimestampGet(): the trace's */
 

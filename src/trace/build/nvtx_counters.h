@@ -10,9 +10,9 @@
 #include "common/array.h"
 #include "common/big_array.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
-#include "trace/build/payload_schemas.h"
 #include "common/spool_records.h"
+#include "trace/build/payload_schemas.h"
+#include "trace/spool/event_record.h"
 
 #define NVTX_SERIES_MAX 32 /* values of one counter group; what comes after is not shown */
 
@@ -63,5 +63,14 @@ int nvtx_counters_put(struct nvtx_counters *counters, const struct spool_nvtx_sa
                       uint64_t time);
 /* After the last. Gives 0, or -1 after error(). */
 int nvtx_counters_sort(struct nvtx_counters *counters);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+int emit_nvtx_counters(struct piece_writer *out, struct process *process);
+/* Within an object: "nvtx_counters" is an array of what is known of each counter. */
+void put_nvtx_counters(const struct conversion *conversion, struct json_out *json);
 
 #endif

@@ -9,8 +9,8 @@
 #include "common/array.h"
 #include "common/big_array.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
 #include "common/spool_records.h"
+#include "trace/spool/event_record.h"
 
 struct nvtx_submission {
     const struct spool_nvtx_deferred *record;
@@ -52,5 +52,12 @@ size_t nvtx_deferred_started(const struct nvtx_deferred *deferred);
 
 /* What encloses comes first. Gives 0, or -1 after error(). */
 int nvtx_deferred_sort(struct nvtx_deferred *deferred);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+int emit_deferred(struct piece_writer *out, struct process *process);
 
 #endif

@@ -13,8 +13,8 @@
 #include "common/array.h"
 #include "common/big_array.h"
 #include "common/map.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/spool/event_record.h"
-#include "trace/build/windows.h"
 
 struct nvtx_sync_step {
     uint64_t time, object;

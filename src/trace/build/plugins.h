@@ -56,4 +56,52 @@ int plugins_close(struct plugins *plugins);
 /* NULL: nothing was seen of it. */
 const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number);
 
+/*
+ * When threads of the program were in callbacks of plugins: calls of CUDA in these windows are a plugin's, not the
+ * program's. Nothing is kept, and nothing costs time, where there are none.
+ */
+
+struct plugin_window {
+    uint64_t start, end; /* ns */
+};
+
+struct plugin_windows {
+    struct map by_thread; /* -> index + 1 in threads */
+    ARRAY(struct plugin_windows_of { BIG_ARRAY(struct plugin_window) windows; }) threads;
+    const char *directory; /* for what memory cannot hold; NULL: there is none */
+};
+
+void plugin_windows_release(struct plugin_windows *windows);
+
+/* Gives 0, or -1 after error(). */
+int plugin_windows_add(struct plugin_windows *windows, uint32_t thread, uint64_t start, uint64_t end);
+
+/* After the last: puts them in order. Gives 0, or -1 after error(). */
+int plugin_windows_close(struct plugin_windows *windows);
+
+/* What is known need not stay in memory for now. */
+void plugin_windows_rest(const struct plugin_windows *windows);
+
+static inline bool plugin_windows_any(const struct plugin_windows *windows)
+{
+    return windows->threads.count > 0;
+}
+
+/* Whether the time from START to END of THREAD lies within a window. */
+bool plugin_windows_hold(const struct plugin_windows *windows, uint32_t thread, uint64_t start, uint64_t end);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+
+/* plugins.c: likewise. */
+int see_plugin_event(struct process *process, const struct event *event);
+int match_plugins(struct process *process);
+/* To be freed; NULL after error(). */
+char *plugin_name(const struct process *process, uint32_t number);
+int emit_plugin_event(struct piece_writer *out, struct process *process, const struct event *event);
+int emit_plugin_slices(struct piece_writer *out, struct process *process);
+
 #endif

@@ -8,7 +8,16 @@
 #include <stdint.h>
 
 #include "trace/spool/event_record.h"
-#include "trace/build/launches.h"
+
+/* Sorts of GPU work, a bit each. */
+enum launch_sorts {
+    LAUNCH_KERNELS = 1,
+    LAUNCH_COPIES = 2,
+    LAUNCH_SETS = 4,
+    LAUNCH_GRAPHS = 8,
+    LAUNCH_CUDA_EVENTS = 16,
+    LAUNCH_ANYTHING = 31,
+};
 
 /* NULL for an id that the headers do not have. */
 const char *api_name(enum event_api_domain domain, uint32_t cbid);

@@ -1,4 +1,4 @@
-#include "trace/build/conditional_launches.h"
+#include "trace/build/graphs.h"
 
 #include "tests/unit.h"
 
@@ -183,5 +183,5 @@ int main(void)
         TEST(without_own_works_the_last_call_counts),
         TEST(work_of_no_recorded_launch_belongs_to_none),
     };
-    return cmocka_run_group_tests_name("model/conditional_launches", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/conditional_launches", tests, NULL, NULL);
 }

@@ -85,5 +85,5 @@ int main(void)
         cmocka_unit_test(a_record_with_the_waits_own_number_counts_more),
         cmocka_unit_test(handles_and_numbers_of_contexts_do_not_mix),
     };
-    return cmocka_run_group_tests_name("model/cuda_events", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/cuda_events", tests, NULL, NULL);
 }

@@ -186,5 +186,5 @@ int main(void)
         cmocka_unit_test(test_of_what_ended_twice_the_first_counts),
         cmocka_unit_test(test_a_range_without_an_end_lasts_to_the_end_of_all),
     };
-    return cmocka_run_group_tests_name("model/device_ranges", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/device_ranges", tests, NULL, NULL);
 }

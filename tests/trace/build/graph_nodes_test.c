@@ -1,4 +1,4 @@
-#include "trace/build/graph_nodes.h"
+#include "trace/build/graphs.h"
 
 #include "tests/unit.h"
 
@@ -115,5 +115,5 @@ int main(void)
         cmocka_unit_test_teardown(the_time_is_when_the_function_was_told, clear),
         cmocka_unit_test_teardown(a_ring_of_copies_ends, clear),
     };
-    return cmocka_run_group_tests_name("model/graph_nodes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/graph_nodes", tests, NULL, NULL);
 }

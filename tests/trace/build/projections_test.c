@@ -149,5 +149,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_ranges_agree_with_looking_at_every_launch),
     };
-    return cmocka_run_group_tests_name("projections", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/projections", tests, NULL, NULL);
 }

@@ -242,5 +242,5 @@ int main(void)
         TEST(what_does_not_become_smaller_stays_as_it_is),  TEST(entries_that_lie_end_the_list),
         TEST(damaged_bytes_are_a_part_that_cannot_be_read),
     };
-    return cmocka_run_group_tests_name("spool/packed_file", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/spool/packed_file", tests, NULL, NULL);
 }

@@ -1,0 +1,238 @@
+#include "trace/build/parallel_scan.h"
+
+#include "common/log.h"
+#include "common/pieces.h"
+#include "trace/build/event_filter.h"
+#include "trace/build/graphs.h"
+#include "trace/spool/cupti.h"
+#include "trace/spool/own.h"
+
+#define WORKERS_MOST 16 /* more would wait for the one that takes */
+#define PARTS_LEAST 4   /* of fewer no thread is worth its start */
+/* Parts that are looked at, or were and are not taken yet, may take this much: of the spool, or unpacked. */
+#define HELD_BYTES ((size_t)64 << 20)
+
+/* An event that was put off: where its record lies, and what it has beside: the times on the axis of all processes, and
+ * the correlation id of its launch. */
+struct put_off {
+    const void *record;
+    uint32_t kind, bytes;
+    uint64_t start, end;
+    uint32_t correlation;
+    bool in_flight;
+};
+
+struct part_found {
+    struct spool_scratch scratch;
+    void *noted;
+    ARRAY(struct put_off) put_off;
+    uint64_t undecoded;
+};
+
+struct sifting {
+    struct conversion *conversion;
+    struct process *process;
+    const struct sift *sift;
+    struct part_found *slots;
+    unsigned slot_count;
+    uint64_t undecoded, walked;
+};
+
+static const struct spool_part *part_of(const struct sifting *sifting, size_t number)
+{
+    const struct spool_part *part = &sifting->process->file.parts.items[number];
+    return part->type == SPOOL_CUPTI ? part : NULL;
+}
+
+static int put_off(struct part_found *found, const struct part_walk *walk, const struct event *event)
+{
+    struct put_off *put_off = array_push(&found->put_off);
+    if (!put_off)
+        return error_no_memory("reading");
+    *put_off = (struct put_off){
+        .record = walk->cupti.record,
+        .kind = walk->cupti.kind,
+        .bytes = walk->cupti.bytes,
+        .start = event->start,
+        .end = event->end,
+        .correlation = event->correlation,
+        .in_flight = walk->cupti.in_flight,
+    };
+    return 0;
+}
+
+static int look(void *context, size_t number, unsigned slot, unsigned worker)
+{
+    struct sifting *sifting = context;
+    const struct spool_part *part = part_of(sifting, number);
+    struct part_found *found = &sifting->slots[slot];
+    struct part_walk walk;
+    struct event event;
+    int result = 0;
+    (void)worker;
+    if (!part)
+        return 0;
+    part_walk_begin(&walk, sifting->process, part, spool_part_data(part, &found->scratch), sifting->sift->all);
+    while (result >= 0 && part_walk_next(&walk, &event)) {
+        result = sifting->sift->look(sifting->process, found->noted, &event);
+        if (result == SIFT_PUT_OFF)
+            result = put_off(found, &walk, &event);
+    }
+    found->undecoded = part_walk_end(&walk);
+    return result;
+}
+
+static int see_put_off(struct sifting *sifting, const struct put_off *put_off)
+{
+    const struct cupti_walk walk = {
+        .record = put_off->record, .kind = put_off->kind, .bytes = put_off->bytes, .in_flight = put_off->in_flight};
+    struct event event;
+    cupti_decode(&event, &walk);
+    event.start = put_off->start;
+    event.end = put_off->end;
+    event.correlation = put_off->correlation;
+    return sifting->sift->see(sifting->conversion, sifting->process, &event);
+}
+
+static int take(void *context, size_t number, unsigned slot)
+{
+    struct sifting *sifting = context;
+    const struct spool_part *part = part_of(sifting, number);
+    struct part_found *found = &sifting->slots[slot];
+    int result = 0;
+    if (!part)
+        return 0;
+    sifting->process->part = (uint32_t)number;
+    if (sifting->sift->take)
+        result = sifting->sift->take(sifting->conversion, sifting->process, found->noted);
+    for (size_t i = 0; i < found->put_off.count && result == 0; i++)
+        result = see_put_off(sifting, &found->put_off.items[i]);
+    found->put_off.count = 0;
+    sifting->undecoded += found->undecoded;
+    process_walked(sifting->process, part, &sifting->walked);
+    return result;
+}
+
+static size_t held_size(void *context, size_t number)
+{
+    const struct spool_part *part = part_of(context, number);
+    return part ? part->size : 0;
+}
+
+static int make_slots(struct sifting *sifting, unsigned workers)
+{
+    sifting->slot_count = pieces_slots(workers);
+    sifting->slots = calloc(sifting->slot_count, sizeof(*sifting->slots));
+    for (unsigned i = 0; sifting->slots && i < sifting->slot_count; i++) {
+        sifting->slots[i].noted = sifting->sift->found_size ? calloc(1, sifting->sift->found_size) : NULL;
+        if (sifting->sift->found_size && !sifting->slots[i].noted)
+            return error_no_memory("reading");
+    }
+    return sifting->slots ? 0 : error_no_memory("reading");
+}
+
+static void release_slots(struct sifting *sifting)
+{
+    for (unsigned i = 0; sifting->slots && i < sifting->slot_count; i++) {
+        struct part_found *found = &sifting->slots[i];
+        if (found->noted && sifting->sift->release)
+            sifting->sift->release(found->noted);
+        free(found->noted);
+        array_release(&found->put_off);
+        spool_scratch_release(&found->scratch);
+    }
+    free(sifting->slots);
+}
+
+int process_sift(struct conversion *conversion, struct process *process, const struct sift *sift, uint64_t *undecoded)
+{
+    struct sifting sifting = {.conversion = conversion, .process = process, .sift = sift};
+    size_t parts = process->file.parts.count;
+    unsigned workers = parts < PARTS_LEAST ? 1 : pieces_workers(conversion->options->workers, WORKERS_MOST);
+    int result = make_slots(&sifting, workers);
+    if (result == 0)
+        result = pieces_run(&(struct pieces){.count = parts,
+                                             .workers = workers,
+                                             .make = look,
+                                             .take = take,
+                                             .size = held_size,
+                                             .most = HELD_BYTES,
+                                             .context = &sifting});
+    release_slots(&sifting);
+    if (undecoded)
+        *undecoded += sifting.undecoded;
+    return result;
+}
+
+void part_walk_begin(struct part_walk *walk, struct process *process, const struct spool_part *part,
+                     const uint8_t *data, bool all)
+{
+    walk->process = process;
+    walk->part = part;
+    walk->all = all;
+    walk->unreadable = 0;
+    clock_walk_begin(&walk->clocks, process, part);
+    if (part->type == SPOOL_CUPTI)
+        cupti_walk_begin(&walk->cupti, part, data, process->record_bytes);
+    else
+        own_walk_begin(&walk->own, part);
+}
+
+static bool next_cupti(struct part_walk *walk, struct event *event)
+{
+    while (cupti_walk_next(&walk->cupti)) {
+        if (!cupti_kind_decoded(walk->cupti.kind))
+            continue;
+        cupti_decode(event, &walk->cupti);
+        clock_walk_set(&walk->clocks, event);
+        if (event->correlation == 0)
+            event->correlation = conditional_launches_find(walk->process->conditional, event);
+        if (event->type == EVENT_NONE)
+            walk->unreadable++;
+        else if (walk->all || process_shows(walk->process, event))
+            return true;
+    }
+    return false;
+}
+
+static bool next_own(struct part_walk *walk, struct event *event)
+{
+    if (!own_walk_next(&walk->own))
+        return false;
+    own_decode(event, &walk->own, walk->part->thread);
+    clock_walk_set(&walk->clocks, event);
+    return true;
+}
+
+bool part_walk_next(struct part_walk *walk, struct event *event)
+{
+    return walk->part->type == SPOOL_CUPTI ? next_cupti(walk, event) : next_own(walk, event);
+}
+
+uint64_t part_walk_end(const struct part_walk *walk)
+{
+    spool_part_rest(walk->part);
+    return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
+}
+
+int process_walk_own(struct conversion *conversion, struct process *process, event_function visit, uint64_t *undecoded)
+{
+    const struct spool_file *file = &process->file;
+    uint64_t lost = 0, walked = 0;
+    int result = 0;
+    for (size_t i = 0; i < file->parts.count && result == 0; i++) {
+        const struct spool_part *part = &file->parts.items[i];
+        struct part_walk walk;
+        struct event event;
+        if (part->type != SPOOL_RECORDS)
+            continue;
+        part_walk_begin(&walk, process, part, part->data, false);
+        while (result == 0 && part_walk_next(&walk, &event))
+            result = visit(conversion, process, &event);
+        lost += part_walk_end(&walk);
+        process_walked(process, part, &walked);
+    }
+    if (undecoded)
+        *undecoded += lost;
+    return result;
+}

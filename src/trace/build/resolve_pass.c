@@ -1,0 +1,221 @@
+/*
+ * The second walk: see conversion.h.
+ */
+#include "common/log.h"
+#include "common/settings.h"
+#include "trace/build/compilation.h"
+#include "trace/build/cuda_events.h"
+#include "trace/build/device_ranges.h"
+#include "trace/build/event_filter.h"
+#include "trace/build/memory.h"
+#include "trace/build/nvtx_extensions.h"
+#include "trace/build/parallel_scan.h"
+#include "trace/build/passes.h"
+#include "trace/build/plugins.h"
+#include "trace/build/pools.h"
+#include "trace/build/projections.h"
+
+#define REST_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
+
+/* Without records of API calls no arrow can be whole, and none is missing. */
+static bool calls_recorded(const struct process *process)
+{
+    uint64_t wanted = TRACE_RUNTIME | TRACE_DRIVER;
+    return process->file.header.trace_bits == 0 || (process->file.header.trace_bits & wanted) == wanted;
+}
+
+/* Works of a launch that has several, one after another. */
+struct found_works {
+    uint32_t correlation, count;
+};
+
+/* What one part of the spool has. */
+struct found {
+    struct tracks_recent recent;
+    ARRAY(struct found_works) works;
+    struct projections_found ranges;
+    uint64_t unmatched, before_launch;
+};
+
+static int look_at_several(struct found *found, uint32_t correlation)
+{
+    struct found_works *works = found->works.count ? &found->works.items[found->works.count - 1] : NULL;
+    if (!works || works->correlation != correlation) {
+        works = array_push(&found->works);
+        if (!works)
+            return error_no_memory("the table of launches");
+        *works = (struct found_works){.correlation = correlation};
+    }
+    works->count++;
+    return 0;
+}
+
+static int look_at_launch(struct process *process, struct found *found, const struct event *event,
+                          const struct track *stream)
+{
+    struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || launch->from == LAUNCH_UNKNOWN) {
+        found->unmatched++;
+        return 0;
+    }
+    found->before_launch += event->start < launch->start;
+    if (launch_reach(launch, event->end) == LAUNCH_REACHES_SEVERAL && look_at_several(found, event->correlation) != 0)
+        return -1;
+    if (nvtx_range_count(process->nvtx) == 0)
+        return 0;
+    return projections_find(&found->ranges, process->projections, launch->thread, launch->start, stream->index,
+                            event->start, event->end);
+}
+
+static struct track *stream_of(struct process *process, struct tracks_recent *recent, const struct event *event)
+{
+    return tracks_look(&process->tracks, recent, TRACK_STREAM, event->device, event->context, event->stream);
+}
+
+static struct track *thread_of(struct process *process, struct tracks_recent *recent, const struct event *event)
+{
+    return tracks_look(&process->tracks, recent, TRACK_THREAD, 0, 0, event->thread);
+}
+
+static int look_at_gpu_work(struct process *process, struct found *found, const struct event *event)
+{
+    const struct track *stream = stream_of(process, &found->recent, event);
+    if (!stream || event->in_flight || !process_knows_span(process, event))
+        return 0;
+    if (look_at_launch(process, found, event, stream) != 0)
+        return -1;
+    return stream->lanes.collecting || process->device_ranges->any ? SIFT_PUT_OFF : 0;
+}
+
+static int look_at_api(struct process *process, struct found *found, const struct event *event)
+{
+    const struct track *thread = thread_of(process, &found->recent, event);
+    return thread && thread->lanes.collecting && process_knows_span(process, event) ? SIFT_PUT_OFF : 0;
+}
+
+static int look(struct process *process, void *context, const struct event *event)
+{
+    if (event_is_gpu_work(event->type))
+        return look_at_gpu_work(process, context, event);
+    if (event->type == EVENT_API)
+        return look_at_api(process, context, event);
+    return event->type == EVENT_SYNC ? SIFT_PUT_OFF : 0;
+}
+
+static int take(struct conversion *conversion, struct process *process, void *context)
+{
+    struct found *found = context;
+    int result = projections_add(process->projections, &found->ranges);
+    (void)conversion;
+    for (size_t i = 0; i < found->works.count && result == 0; i++) {
+        const struct found_works *works = &found->works.items[i];
+        result = launches_meet(process->launches, works->correlation, process->part, works->count);
+    }
+    found->works.count = 0;
+    if (calls_recorded(process))
+        process->losses.unmatched_arrows += found->unmatched;
+    process->losses.before_launch += found->before_launch;
+    found->unmatched = found->before_launch = 0;
+    return result;
+}
+
+static void release(void *context)
+{
+    struct found *found = context;
+    array_release(&found->works);
+    projections_found_release(&found->ranges);
+}
+
+static int see_gpu_work(struct process *process, const struct event *event)
+{
+    struct track *stream = stream_of(process, &process->tracks.recent, event);
+    if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
+        return -1;
+    match_device_work(process, event);
+    return 0;
+}
+
+static int see_sync(struct process *process, const struct event *event)
+{
+    uint32_t device = process_device(process, event->device, event->context);
+    struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
+    if (!track || !process_knows_span(process, event))
+        return 0;
+    return lanes_collect(&track->lanes, event->start, event->end);
+}
+
+static int see(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (event_is_gpu_work(event->type))
+        return see_gpu_work(process, event);
+    if (event->type == EVENT_SYNC)
+        return see_sync(process, event);
+    return lanes_collect(&thread_of(process, &process->tracks.recent, event)->lanes, event->start, event->end);
+}
+
+static int see_own(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return event->type == EVENT_SYNC && process_shows_own_wait(process, event) ? see_sync(process, event) : 0;
+}
+
+static int match_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)
+{
+    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, number);
+    return thread ? lanes_collect(&thread->lanes, start, end) : 0;
+}
+
+/* Ranges of push and pop, and waiting for synchronisation objects. */
+static int match_ranges(struct process *process)
+{
+    for (size_t i = 0; i < process->nvtx->ranges.count; i++) {
+        const struct nvtx_range *range = &process->nvtx->ranges.items[i];
+        if (match_host(process, range->thread, range->start, range->end) != 0)
+            return -1;
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
+    }
+    for (size_t i = 0; i < process->nvtx->syncs.waits.count; i++) {
+        const struct nvtx_wait *wait = &process->nvtx->syncs.waits.items[i];
+        if (match_host(process, wait->thread, wait->start, wait->end) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A row of ranges for each stream that has any. */
+static int match_projections(struct conversion *conversion, struct process *process)
+{
+    if (projections_finish(process->projections, process->nvtx) != 0)
+        return -1;
+    for (size_t i = 0; i < process->projections->items.count; i++) {
+        const struct projection *projection = &process->projections->items.items[i];
+        const struct track *stream = process->tracks.items.items[projection->track];
+        struct track *track =
+            process_stream(conversion, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
+        if (!track || lanes_collect(&track->lanes, projection->start, projection->end) != 0)
+            return -1;
+        if (i % REST_ITEMS == 0)
+            process_rest(process);
+    }
+    return 0;
+}
+
+int match_process(struct conversion *conversion, struct process *process)
+{
+    static const struct sift matching = {
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = see};
+    if (match_deferred(process) != 0 || match_counters(process) != 0 || match_device_ranges(conversion, process) != 0 ||
+        projections_begin(process->projections, process->nvtx) != 0 ||
+        process_sift(conversion, process, &matching, NULL) != 0 || match_ranges(process) != 0 ||
+        match_projections(conversion, process) != 0 || match_compilation(process) != 0 || match_plugins(process) != 0)
+        return -1;
+    if (process->own_waits && process_walk_own(conversion, process, see_own, NULL) != 0)
+        return -1;
+    if (pools_sort(process->pools) != 0 || memory_sort(process->memory) != 0 ||
+        cuda_events_sort(process->cuda_events) != 0)
+        return -1;
+    process_rest(process);
+    return tracks_number(&process->tracks, &conversion->rows);
+}
