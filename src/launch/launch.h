@@ -6,6 +6,7 @@
 #define GPUTRACE_LAUNCH_LAUNCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -48,5 +49,16 @@ struct launch {
  * comes meanwhile interrupts nothing.
  */
 int launch_run(struct launch *launch);
+
+/*
+ * How a program ended, in words and handed on.
+ */
+
+/* Writes "exit 3" or "signal 9 (Killed)" for a STATUS of waitpid(2). */
+void ending_describe(int status, char *text, size_t room);
+
+/* The exit status that tells of STATUS. When a signal ended the program, it ends us too, without a second core dump,
+ * and this does not return. */
+int ending_pass_on(int status);
 
 #endif

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/spool.h"
 #include "launch/live.h"
 #include "trace/spool/packing.h"
-#include "common/spool.h"
 
 /* What every spool is drained with, one after another. */
 struct drain_tools {

@@ -9,9 +9,9 @@
 
 #include "common/array.h"
 #include "common/map.h"
+#include "symbols/symbol_table.h"
 #include "trace/frames.h"
 #include "trace/names.h"
-#include "symbols/symbol_table.h"
 
 struct Dwfl;
 struct Dwfl_Module;

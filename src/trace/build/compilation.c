@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/piece_writer.h"
-#include "trace/spool/error_names.h"
+#include "trace/spool/cuda_names.h"
 
 #define REST_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
 

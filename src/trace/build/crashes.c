@@ -15,7 +15,7 @@
 #include "common/spool_records.h"
 #include "trace/build/launches.h"
 #include "trace/build/process.h"
-#include "trace/spool/api_names.h"
+#include "trace/spool/cuda_names.h"
 
 int see_last_word(struct process *process, const struct event *event)
 {

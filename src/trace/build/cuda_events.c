@@ -8,7 +8,7 @@
 #include "trace/build/nvtx.h"
 #include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
-#include "trace/spool/error_names.h"
+#include "trace/spool/cuda_names.h"
 
 void cuda_events_release(struct cuda_events *events)
 {

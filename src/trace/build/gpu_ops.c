@@ -13,8 +13,7 @@
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
-#include "trace/spool/error_names.h"
-#include "trace/spool/memory_names.h"
+#include "trace/spool/cuda_names.h"
 
 enum { REGISTER_UNIT = 256, SCHEDULERS = 4 };
 

@@ -18,7 +18,7 @@
 #include "trace/build/pools.h"
 #include "trace/build/session.h"
 #include "trace/build/stacks.h"
-#include "trace/spool/api_names.h"
+#include "trace/spool/cuda_names.h"
 #include "common/spool_records.h"
 #include "common/spool.h"
 

@@ -8,8 +8,7 @@
 
 #include "common/log.h"
 #include "trace/build/piece_writer.h"
-#include "trace/spool/error_names.h"
-#include "trace/spool/api_names.h"
+#include "trace/spool/cuda_names.h"
 
 static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
 

@@ -11,7 +11,7 @@
 #include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/stacks.h"
-#include "trace/spool/error_names.h"
+#include "trace/spool/cuda_names.h"
 
 void memory_release(struct memory *memory)
 {

@@ -10,7 +10,7 @@
 
 #include "common/log.h"
 #include "trace/spool/packing.h"
-#include "trace/spool/spool_file.h"
+#include "trace/spool/spool_parts.h"
 
 int packed_file_name(const char *spool, char *name, size_t room)
 {

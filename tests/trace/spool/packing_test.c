@@ -2,7 +2,7 @@
 
 #include <stdalign.h>
 
-#include "trace/spool/columns.h"
+#include "trace/spool/packing.h"
 
 enum { SIZE = 4096 };
 static uint16_t sizes[SPOOL_CUPTI_KINDS];
@@ -164,5 +164,5 @@ int main(void)
         cmocka_unit_test_setup(own_records_that_are_large_or_damaged_stay_as_they_are, set_up),
         cmocka_unit_test_setup(damaged_columns_are_refused, set_up),
     };
-    return cmocka_run_group_tests_name("trace/spool/columns", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/spool/packing", tests, NULL, NULL);
 }
