@@ -33,7 +33,7 @@ struct launch {
     void *context;
     /* In our process: the child exists as PID and waits for the answer. */
     enum launch_way (*before)(void *context, pid_t pid);
-    /* In the child, just before exec: sets its environment. Gives 0, or -1: it starts all the same. */
+    /* In the child, just before exec: sets its environment. Returns 0, or -1: it starts all the same. */
     int (*inside)(void *context);
 
     bool plain;             /* it runs as if we were not there: with what inside() adds, there is too much for exec */
@@ -44,7 +44,7 @@ struct launch {
 };
 
 /*
- * Starts the program, passes signals on and waits for its end. Gives 0 and sets `status` and the times; or, after
+ * Starts the program, passes signals on and waits for its end. Returns 0 and sets `status` and the times; or, after
  * error(), an exit status of ours: the program did not run. Signals stay held until signals_end_with(), so that what
  * comes meanwhile interrupts nothing.
  */

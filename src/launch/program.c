@@ -14,7 +14,7 @@
 #include "launch/elf_file.h"
 #include "launch/launch.h"
 
-/* Gives 0 for a file that may be run, else errno. */
+/* Returns 0 for a file that may be run, else errno. */
 static int check(const char *path)
 {
     struct stat file;

@@ -9,7 +9,7 @@
 
 /*
  * Finds NAME, by PATH when it has no slash, and writes where it is into PATH (ROOM bytes), always with a slash.
- * Gives 0; or after error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h.
+ * Returns 0; or after error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h.
  */
 int program_find(const char *name, char *path, size_t room);
 

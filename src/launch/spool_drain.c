@@ -102,7 +102,7 @@ static int append(struct round *round, const uint8_t *entry, size_t size)
     return 0;
 }
 
-/* Gives the bytes that were seen. */
+/* Returns the bytes that were seen. */
 static size_t see_part(struct round *round, const struct spool_part *part)
 {
     uint16_t sizes[SPOOL_CUPTI_KINDS];
@@ -183,7 +183,7 @@ static int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint
     return sound ? 0 : -1;
 }
 
-/* Gives the room of what was drained, and of what was never used, back to the disk; their headers stay. */
+/* Returns the room of what was drained, and of what was never used, back to the disk; their headers stay. */
 static void punch(struct round *round, const struct segment_drain *segment)
 {
     struct spool_chunk chunk;
@@ -368,7 +368,7 @@ static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chun
     return walk.damaged ? room : used;
 }
 
-/* Drains a chunk whatever its state. Gives 0, or -1. */
+/* Drains a chunk whatever its state. Returns 0, or -1. */
 static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
@@ -380,7 +380,7 @@ static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t of
     return round_drain_chunk(round, chunk, offset);
 }
 
-/* Gives 0, or -1: something is damaged, which readers are to see, or there was no room. */
+/* Returns 0, or -1: something is damaged, which readers are to see, or there was no room. */
 static int end_chunks(struct round *round)
 {
     struct spool_chunk chunk;

@@ -90,7 +90,7 @@ static int set_function(const struct unit *unit, Dwarf_Die *call, struct stack_f
     return 0;
 }
 
-/* The scopes around the address, from the innermost inlined call outwards. Gives their number; 0: there is none. */
+/* The scopes around the address, from the innermost inlined call outwards. Returns their number; 0: there is none. */
 static int find_inlined_scopes(const struct unit *unit, Dwarf_Die **scopes)
 {
     Dwarf_Die *around = NULL;

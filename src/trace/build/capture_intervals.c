@@ -2,19 +2,19 @@
 
 #include "common/log.h"
 
-void windows_release(struct windows *windows)
+void capture_intervals_release(struct capture_intervals *capture_intervals)
 {
-    big_array_release(&windows->marks);
+    big_array_release(&capture_intervals->marks);
 }
 
-int windows_mark(struct windows *windows, const struct event *event)
+int capture_intervals_mark(struct capture_intervals *capture_intervals, const struct event *event)
 {
-    struct window_mark *mark = big_array_push(&windows->marks);
+    struct window_mark *mark = big_array_push(&capture_intervals->marks);
     if (!mark)
         return error_no_memory("capture windows");
     *mark = (struct window_mark){.time = event->start, .on = event->capture.on};
-    windows->limited |= !mark->on;
-    windows->any_on |= mark->on;
+    capture_intervals->limited |= !mark->on;
+    capture_intervals->any_on |= mark->on;
     return 0;
 }
 
@@ -24,18 +24,18 @@ static int by_time(const void *a, const void *b)
     return left->time < right->time ? -1 : left->time > right->time;
 }
 
-int windows_close(struct windows *windows)
+int capture_intervals_close(struct capture_intervals *capture_intervals)
 {
-    return big_array_sort(&windows->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
+    return big_array_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
 }
 
 /* Marks at or before TIME. */
-static size_t marks_until(const struct windows *windows, uint64_t time)
+static size_t marks_until(const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    size_t low = 0, high = windows->marks.count;
+    size_t low = 0, high = capture_intervals->marks.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (windows->marks.items[middle].time <= time)
+        if (capture_intervals->marks.items[middle].time <= time)
             low = middle + 1;
         else
             high = middle;
@@ -43,21 +43,21 @@ static size_t marks_until(const struct windows *windows, uint64_t time)
     return low;
 }
 
-bool windows_hold(const struct windows *windows, uint64_t time)
+bool capture_intervals_hold(const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    if (!windows->limited)
+    if (!capture_intervals->limited)
         return true;
-    size_t until = marks_until(windows, time);
+    size_t until = marks_until(capture_intervals, time);
     /* Before the first mark is what came while the mark was being made. */
-    return until > 0 ? windows->marks.items[until - 1].on : windows->marks.items[0].on;
+    return until > 0 ? capture_intervals->marks.items[until - 1].on : capture_intervals->marks.items[0].on;
 }
 
-uint64_t windows_end(const struct windows *windows, uint64_t time)
+uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    if (!windows->limited)
+    if (!capture_intervals->limited)
         return UINT64_MAX;
-    for (size_t i = marks_until(windows, time); i < windows->marks.count; i++)
-        if (!windows->marks.items[i].on)
-            return windows->marks.items[i].time;
+    for (size_t i = marks_until(capture_intervals, time); i < capture_intervals->marks.count; i++)
+        if (!capture_intervals->marks.items[i].on)
+            return capture_intervals->marks.items[i].time;
     return UINT64_MAX;
 }

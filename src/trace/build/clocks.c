@@ -193,7 +193,7 @@ void clock_walk_begin(struct clock_walk *walk, const struct process *process, co
 }
 
 /* A record is written when what it tells of ends, or, of GPU work, when it is launched. */
-void clock_walk_bend(struct clock_walk *walk, struct event *event)
+void clock_walk_correct(struct clock_walk *walk, struct event *event)
 {
     struct clock_hint hint = walk->part;
     if (event->end == 0)

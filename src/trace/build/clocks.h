@@ -34,7 +34,7 @@ struct clock_hint {
 void clock_axis_release(struct clock_axis *axis);
 
 /* The clocks as they were when the process began; then, step by step, as they are from MONOTONIC on, and were not yet
- * at BEFORE; then when they were last looked at; then the first process's. Give 0, or -1 after error(). */
+ * at BEFORE; then when they were last looked at; then the first process's. Return 0, or -1 after error(). */
 int clock_axis_start(struct clock_axis *axis, int64_t monotonic, int64_t offset);
 int clock_axis_step(struct clock_axis *axis, int64_t before, int64_t monotonic, int64_t offset);
 void clock_axis_end(struct clock_axis *axis, int64_t monotonic);
@@ -63,7 +63,7 @@ struct json_out;
 struct process;
 struct spool_part;
 
-/* clocks.c: puts the times of all processes on one axis, once all are open. Gives 0, or -1 after error(). */
+/* clocks.c: puts the times of all processes on one axis, once all are open. Returns 0, or -1 after error(). */
 int find_clocks(struct conversion *conversion);
 
 /* clocks.c: the times of one part's events after another, in their order in it. */
@@ -73,12 +73,12 @@ struct clock_walk {
     int64_t last; /* time of the last record: later ones are not much earlier */
 };
 void clock_walk_begin(struct clock_walk *walk, const struct process *process, const struct spool_part *part);
-void clock_walk_bend(struct clock_walk *walk, struct event *event);
+void clock_walk_correct(struct clock_walk *walk, struct event *event);
 /* Puts the event's times on the axis. */
 static inline void clock_walk_set(struct clock_walk *walk, struct event *event)
 {
     if (walk->clocks->bent)
-        clock_walk_bend(walk, event);
+        clock_walk_correct(walk, event);
 }
 
 #endif

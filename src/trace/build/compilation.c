@@ -118,10 +118,11 @@ static int join_phases(struct compilation *compilation)
     return 0;
 }
 
-static void close_phase(struct compilation_step *phase, const struct windows *windows, uint64_t time)
+static void close_phase(struct compilation_step *phase, const struct capture_intervals *capture_intervals,
+                        uint64_t time)
 {
     if (phase->end == 0) {
-        uint64_t window_end = windows_end(windows, phase->start);
+        uint64_t window_end = capture_intervals_end(capture_intervals, phase->start);
         phase->ending = window_end < time ? COMPILATION_RECORDING_OFF : COMPILATION_PROCESS_ENDED;
         phase->end = window_end < time ? window_end : time;
     }
@@ -176,8 +177,8 @@ static int outer_first(const void *a, const void *b)
     return by_order(left, right);
 }
 
-int compilation_close(struct compilation *compilation, const struct windows *windows, const struct launches *launches,
-                      uint64_t time)
+int compilation_close(struct compilation *compilation, const struct capture_intervals *capture_intervals,
+                      const struct launches *launches, uint64_t time)
 {
     if (join_phases(compilation) != 0 || find_threads(compilation, launches) != 0)
         return -1;
@@ -186,10 +187,10 @@ int compilation_close(struct compilation *compilation, const struct windows *win
         struct compilation_step *step = &compilation->steps.items[i];
         if (i % REST_STEPS == 0)
             big_array_rest(&compilation->steps);
-        if (step->start == 0 || !windows_hold(windows, step->start))
+        if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
             continue; /* an end whose start was not recorded is no phase */
         if (!is_jit(step))
-            close_phase(step, windows, time);
+            close_phase(step, capture_intervals, time);
         compilation->steps.items[kept++] = *step;
     }
     compilation->steps.count = kept;
@@ -201,9 +202,9 @@ int compilation_close(struct compilation *compilation, const struct windows *win
  * of one thread nest; those of several threads that overlap have lanes of their own.
  */
 
-#define REST_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
+#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
 
-int see_phase(struct process *process, const struct event *event)
+int index_phase(struct process *process, const struct event *event)
 {
     if (event->phase.trigger == SPOOL_TRIGGER_NONE || event->phase.trigger >= SPOOL_TRIGGER_COUNT) {
         process->losses.undecoded++;
@@ -213,10 +214,10 @@ int see_phase(struct process *process, const struct event *event)
     return compilation_phase(process->compilation, event);
 }
 
-int match_compilation(struct process *process)
+int resolve_compilation(struct process *process)
 {
     struct compilation *compilation = process->compilation;
-    if (compilation_close(compilation, process->windows, process->launches, process->last_time) != 0)
+    if (compilation_close(compilation, process->capture_intervals, process->launches, process->last_time) != 0)
         return -1;
     if (compilation->steps.count == 0)
         return 0;
@@ -225,8 +226,8 @@ int match_compilation(struct process *process)
         const struct compilation_step *step = &compilation->steps.items[i];
         if (lanes_collect_own(&track->lanes, step->start, step->end, step->thread) != 0)
             return -1;
-        if (i % REST_ITEMS == 0)
-            process_rest(process);
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
     }
     return track ? 0 : -1;
 }
@@ -290,7 +291,7 @@ static const char *describe_jit(struct args *args, const struct process *process
     return operations[step->operation];
 }
 
-int emit_compilation(struct piece_writer *out, struct process *process)
+int write_compilation(struct piece_writer *out, struct process *process)
 {
     struct track *track = tracks_get(&process->tracks, TRACK_COMPILATION, 0, 0, 0);
     for (size_t i = 0; i < process->compilation->steps.count && track; i++) {

@@ -54,14 +54,14 @@ struct compilation {
 
 void compilation_release(struct compilation *compilation);
 
-/* An EVENT_PHASE of a trigger that is known, or an EVENT_JIT. Give 0, or -1 after error(). */
+/* An EVENT_PHASE of a trigger that is known, or an EVENT_JIT. Return 0, or -1 after error(). */
 int compilation_phase(struct compilation *compilation, const struct event *event);
 int compilation_jit(struct compilation *compilation, const struct event *event);
 
 /* After the last: ends open phases at TIME, leaves out what began while recording was off, tells JIT operations their
- * threads, and sorts. Gives 0, or -1 after error(). */
-int compilation_close(struct compilation *compilation, const struct windows *windows, const struct launches *launches,
-                      uint64_t time);
+ * threads, and sorts. Returns 0, or -1 after error(). */
+int compilation_close(struct compilation *compilation, const struct capture_intervals *capture_intervals,
+                      const struct launches *launches, uint64_t time);
 
 struct conversion;
 struct piece_writer;
@@ -70,8 +70,8 @@ struct json_out;
 struct process;
 
 /* compilation.c: likewise. */
-int see_phase(struct process *process, const struct event *event);
-int match_compilation(struct process *process);
-int emit_compilation(struct piece_writer *out, struct process *process);
+int index_phase(struct process *process, const struct event *event);
+int resolve_compilation(struct process *process);
+int write_compilation(struct piece_writer *out, struct process *process);
 
 #endif

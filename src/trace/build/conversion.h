@@ -15,7 +15,7 @@ struct writer_format;
 /* Who wants a trace's bytes instead of a file. */
 struct convert_stream {
     const struct writer_format *format;
-    /* Bytes in their order, by the thread that converts. Gives 0, or -1 after error(). */
+    /* Bytes in their order, by the thread that converts. Returns 0, or -1 after error(). */
     int (*take)(void *context, const char *data, size_t size);
     void *context;
 };
@@ -34,7 +34,7 @@ struct convert_options {
     uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
     unsigned unrecorded;   /* processes that were not recorded, of which the directory has no note */
-    /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
+    /* Returns frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
     const struct frame_namer *namer;
     bool arrows_on_slices; /* as writer_format_for() has it */
     unsigned workers;      /* threads that write; 0: as many as there are processors. The trace is the same. */
@@ -94,7 +94,7 @@ struct convert_plugins {
 void convert_plugins_release(struct convert_plugins *plugins);
 
 struct convert_summary {
-    uint64_t events;    /* slices, instants, asynchronous ranges and counters written; not names, not arrows */
+    uint64_t events;    /* slices, instants, asynchronous ranges and counters written; not names, not flows */
     uint64_t kernels;   /* of them */
     uint64_t bytes;     /* of the finished file */
     uint64_t unpacked;  /* of the same without compression */

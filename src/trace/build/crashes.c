@@ -17,14 +17,14 @@
 #include "trace/build/process.h"
 #include "trace/spool/cuda_names.h"
 
-int see_last_word(struct process *process, const struct event *event)
+int index_crash_record(struct process *process, const struct event *event)
 {
     if (!process_knows_time(process, event->start)) {
         process->losses.undecoded++;
         return 0;
     }
-    see_time(process, event->start, event->start);
-    struct event *kept = array_push(&process->last_words);
+    widen_process_time(process, event->start, event->start);
+    struct event *kept = array_push(&process->crash_records);
     if (!kept)
         return error_no_memory("last words");
     *kept = *event;
@@ -133,15 +133,15 @@ static void put_open_call(const struct conversion *conversion, const struct proc
     json_end(json);
 }
 
-void put_last_words(const struct conversion *conversion, const struct process *process, struct json_out *json)
+void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json)
 {
     const struct event *death = NULL;
     if (process->file.header.state == SPOOL_FINISHED)
         return;
     json_key(json, "open_calls");
     json_begin_array(json);
-    for (size_t i = 0; i < process->last_words.count; i++) {
-        const struct event *event = &process->last_words.items[i];
+    for (size_t i = 0; i < process->crash_records.count; i++) {
+        const struct event *event = &process->crash_records.items[i];
         if (event->type == EVENT_DEATH)
             death = event;
         else if (!has_returned(process, event))

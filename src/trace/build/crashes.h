@@ -8,9 +8,9 @@ struct event;
 struct json_out;
 struct process;
 
-/* deaths.c: survey; then within an object, what is known of a process that did not end by exit. */
-int see_last_word(struct process *process, const struct event *event);
-void put_last_words(const struct conversion *conversion, const struct process *process, struct json_out *json);
+/* Index pass; then within an object, what is known of a process that did not end by exit. */
+int index_crash_record(struct process *process, const struct event *event);
+void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json);
 /* How it ended, if it did. */
 const char *process_state(const struct conversion *conversion, const struct process *process);
 

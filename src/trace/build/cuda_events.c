@@ -15,7 +15,7 @@ void cuda_events_release(struct cuda_events *events)
     big_array_release(&events->items);
 }
 
-int cuda_events_see(struct cuda_events *events, const struct event *event)
+int cuda_events_index(struct cuda_events *events, const struct event *event)
 {
     struct cuda_event_record *record = big_array_push(&events->items);
     if (!record)
@@ -82,7 +82,7 @@ static void add_event_name(struct args *args, const struct process *process, enu
         args_text(args, key, name.text, name.length);
 }
 
-int emit_cuda_event(struct piece_writer *out, struct process *process, const struct event *event)
+int write_cuda_event(struct piece_writer *out, struct process *process, const struct event *event)
 {
     if (event->start == 0 || !process_knows_time(process, event->start) ||
         !process_was_to_record(process, TRACE_EVENT_TIMES))
@@ -124,7 +124,7 @@ static void describe_wait(struct args *args, const struct process *process, cons
         add_event_name(args, process, ARG_WAIT_ON_EVENT_NAME, record->correlation);
 }
 
-int emit_sync(struct piece_writer *out, struct process *process, const struct event *event)
+int write_sync(struct piece_writer *out, struct process *process, const struct event *event)
 {
     static const char *const names[EVENT_SYNC_KIND_COUNT] = {
         [EVENT_SYNC_UNKNOWN] = "Unknown Sync",

@@ -21,8 +21,8 @@ struct cuda_events {
 
 void cuda_events_release(struct cuda_events *events);
 
-/* An EVENT_CUDA_EVENT; and after the last. Give 0, or -1 after error(). */
-int cuda_events_see(struct cuda_events *events, const struct event *event);
+/* An EVENT_CUDA_EVENT; and after the last. Return 0, or -1 after error(). */
+int cuda_events_index(struct cuda_events *events, const struct event *event);
 int cuda_events_sort(struct cuda_events *events);
 
 /* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
@@ -33,7 +33,7 @@ struct piece_writer;
 struct event;
 struct json_out;
 struct process;
-int emit_cuda_event(struct piece_writer *out, struct process *process, const struct event *event);
-int emit_sync(struct piece_writer *out, struct process *process, const struct event *event);
+int write_cuda_event(struct piece_writer *out, struct process *process, const struct event *event);
+int write_sync(struct piece_writer *out, struct process *process, const struct event *event);
 
 #endif

@@ -17,24 +17,24 @@
 
 bool call_is_plugins(const struct process *process, const struct event *api)
 {
-    return plugin_windows_any(process->plugin_windows) &&
-           plugin_windows_hold(process->plugin_windows, api->thread, api->start, api->end);
+    return plugin_intervals_any(process->plugin_intervals) &&
+           plugin_intervals_hold(process->plugin_intervals, api->thread, api->start, api->end);
 }
 
 /* What the driver did within a call. */
-static bool happened_aside(struct process *process, const struct event *event)
+static bool happened_suppressed(struct process *process, const struct event *event)
 {
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    if (!launch || !launch->aside)
+    if (!launch || !launch->suppressed)
         return false;
     return launch->from == LAUNCH_UNKNOWN ||
-           plugin_windows_hold(process->plugin_windows, launch->thread, event->start, event->end);
+           plugin_intervals_hold(process->plugin_intervals, launch->thread, event->start, event->end);
 }
 
-static bool was_started_aside(struct process *process, const struct event *event)
+static bool was_started_suppressed(struct process *process, const struct event *event)
 {
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    return launch && launch_is_aside(launch, event->type);
+    return launch && launch_is_suppressed(launch, event->type);
 }
 
 static bool is_plugins(struct process *process, const struct event *event)
@@ -43,20 +43,20 @@ static bool is_plugins(struct process *process, const struct event *event)
     case EVENT_API:
     case EVENT_OVERHEAD: return call_is_plugins(process, event);
     case EVENT_SYNC:
-    case EVENT_JIT: return happened_aside(process, event);
+    case EVENT_JIT: return happened_suppressed(process, event);
     case EVENT_KERNEL:
     case EVENT_MEMCPY:
     case EVENT_MEMSET:
     case EVENT_GRAPH:
-    case EVENT_CUDA_EVENT: return was_started_aside(process, event);
+    case EVENT_CUDA_EVENT: return was_started_suppressed(process, event);
     default: return false;
     }
 }
 
 /* Calls that are not the program's: of plugins, and of the library where device ranges start and end. */
-bool has_calls_aside(const struct process *process)
+bool has_suppressed_calls(const struct process *process)
 {
-    return plugin_windows_any(process->plugin_windows) || process->device_ranges->any;
+    return plugin_intervals_any(process->plugin_intervals) || process->device_ranges->any;
 }
 
 /* CUPTI records some calls that nobody asked for: an old one switches all calls or none, and of launches the agent
@@ -70,33 +70,33 @@ static bool is_unwanted_call(const struct process *process, const struct event *
         return true;
     uint64_t bits = process->file.header.trace_bits; /* 0: not known */
     enum api_class class = runtime ? api_runtime_class(event->api.cbid) : api_driver_class(event->api.cbid);
-    if (class == API_STATUS && !process->own_waits)
+    if (class == API_STATUS && !process->agent_waits)
         return false; /* where CUPTI told of waits they say which of these were none */
     return bits != 0 && !api_class_recorded(class, bits);
 }
 
-bool process_shows(struct process *process, const struct event *event)
+bool event_is_shown(struct process *process, const struct event *event)
 {
     if (is_unwanted_call(process, event))
         return false;
-    if (event->type == EVENT_SYNC && (process->own_waits || !process_was_to_record(process, TRACE_SYNC)))
+    if (event->type == EVENT_SYNC && (process->agent_waits || !process_was_to_record(process, TRACE_SYNC)))
         return false; /* CUPTI had to be asked, for the sake of events */
-    if (has_calls_aside(process) && is_plugins(process, event))
+    if (has_suppressed_calls(process) && is_plugins(process, event))
         return false;
-    if (!process->windows->limited)
+    if (!process->capture_intervals->limited)
         return true;
     if (!event_is_gpu_work(event->type) && event->type != EVENT_CUDA_EVENT)
         return event->type == EVENT_DEVICE || event->type == EVENT_CONTEXT ||
-               windows_hold(process->windows, event->start);
+               capture_intervals_hold(process->capture_intervals, event->start);
     const struct launch *launch = launches_get(process->launches, event->correlation);
     bool calls_recorded = process->file.header.trace_bits & (TRACE_RUNTIME | TRACE_DRIVER);
     if (calls_recorded)
         return launch && launch->from != LAUNCH_UNKNOWN;
-    return windows_hold(process->windows, event->start);
+    return capture_intervals_hold(process->capture_intervals, event->start);
 }
 
 /* What plugins do is not recorded. */
-bool process_shows_own_wait(const struct process *process, const struct event *event)
+bool agent_wait_is_shown(const struct process *process, const struct event *event)
 {
-    return !process->windows->limited || windows_hold(process->windows, event->start);
+    return !process->capture_intervals->limited || capture_intervals_hold(process->capture_intervals, event->start);
 }

@@ -79,7 +79,7 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
 }
 
 /*
- * Work of GPUs, what is told about it on its rows, and the heads of arrows.
+ * Work of GPUs, what is told about it on its rows, and the heads of flows.
  */
 
 #define NAME_ROOM 96 /* for a name that is put together */
@@ -207,8 +207,8 @@ static struct slice describe(const struct piece_writer *out, const struct proces
 }
 
 /* Work without times is shown where its call ended, or at the end of all when even that is not known. */
-static void emit_untimed(struct piece_writer *out, struct process *process, const struct event *event,
-                         struct slice *slice, const struct track *stream)
+static void write_untimed(struct piece_writer *out, struct process *process, const struct event *event,
+                          struct slice *slice, const struct track *stream)
 {
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     slice->category = CATEGORY_GPU_IN_FLIGHT;
@@ -217,10 +217,10 @@ static void emit_untimed(struct piece_writer *out, struct process *process, cons
     out->writer.format->instant(&out->writer, slice);
 }
 
-/* How many works with an arrow this launch had before this one. */
+/* How many GPU operations with an flow this launch had before this one. */
 static uint32_t count_earlier(struct piece_writer *out, const struct process *process, uint32_t correlation)
 {
-    uint64_t *next = map_put(&out->works, correlation, NULL);
+    uint64_t *next = map_put(&out->gpu_ops, correlation, NULL);
     if (!next) {
         out->writer.sink->failure = ENOMEM;
         return 0;
@@ -230,16 +230,15 @@ static uint32_t count_earlier(struct piece_writer *out, const struct process *pr
     return (uint32_t)((*next)++ - 1);
 }
 
-static void emit_arrow_head(struct piece_writer *out, struct process *process, const struct event *event,
-                            struct row row)
+static void write_flow_end(struct piece_writer *out, struct process *process, const struct event *event, struct row row)
 {
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     if (!launch || !launch_reaches(launch, event->end))
         return;
-    uint32_t earlier = launch->works > 1 ? count_earlier(out, process, event->correlation) : 0;
+    uint32_t earlier = launch->gpu_ops > 1 ? count_earlier(out, process, event->correlation) : 0;
     struct arrow arrow = {
-        .id = launch_arrow(process->launches, launch, event->correlation, earlier),
-        .bind_id = launch_arrow(process->launches, launch, event->correlation, 0),
+        .id = launch_flow(process->launches, launch, event->correlation, earlier),
+        .bind_id = launch_flow(process->launches, launch, event->correlation, 0),
         .row = row,
         .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
     };
@@ -247,7 +246,7 @@ static void emit_arrow_head(struct piece_writer *out, struct process *process, c
         out->writer.format->arrow_end(&out->writer, &arrow);
 }
 
-int emit_gpu_work(struct piece_writer *out, struct process *process, const struct event *event)
+int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *stream = piece_writer_track(out, process, TRACK_STREAM, event->device, event->context, event->stream);
     struct args args;
@@ -257,12 +256,12 @@ int emit_gpu_work(struct piece_writer *out, struct process *process, const struc
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, room);
     if (event->in_flight || !process_knows_span(process, event)) {
-        emit_untimed(out, process, event, &slice, stream);
+        write_untimed(out, process, event, &slice, stream);
         return 0;
     }
     out->kernels += event->type == EVENT_KERNEL;
     slice.row = track_row_own(stream, event->start, event->end, out->part);
     out->writer.format->slice(&out->writer, &slice);
-    emit_arrow_head(out, process, event, slice.row);
+    write_flow_end(out, process, event, slice.row);
     return 0;
 }

@@ -28,7 +28,7 @@ struct process;
 struct args;
 
 /* Events of CUPTI's records, and of ours. */
-int emit_gpu_work(struct piece_writer *out, struct process *process, const struct event *event);
+int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event);
 
 void add_gpu_place(struct args *args, const struct process *process, const struct event *event);
 

@@ -10,7 +10,7 @@ void graph_nodes_release(struct graph_nodes *nodes)
     big_array_release(&nodes->changes);
 }
 
-int graph_nodes_see(struct graph_nodes *nodes, const struct event *event)
+int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
 {
     struct graph_node_change *change = big_array_push(&nodes->changes);
     if (!change)
@@ -90,7 +90,7 @@ static int no_memory(void)
     return error_no_memory("the table of graph launches");
 }
 
-int conditional_launches_see(struct conditional_launches *launches, const struct event *event)
+int conditional_launches_index(struct conditional_launches *launches, const struct event *event)
 {
     struct conditional_launch *launch = big_array_push(&launches->items);
     if (!launch)

@@ -26,10 +26,10 @@ struct graph_nodes {
 
 void graph_nodes_release(struct graph_nodes *nodes);
 
-/* EVENT_GRAPH_NODE. Gives 0, or -1 after error(). */
-int graph_nodes_see(struct graph_nodes *nodes, const struct event *event);
+/* EVENT_GRAPH_NODE. Returns 0, or -1 after error(). */
+int graph_nodes_index(struct graph_nodes *nodes, const struct event *event);
 
-/* Once all were seen, before any is looked for. Gives 0, or -1 after error(). */
+/* Once all were seen, before any is looked for. Returns 0, or -1 after error(). */
 int graph_nodes_order(struct graph_nodes *nodes);
 
 /* What NODE launches in a graph that is launched by the call CORRELATION: the function's handle, *TIME is when that was
@@ -41,14 +41,14 @@ uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32
  *
  * CUPTI's records of that work have the number of the executable graph and no correlation id (13.0; seen on an H200).
  * Launches of one executable graph come one after another on the GPU, in the order of their calls. Between two of them
- * it is known when the graph's own works, which do have the launch's correlation id, began and ended. So work of a body
- * belongs
+ * it is known when the graph's own GPU operations, which do have the launch's correlation id, began and ended. So work
+ * of a body belongs
  *
- *   - to the last launch whose own works had begun;
- *   - of a node that is known to come before the graph's own works, to the last launch whose predecessor's own works
- *     had ended;
- *   - where the graph has no own works, to the last launch that was called by then. That is a guess when the program
- *     called the next launch before the GPU was done with the one before.
+ *   - to the last launch whose own GPU operations had begun;
+ *   - of a node that is known to come before the graph's own GPU operations, to the last launch whose predecessor's own
+ * GPU operations had ended;
+ *   - where the graph has no own GPU operations, to the last launch that was called by then. That is a guess when the
+ * program called the next launch before the GPU was done with the one before.
  *
  *     see … order, look … finish, find …
  */
@@ -57,7 +57,7 @@ struct conditional_launch {
     uint64_t called;      /* when the call began, ns */
     uint64_t first, last; /* start of the first and end of the last own work; UINT64_MAX and 0: there is none */
     /* Work of a body belongs to this launch or a later one, if it starts then or later: usually, and of a node that
-     * comes before the own works. */
+     * comes before the own GPU operations. */
     uint64_t since, early_since;
     uint32_t graph, correlation;
 };
@@ -65,20 +65,20 @@ struct conditional_launch {
 struct conditional_launches {
     BIG_ARRAY(struct conditional_launch) items; /* by graph, then by correlation id */
     struct map bodies;                          /* nodes -> the earliest start of their work */
-    pthread_mutex_t lock;                       /* while works are looked at */
+    pthread_mutex_t lock;                       /* while GPU operations are looked at */
     bool finished;
 };
 
 void conditional_launches_init(struct conditional_launches *launches, const char *directory);
 void conditional_launches_release(struct conditional_launches *launches);
 
-/* EVENT_GRAPH_LAUNCH. Gives 0, or -1 after error(). */
-int conditional_launches_see(struct conditional_launches *launches, const struct event *event);
+/* EVENT_GRAPH_LAUNCH. Returns 0, or -1 after error(). */
+int conditional_launches_index(struct conditional_launches *launches, const struct event *event);
 
-/* Once all were seen. Gives 0, or -1 after error(). */
+/* Once all were seen. Returns 0, or -1 after error(). */
 int conditional_launches_order(struct conditional_launches *launches);
 
-/* GPU work, of a graph or not. Several threads may look at once. Gives 0, or -1 after error(). */
+/* GPU work, of a graph or not. Several threads may look at once. Returns 0, or -1 after error(). */
 int conditional_launches_look(struct conditional_launches *launches, const struct event *event);
 
 /* Once all was looked at. */

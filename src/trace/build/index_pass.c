@@ -23,7 +23,7 @@
 #include "common/spool.h"
 
 /* What goes when the process ends was still there. */
-static int see_context_end(struct process *process, const struct event *event)
+static int index_context_end(struct process *process, const struct event *event)
 {
     uint64_t finished = process->file.header.finished;
     if (finished != 0 && event->start >= finished)
@@ -33,7 +33,7 @@ static int see_context_end(struct process *process, const struct event *event)
     return memory_collect(process->memory, event);
 }
 
-static int see_context(struct process *process, const struct event *event)
+static int index_context(struct process *process, const struct event *event)
 {
     uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
     if (!device)
@@ -46,16 +46,16 @@ static int see_context(struct process *process, const struct event *event)
             return error_no_memory("contexts");
         *context = event->context;
     }
-    return event->object.destroyed ? see_context_end(process, event) : 0;
+    return event->object.destroyed ? index_context_end(process, event) : 0;
 }
 
-static int see_sync(struct process *process, const struct event *event)
+static int index_sync(struct process *process, const struct event *event)
 {
     if (!process_knows_span(process, event)) {
         process->losses.undecoded++;
         return 0;
     }
-    see_time(process, event->start, event->end);
+    widen_process_time(process, event->start, event->end);
     return tracks_put(&process->waits, TRACK_SYNC, event->device, event->context, event->stream, NULL) ? 0 : -1;
 }
 
@@ -64,7 +64,7 @@ static int see_sync(struct process *process, const struct event *event)
  * told about the program, its plugins and itself.
  */
 
-static int see_stream(struct process *process, const struct event *event)
+static int index_stream(struct process *process, const struct event *event)
 {
     uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
     if (!stream)
@@ -81,13 +81,14 @@ static int see_memory(struct conversion *conversion, struct process *process, co
         return -1;
     if (!process_thread(process, TRACK_THREAD, event->thread))
         return -1;
-    if (windows_hold(process->windows, event->start) && stacks_want(process->stacks, event->memory.stack) != 0)
+    if (capture_intervals_hold(process->capture_intervals, event->start) &&
+        stacks_want(process->stacks, event->memory.stack) != 0)
         return -1;
     return memory_collect(process->memory, event);
 }
 
 /* It is told by the library's own thread, which is none of the program's. */
-static int see_pool(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
 {
     uint32_t pid;
     process->cuda = true;
@@ -96,74 +97,75 @@ static int see_pool(struct conversion *conversion, struct process *process, cons
     return pools_collect(process->pools, event);
 }
 
-static int see_nvtx(struct process *process, const struct event *event)
+static int index_nvtx(struct process *process, const struct event *event)
 {
     process->nvtx_seen = true;
     process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
     struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
     if (!thread)
         return -1;
-    /* Ranges that end with a window may cut a call. */
-    if (event->nvtx.what == SPOOL_NVTX_ACQUIRE || (event->nvtx.what == SPOOL_NVTX_PUSH && process->windows->limited))
+    /* Ranges that end with a capture interval may cut a call. */
+    if (event->nvtx.what == SPOOL_NVTX_ACQUIRE ||
+        (event->nvtx.what == SPOOL_NVTX_PUSH && process->capture_intervals->limited))
         lanes_must_collect(&thread->lanes);
-    return nvtx_see(process->nvtx, process->windows, event);
+    return nvtx_index(process->nvtx, process->capture_intervals, event);
 }
 
 /* Records that stand at a point of the time line. */
-static int see_timed(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_timed(struct conversion *conversion, struct process *process, const struct event *event)
 {
     if (!process_knows_time(process, event->start)) {
         process->losses.undecoded++;
         return 0;
     }
-    see_time(process, event->start, event->start);
+    widen_process_time(process, event->start, event->start);
     switch (event->type) {
     case EVENT_MEMORY: return see_memory(conversion, process, event);
-    case EVENT_POOL: return see_pool(conversion, process, event);
-    case EVENT_NVTX: return see_nvtx(process, event);
-    case EVENT_PHASE: return see_phase(process, event);
+    case EVENT_POOL: return index_pool(conversion, process, event);
+    case EVENT_NVTX: return index_nvtx(process, event);
+    case EVENT_PHASE: return index_phase(process, event);
     default: return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
     }
 }
 
-static int see_own_sync(struct process *process, const struct event *event)
+static int index_agent_sync(struct process *process, const struct event *event)
 {
     process->cuda = true;
-    return process_shows_own_wait(process, event) ? see_sync(process, event) : 0;
+    return agent_wait_is_shown(process, event) ? index_sync(process, event) : 0;
 }
 
-static int see_own(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
 {
     switch (event->type) {
-    case EVENT_POINTER_NAME: return see_pointer_name(conversion, process, event);
-    case EVENT_LAUNCH_NAME: return see_launch_name(conversion, process, event);
-    case EVENT_FUNCTION_NAME: return see_function_name(conversion, process, event);
-    case EVENT_GRAPH_NODE: return see_graph_node(process, event);
-    case EVENT_GRAPH_LAUNCH: return conditional_launches_see(process->conditional, event);
-    case EVENT_THREAD_NAME: return see_thread_name(process, event);
-    case EVENT_CONTEXT: process->cuda = true; return see_context(process, event);
-    case EVENT_STREAM: process->cuda = true; return see_stream(process, event);
-    case EVENT_NVTX_NAME: return 0; /* once all streams are known: see_late() */
+    case EVENT_POINTER_NAME: return index_pointer_name(conversion, process, event);
+    case EVENT_LAUNCH_NAME: return index_launch_name(conversion, process, event);
+    case EVENT_FUNCTION_NAME: return index_function_name(conversion, process, event);
+    case EVENT_GRAPH_NODE: return index_graph_node(process, event);
+    case EVENT_GRAPH_LAUNCH: return conditional_launches_index(process->conditional, event);
+    case EVENT_THREAD_NAME: return index_thread_name(process, event);
+    case EVENT_CONTEXT: process->cuda = true; return index_context(process, event);
+    case EVENT_STREAM: process->cuda = true; return index_stream(process, event);
+    case EVENT_NVTX_NAME: return 0; /* once all streams are known: index_late() */
     case EVENT_NVTX:
     case EVENT_MEMORY:
     case EVENT_POOL:
     case EVENT_PHASE:
-    case EVENT_CAPTURE: return see_timed(conversion, process, event);
-    case EVENT_SYNC: return see_own_sync(process, event);
-    case EVENT_SEEN: return see_seen(conversion, event);
-    case EVENT_CUDA_EVENT: return cuda_events_see(process->cuda_events, event);
-    case EVENT_PLUGIN_EVENT: return see_plugin_event(process, event);
+    case EVENT_CAPTURE: return index_timed(conversion, process, event);
+    case EVENT_SYNC: return index_agent_sync(process, event);
+    case EVENT_SEEN: return index_seen(conversion, event);
+    case EVENT_CUDA_EVENT: return cuda_events_index(process->cuda_events, event);
+    case EVENT_PLUGIN_EVENT: return index_plugin_event(process, event);
     case EVENT_PLUGIN:
     case EVENT_PLUGIN_TIME:
-    case EVENT_PLUGIN_LINE: return plugins_see(process->plugins, event);
+    case EVENT_PLUGIN_LINE: return plugins_index(process->plugins, event);
     case EVENT_STACK:
-    case EVENT_MAPPING: return stacks_see(process->stacks, event);
+    case EVENT_MAPPING: return stacks_index(process->stacks, event);
     case EVENT_DEVICE_RANGE:
-    case EVENT_PLUGIN_WINDOW: return 0; /* before: find_windows() */
-    case EVENT_NVTX_EXTENSION: return see_nvtx_extension(process, event);
+    case EVENT_PLUGIN_WINDOW: return 0; /* before: find_capture_intervals() */
+    case EVENT_NVTX_EXTENSION: return index_nvtx_extension(process, event);
     case EVENT_DEATH:
-    case EVENT_OPEN_CALL: return see_last_word(process, event);
-    default: return nvtx_see(process->nvtx, process->windows, event);
+    case EVENT_OPEN_CALL: return index_crash_record(process, event);
+    default: return nvtx_index(process->nvtx, process->capture_intervals, event);
     }
 }
 
@@ -210,7 +212,7 @@ static bool is_to_be_seen(const struct process *process, const struct event *eve
     return process->device_ranges->any || (event->type == EVENT_KERNEL && !kernel_name_is_settled(process, event));
 }
 
-static int look_at_gpu_work(struct process *process, struct found *found, const struct event *event)
+static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     struct track *stream = tracks_put(&found->tracks, TRACK_STREAM, event->device, event->context, event->stream, NULL);
     if (!stream)
@@ -221,10 +223,10 @@ static int look_at_gpu_work(struct process *process, struct found *found, const 
     } else {
         widen(found, event);
         lanes_see(&stream->lanes, event->start, event->end);
-        if (event->correlation && launches_work(process->launches, event->correlation) != 0)
+        if (event->correlation && launches_gpu_op(process->launches, event->correlation) != 0)
             return -1;
     }
-    return is_to_be_seen(process, event) ? SIFT_PUT_OFF : 0;
+    return is_to_be_seen(process, event) ? SCAN_DEFER : 0;
 }
 
 static int look(struct process *process, void *context, const struct event *event)
@@ -233,7 +235,7 @@ static int look(struct process *process, void *context, const struct event *even
     found->any = true;
     if (event->type == EVENT_API)
         return look_at_api(process, found, event);
-    return event_is_gpu_work(event->type) ? look_at_gpu_work(process, found, event) : SIFT_PUT_OFF;
+    return event_is_gpu_work(event->type) ? look_at_gpu_op(process, found, event) : SCAN_DEFER;
 }
 
 static void release(void *context)
@@ -243,7 +245,7 @@ static void release(void *context)
 }
 
 /* Contexts created before recording began have no record of their own. */
-static int see_place(struct process *process, const struct track *stream)
+static int index_place(struct process *process, const struct track *stream)
 {
     uint64_t *device = map_put(&process->device_of_context, stream->context, NULL);
     if (!device)
@@ -256,7 +258,7 @@ static struct track *take_track(struct conversion *conversion, struct process *p
 {
     if (found->kind == TRACK_THREAD)
         return process_thread(process, TRACK_THREAD, found->number);
-    if (see_place(process, found) != 0)
+    if (index_place(process, found) != 0)
         return NULL;
     return process_stream(conversion, process, TRACK_STREAM, found->device, found->context, found->number);
 }
@@ -270,7 +272,7 @@ static int take(struct conversion *conversion, struct process *process, void *co
     process->losses.in_flight += found->in_flight;
     process->losses.zero_time += found->zero_time;
     if (found->first_time != 0)
-        see_time(process, found->first_time, found->last_time);
+        widen_process_time(process, found->first_time, found->last_time);
     for (size_t i = 0; i < found->tracks.items.count && result == 0; i++) {
         const struct track *part = found->tracks.items.items[i];
         struct track *track = take_track(conversion, process, part);
@@ -286,16 +288,16 @@ static int take(struct conversion *conversion, struct process *process, void *co
 
 /* --- what was put off --- */
 
-static int see_gpu_work(struct process *process, const struct event *event)
+static int index_gpu_op(struct process *process, const struct event *event)
 {
-    if (event->type == EVENT_KERNEL && see_kernel_name(process, event) != 0)
+    if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
         return -1;
     if (process->device_ranges->any && !event->in_flight && process_knows_span(process, event))
         device_ranges_work(process->device_ranges, event);
     return 0;
 }
 
-static int see_device(struct process *process, const struct event *event)
+static int index_device(struct process *process, const struct event *event)
 {
     if (process_device_info(process, event->device_info.id))
         return 0;
@@ -306,36 +308,36 @@ static int see_device(struct process *process, const struct event *event)
     return 0;
 }
 
-static int see_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
 {
     bool shown = process_was_to_record(process, TRACE_EVENT_TIMES);
     if (shown && event->start != 0 && process_knows_time(process, event->start)) {
-        see_time(process, event->start, event->start);
+        widen_process_time(process, event->start, event->start);
         if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event->device, event->context),
                             event->context, event->stream))
             return -1;
     }
-    return process->own_waits ? 0 : cuda_events_see(process->cuda_events, event);
+    return process->agent_waits ? 0 : cuda_events_index(process->cuda_events, event);
 }
 
-static int see_overhead(struct process *process, const struct event *event)
+static int index_overhead(struct process *process, const struct event *event)
 {
     if (!process_knows_span(process, event)) {
         process->losses.undecoded++;
         return 0;
     }
-    see_time(process, event->start, event->end);
+    widen_process_time(process, event->start, event->end);
     struct track *track = process_thread(process, TRACK_OVERHEAD, event->thread);
     return track ? lanes_collect(&track->lanes, event->start, event->end) : -1;
 }
 
-static int see_jit(struct process *process, const struct event *event)
+static int index_jit(struct process *process, const struct event *event)
 {
     if (!process_knows_span(process, event)) {
         process->losses.undecoded++;
         return 0;
     }
-    see_time(process, event->start, event->end);
+    widen_process_time(process, event->start, event->end);
     return compilation_jit(process->compilation, event);
 }
 
@@ -345,13 +347,13 @@ static int see(struct conversion *conversion, struct process *process, const str
     case EVENT_KERNEL:
     case EVENT_MEMCPY:
     case EVENT_MEMSET:
-    case EVENT_GRAPH: return see_gpu_work(process, event);
-    case EVENT_SYNC: return see_sync(process, event);
-    case EVENT_CUDA_EVENT: return see_cuda_event(conversion, process, event);
-    case EVENT_OVERHEAD: return see_overhead(process, event);
-    case EVENT_JIT: return see_jit(process, event);
-    case EVENT_DEVICE: return see_device(process, event);
-    case EVENT_CONTEXT: return see_context(process, event);
+    case EVENT_GRAPH: return index_gpu_op(process, event);
+    case EVENT_SYNC: return index_sync(process, event);
+    case EVENT_CUDA_EVENT: return index_cuda_event(conversion, process, event);
+    case EVENT_OVERHEAD: return index_overhead(process, event);
+    case EVENT_JIT: return index_jit(process, event);
+    case EVENT_DEVICE: return index_device(process, event);
+    case EVENT_CONTEXT: return index_context(process, event);
     default: return 0;
     }
 }
@@ -364,41 +366,41 @@ static int look_at_graphs(struct process *process, void *context, const struct e
                : 0;
 }
 
-/* Before all other walks, which show works by their launches. */
-static int survey_conditional_launches(struct conversion *conversion, struct process *process)
+/* Before all other walks, which show GPU operations by their launches. */
+static int index_conditional_launches(struct conversion *conversion, struct process *process)
 {
-    static const struct sift graphs = {.all = true, .look = look_at_graphs};
+    static const struct scan graphs = {.all = true, .look = look_at_graphs};
     if (process->conditional->items.count == 0)
         return 0;
-    if (conditional_launches_order(process->conditional) != 0 || process_sift(conversion, process, &graphs, NULL) != 0)
+    if (conditional_launches_order(process->conditional) != 0 || parallel_scan(conversion, process, &graphs, NULL) != 0)
         return -1;
     conditional_launches_finish(process->conditional);
     return 0;
 }
 
-static int survey_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded)
+static int index_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded)
 {
-    static const struct sift survey = {
+    static const struct scan survey = {
         .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = see};
-    if (survey_conditional_launches(conversion, process) != 0)
+    if (index_conditional_launches(conversion, process) != 0)
         return -1;
-    return process_sift(conversion, process, &survey, undecoded);
+    return parallel_scan(conversion, process, &survey, undecoded);
 }
 
 /* --- before all: when recording was on, and which calls count --- */
 
-static int see_window(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_window(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
     if (event->type == EVENT_CAPTURE)
-        return windows_mark(process->windows, event);
+        return capture_intervals_mark(process->capture_intervals, event);
     if (event->type == EVENT_DEVICE_RANGE)
-        return see_device_range(process, event);
-    process->own_waits |= event->type == EVENT_SYNC;
+        return index_device_range(process, event);
+    process->agent_waits |= event->type == EVENT_SYNC;
     if (event->type != EVENT_PLUGIN_WINDOW)
         return 0;
     if (process_knows_span(process, event))
-        return plugin_windows_add(process->plugin_windows, event->thread, event->start, event->end);
+        return plugin_intervals_add(process->plugin_intervals, event->thread, event->start, event->end);
     process->losses.undecoded++;
     return 0;
 }
@@ -409,55 +411,56 @@ static int look_at_call(struct process *process, void *found, const struct event
 {
     (void)found;
     if (event->type == EVENT_CUDA_EVENT)
-        return SIFT_PUT_OFF;
+        return SCAN_DEFER;
     if (event->type != EVENT_API || event->correlation == 0 || !process_knows_span(process, event))
         return 0;
     if (call_is_plugins(process, event))
-        return launches_aside(process->launches, event);
-    if (!process_shows(process, event))
+        return launches_suppress(process->launches, event);
+    if (!event_is_shown(process, event))
         return 0;
-    unsigned sorts = plugin_windows_any(process->plugin_windows) ? api_sorts(event->api.domain, event->api.cbid) : 0;
+    unsigned sorts =
+        plugin_intervals_any(process->plugin_intervals) ? api_sorts(event->api.domain, event->api.cbid) : 0;
     if (launches_starts(process->launches, event->correlation, sorts) != 0)
         return -1;
     return launches_call(process->launches, event);
 }
 
-static int see_moment(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_moment(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    see_device_moment(process, event);
+    index_stream_marker(process, event);
     return 0;
 }
 
-static int find_windows(struct conversion *conversion, struct process *process)
+static int find_capture_intervals(struct conversion *conversion, struct process *process)
 {
-    static const struct sift calls = {.all = true, .look = look_at_call, .see = see_moment};
-    if (process_walk_own(conversion, process, see_window, NULL) != 0)
+    static const struct scan calls = {.all = true, .look = look_at_call, .see = index_moment};
+    if (process_walk_agent_records(conversion, process, index_window, NULL) != 0)
         return -1;
-    if (windows_close(process->windows) != 0 || plugin_windows_close(process->plugin_windows) != 0 ||
-        device_ranges_list(process->device_ranges) != 0)
+    if (capture_intervals_close(process->capture_intervals) != 0 ||
+        plugin_intervals_close(process->plugin_intervals) != 0 || device_ranges_list(process->device_ranges) != 0)
         return -1;
-    if (!process->windows->limited && !has_calls_aside(process))
+    if (!process->capture_intervals->limited && !has_suppressed_calls(process))
         return 0;
-    return process_sift(conversion, process, &calls, NULL);
+    return parallel_scan(conversion, process, &calls, NULL);
 }
 
 /* --- the pass --- */
 
-static int see_context_name(struct process *process, const struct event *event)
+static int index_context_name(struct process *process, const struct event *event)
 {
     const uint64_t *context = map_get(&process->context_of_handle, event->nvtx_name.object);
     return context ? put_given_name(process, &process->name_of_context, *context, event, true) : 0;
 }
 
-static int see_nvtx_name(struct process *process, const struct event *event)
+static int index_nvtx_name(struct process *process, const struct event *event)
 {
     if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
         return put_given_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
     if (event->nvtx_name.what == SPOOL_NVTX_CONTEXT)
-        return see_context_name(process, event);
+        return index_context_name(process, event);
     if (event->nvtx_name.what != SPOOL_NVTX_STREAM)
-        return nvtx_see(process->nvtx, process->windows, event);
+        return nvtx_index(process->nvtx, process->capture_intervals, event);
     uint64_t stream = event->stream;
     if (stream == EVENT_NO_STREAM) {
         const uint64_t *known = map_get(&process->stream_of_handle, event->nvtx_name.object);
@@ -482,10 +485,10 @@ static int place_waits(struct conversion *conversion, struct process *process)
     return 0;
 }
 
-static int see_late(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_late(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    return event->type == EVENT_NVTX_NAME ? see_nvtx_name(process, event) : 0;
+    return event->type == EVENT_NVTX_NAME ? index_nvtx_name(process, event) : 0;
 }
 
 static void spread_ranges(void *context, uint32_t thread)
@@ -496,27 +499,27 @@ static void spread_ranges(void *context, uint32_t thread)
         lanes_must_collect(&track->lanes);
 }
 
-int survey_process(struct conversion *conversion, struct process *process)
+int index_process(struct conversion *conversion, struct process *process)
 {
     uint64_t *undecoded = &process->losses.undecoded;
-    if (find_windows(conversion, process) != 0 || device_ranges_order(process->device_ranges) != 0 ||
-        process_walk_own(conversion, process, see_own, undecoded) != 0 ||
-        process_walk_own(conversion, process, see_late, NULL) != 0 || order_kernel_names(process) != 0 ||
-        survey_cupti(conversion, process, undecoded) != 0 || place_waits(conversion, process) != 0)
+    if (find_capture_intervals(conversion, process) != 0 || device_ranges_order(process->device_ranges) != 0 ||
+        process_walk_agent_records(conversion, process, index_agent_record, undecoded) != 0 ||
+        process_walk_agent_records(conversion, process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
+        index_cupti(conversion, process, undecoded) != 0 || place_waits(conversion, process) != 0)
         return -1;
     close_kernel_names(process);
-    if (close_nvtx_extensions(process) != 0)
+    if (index_nvtx_extensions_end(process) != 0)
         return -1;
-    see_device_times(process);
+    index_device_times(process);
     uint64_t finished = process->file.header.finished;
     if (process->last_time != 0 && process_knows_time(process, finished) && finished > process->last_time)
         process->last_time = finished;
-    if (nvtx_close(process->nvtx, process->windows, process->last_time) != 0)
+    if (nvtx_close(process->nvtx, process->capture_intervals, process->last_time) != 0)
         return -1;
     process->losses.unmatched_ranges = process->nvtx->unmatched;
     if (nvtx_check_nesting(process->nvtx, spread_ranges, process) != 0)
         return -1;
-    if (device_ranges_close(process->device_ranges, process->windows, process->last_time) != 0)
+    if (device_ranges_close(process->device_ranges, process->capture_intervals, process->last_time) != 0)
         return -1;
     process->losses.untimed_ranges = process->device_ranges->untimed;
     return 0;

@@ -13,7 +13,7 @@
 
 #define KERNEL_NAMES_SEVERAL UINT64_MAX
 
-int see_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
     uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
@@ -27,7 +27,7 @@ static bool ended_in_order(const struct process *process)
     return process->file.header.state == SPOOL_FINISHED;
 }
 
-int see_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
     uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY || event->correlation == 0)
@@ -39,7 +39,7 @@ int see_launch_name(struct conversion *conversion, struct process *process, cons
     return 0;
 }
 
-int see_function_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_function_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
     if (ended_in_order(process))
         return 0;
@@ -49,9 +49,9 @@ int see_function_name(struct conversion *conversion, struct process *process, co
     return pointer_names_put(&process->kernel_names->functions, event->graph_node.function, event->start, name);
 }
 
-int see_graph_node(struct process *process, const struct event *event)
+int index_graph_node(struct process *process, const struct event *event)
 {
-    return ended_in_order(process) ? 0 : graph_nodes_see(&process->kernel_names->nodes, event);
+    return ended_in_order(process) ? 0 : graph_nodes_index(&process->kernel_names->nodes, event);
 }
 
 int order_kernel_names(struct process *process)
@@ -115,7 +115,7 @@ static int count_unknown(struct process *process, const struct event *event)
 }
 
 /* Launches of a kernel after the first do not tell its name: what the first one's record points to has it. */
-int see_kernel_name(struct process *process, const struct event *event)
+int index_kernel_name(struct process *process, const struct event *event)
 {
     uint32_t known = name_of_pointer(process, event);
     bool is_known = known != NAMES_NO_MEMORY;

@@ -20,17 +20,17 @@ struct kernel_names {
     struct map unknown;             /* pointer -> how many records have it; its meaning was not known yet */
 };
 
-/* kernel_names.c: the survey's. All give 0, or -1 after error(); the last gives the number of a name, NAMES_NO_MEMORY:
+/* The index pass. All return 0, or -1 after error(); the last gives the number of a name, NAMES_NO_MEMORY:
  * it is not known. */
-int see_pointer_name(struct conversion *conversion, struct process *process, const struct event *event);
-int see_launch_name(struct conversion *conversion, struct process *process, const struct event *event);
-int see_function_name(struct conversion *conversion, struct process *process, const struct event *event);
-int see_graph_node(struct process *process, const struct event *event);
-int see_kernel_name(struct process *process, const struct event *event);
+int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event);
+int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event);
+int index_function_name(struct conversion *conversion, struct process *process, const struct event *event);
+int index_graph_node(struct process *process, const struct event *event);
+int index_kernel_name(struct process *process, const struct event *event);
 /* Whether somebody read the name, and its launch told none: then a kernel need not be seen. Any number of threads may
  * ask meanwhile. */
 bool kernel_name_is_settled(const struct process *process, const struct event *event);
-/* Once all but kernels were seen. Gives 0, or -1 after error(). */
+/* Once all but kernels were seen. Returns 0, or -1 after error(). */
 int order_kernel_names(struct process *process);
 /* Once all records were seen: counts those without a name. */
 void close_kernel_names(struct process *process);

@@ -33,7 +33,7 @@ void launches_release(struct launches *launches)
     *launches = (struct launches){.groups = NULL};
 }
 
-void launches_rest(const struct launches *launches)
+void launches_evict(const struct launches *launches)
 {
     pthread_mutex_lock(&pages);
     spill_rest(&launches->spill);
@@ -78,7 +78,7 @@ struct launch *launches_put(struct launches *launches, uint32_t correlation)
 
 static bool is_empty(const struct launch *launch)
 {
-    return launch->works == 0 && launch->from == LAUNCH_UNKNOWN && !launch->aside;
+    return launch->gpu_ops == 0 && launch->from == LAUNCH_UNKNOWN && !launch->suppressed;
 }
 
 uint32_t launches_highest(const struct launches *launches)
@@ -106,13 +106,13 @@ static void let_go(struct launch *launch)
     atomic_store_explicit(&launch->held, false, memory_order_release);
 }
 
-int launches_work(struct launches *launches, uint32_t correlation)
+int launches_gpu_op(struct launches *launches, uint32_t correlation)
 {
     struct launch *launch = launches_put(launches, correlation);
     if (!launch)
         return -1;
     hold(launch);
-    bool several = ++launch->works > 1;
+    bool several = ++launch->gpu_ops > 1;
     let_go(launch);
     if (several && !atomic_load_explicit(&launches->several, memory_order_relaxed))
         atomic_store_explicit(&launches->several, true, memory_order_relaxed);
@@ -156,13 +156,13 @@ int launches_call(struct launches *launches, const struct event *api)
     return 0;
 }
 
-int launches_aside(struct launches *launches, const struct event *api)
+int launches_suppress(struct launches *launches, const struct event *api)
 {
     struct launch *launch = launches_put(launches, api->correlation);
     if (!launch)
         return -1;
     hold(launch);
-    launch->aside = true;
+    launch->suppressed = true;
     let_go(launch);
     return 0;
 }
@@ -190,9 +190,9 @@ static unsigned sort_of(enum event_type type)
     }
 }
 
-bool launch_is_aside(const struct launch *launch, enum event_type type)
+bool launch_is_suppressed(const struct launch *launch, enum event_type type)
 {
-    return launch->aside && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
+    return launch->suppressed && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
 }
 
 bool launch_is_call(const struct launch *launch, const struct event *api)
@@ -205,8 +205,8 @@ enum launch_reach launch_reach(struct launch *launch, uint64_t end)
 {
     bool reaches = launch_reaches(launch, end);
     hold(launch);
-    launch->works -= !reaches;
-    bool several = launch->works > 1;
+    launch->gpu_ops -= !reaches;
+    bool several = launch->gpu_ops > 1;
     let_go(launch);
     return reaches ? several ? LAUNCH_REACHES_SEVERAL : LAUNCH_REACHES_ONE : LAUNCH_REACHES_NOT;
 }
@@ -246,7 +246,7 @@ uint32_t launches_met_before(const struct launches *launches, uint32_t correlati
 static void number_page(struct launch *page, uint64_t *next)
 {
     for (size_t i = 0; i < LAUNCHES_PAGE; i++) {
-        uint32_t more = page[i].works > 1 ? page[i].works - 1 : 0;
+        uint32_t more = page[i].gpu_ops > 1 ? page[i].gpu_ops - 1 : 0;
         page[i].extra = 0;
         if (more == 0 || page[i].from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
             continue;
@@ -267,12 +267,12 @@ int launches_number(struct launches *launches, uint64_t *next)
         else if (group[i % LAUNCHES_GROUP])
             number_page(group[i % LAUNCHES_GROUP], next);
     }
-    launches_rest(launches);
+    launches_evict(launches);
     return 0;
 }
 
 /*
- * What threads of the traced process did: API calls and the tails of arrows, overhead, capture switched on and off.
+ * What threads of the traced process did: API calls and the tails of flows, overhead, capture switched on and off.
  */
 
 #define NAME_ROOM 32 /* for a name that is put together */
@@ -294,22 +294,22 @@ static const char *api_error_name(const struct event *event)
     return driver_error_name(event->api.result);
 }
 
-static void emit_arrow_tails(struct piece_writer *out, struct process *process, const struct event *event,
-                             struct row row)
+static void write_flow_starts(struct piece_writer *out, struct process *process, const struct event *event,
+                              struct row row)
 {
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    if (!launch || launch->works == 0 || !launch_is_call(launch, event))
+    if (!launch || launch->gpu_ops == 0 || !launch_is_call(launch, event))
         return;
     struct arrow arrow = {
-        .bind_id = launch_arrow(process->launches, launch, event->correlation, 0), .row = row, .time = event->start};
-    for (uint32_t i = 0; i < launch->works; i++) {
-        arrow.id = launch_arrow(process->launches, launch, event->correlation, i);
+        .bind_id = launch_flow(process->launches, launch, event->correlation, 0), .row = row, .time = event->start};
+    for (uint32_t i = 0; i < launch->gpu_ops; i++) {
+        arrow.id = launch_flow(process->launches, launch, event->correlation, i);
         if (arrow.id != 0)
             out->writer.format->arrow_start(&out->writer, &arrow);
     }
 }
 
-int emit_api(struct piece_writer *out, struct process *process, const struct event *event)
+int write_api(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
     if (!thread || !process_knows_span(process, event))
@@ -332,11 +332,11 @@ int emit_api(struct piece_writer *out, struct process *process, const struct eve
                           .end = event->end,
                           .args = &args};
     out->writer.format->slice(&out->writer, &slice);
-    emit_arrow_tails(out, process, event, slice.row);
+    write_flow_starts(out, process, event, slice.row);
     return 0;
 }
 
-int emit_overhead(struct piece_writer *out, struct process *process, const struct event *event)
+int write_overhead(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *track = piece_writer_track(out, process, TRACK_OVERHEAD, 0, 0, event->thread);
     if (!track || !process_knows_span(process, event))
@@ -354,7 +354,7 @@ int emit_overhead(struct piece_writer *out, struct process *process, const struc
     return 0;
 }
 
-int emit_capture(struct piece_writer *out, struct process *process, const struct event *event)
+int write_capture(struct piece_writer *out, struct process *process, const struct event *event)
 {
     const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
     if (!process->cuda && !process->nvtx_seen)
@@ -374,5 +374,5 @@ int emit_capture(struct piece_writer *out, struct process *process, const struct
 
 uint32_t process_correlation(const struct process *process, uint32_t correlation)
 {
-    return correlation ? launch_arrow(process->launches, NULL, correlation, 0) : 0;
+    return correlation ? launch_flow(process->launches, NULL, correlation, 0) : 0;
 }

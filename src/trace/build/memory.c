@@ -184,7 +184,7 @@ static int note_gone(struct memory *memory, uint64_t address, const struct alloc
     return 0;
 }
 
-/* Gives 0, or -1 after error(). */
+/* Returns 0, or -1 after error(). */
 static int remove_oldest(struct memory *memory, uint64_t address, uint64_t *oldest)
 {
     uint32_t index = (uint32_t)*oldest;
@@ -324,7 +324,7 @@ static const char *fault_text(uint8_t fault)
     return texts[fault];
 }
 
-static void emit_levels(struct piece_writer *out, struct process *process, uint64_t time)
+static void write_levels(struct piece_writer *out, struct process *process, uint64_t time)
 {
     for (size_t i = 0; i < process->memory->levels.count; i++) {
         struct memory_level *level = &process->memory->levels.items[i];
@@ -408,8 +408,8 @@ static void emit_instant(struct piece_writer *out, struct process *process, cons
     out->writer.format->instant(&out->writer, &slice);
 }
 
-static void emit_operation(struct piece_writer *out, struct process *process, const struct event *event,
-                           const struct allocation *about)
+static void write_operation(struct piece_writer *out, struct process *process, const struct event *event,
+                            const struct allocation *about)
 {
     bool release = event->memory.operation == SPOOL_MEMORY_RELEASE, failed = event->memory.result != 0;
     struct args args = {0};
@@ -432,13 +432,13 @@ struct context_end {
     const struct event *event;
 };
 
-static void emit_gone(void *data, uint64_t address, const struct allocation *about)
+static void write_gone(void *data, uint64_t address, const struct allocation *about)
 {
     static const char ending[] = "context destroyed";
     const struct context_end *end = data;
     struct args args = {0};
     char name[64];
-    if (!windows_hold(end->process->windows, end->event->start))
+    if (!capture_intervals_hold(end->process->capture_intervals, end->event->start))
         return;
     describe(&args, address, about);
     args_text(&args, ARG_ENDING, ending, sizeof(ending) - 1);
@@ -446,39 +446,41 @@ static void emit_gone(void *data, uint64_t address, const struct allocation *abo
     emit_instant(end->out, end->process, end->event, name, &args);
 }
 
-static int emit_context_end(struct piece_writer *out, struct process *process, const struct event *event)
+static int write_context_end(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct context_end end = {out, process, event};
-    return memory_end_context(process->memory, event->context, emit_gone, &end);
+    return memory_end_context(process->memory, event->context, write_gone, &end);
 }
 
 /* --- */
 
-static int emit_call(struct piece_writer *out, struct process *process, const struct event *event)
+static int write_call(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct allocation about;
     if (memory_apply(process->memory, event, &about) != 0)
         return -1;
-    if (windows_hold(process->windows, event->start) && !memory_was_tried_again(process->memory, event))
-        emit_operation(out, process, event, &about);
+    if (capture_intervals_hold(process->capture_intervals, event->start) &&
+        !memory_was_tried_again(process->memory, event))
+        write_operation(out, process, event, &about);
     return 0;
 }
 
-static int emit_step(struct piece_writer *out, struct process *process, const struct memory_step *step)
+static int write_step(struct piece_writer *out, struct process *process, const struct memory_step *step)
 {
     struct event event = memory_event(step);
-    int result = event.type == EVENT_CONTEXT ? emit_context_end(out, process, &event) : emit_call(out, process, &event);
+    int result =
+        event.type == EVENT_CONTEXT ? write_context_end(out, process, &event) : write_call(out, process, &event);
     if (result != 0)
         return -1;
-    if (process_knows_time(process, event.start) && windows_hold(process->windows, event.start))
-        emit_levels(out, process, event.start);
+    if (process_knows_time(process, event.start) && capture_intervals_hold(process->capture_intervals, event.start))
+        write_levels(out, process, event.start);
     return 0;
 }
 
-int emit_memory(struct piece_writer *out, struct process *process)
+int write_memory(struct piece_writer *out, struct process *process)
 {
     for (size_t i = 0; i < process->memory->steps.count; i++) {
-        if (emit_step(out, process, &process->memory->steps.items[i]) != 0)
+        if (write_step(out, process, &process->memory->steps.items[i]) != 0)
             return -1;
         piece_writer_passed(out, process);
     }

@@ -122,7 +122,7 @@ static void put_process(const struct conversion *conversion, const struct proces
     put_text(json, "program", header->program);
     put_text(json, "command", header->command);
     put_text(json, "state", process_state(conversion, process));
-    put_last_words(conversion, process, json);
+    write_crash_records(conversion, process, json);
     put_u64(json, "started", header->started);
     put_u64(json, "finished", header->finished);
     put_u64(json, "cupti_version", header->cupti_version);
@@ -150,11 +150,11 @@ static void put_process(const struct conversion *conversion, const struct proces
 static bool is_plain(const struct process *process)
 {
     static const struct convert_losses nothing;
-    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 && process->last_words.count == 0 &&
-           memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
+    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 &&
+           process->crash_records.count == 0 && memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
 }
 
-static void put_processes(const struct conversion *conversion, struct json_out *json)
+static void write_processes(const struct conversion *conversion, struct json_out *json)
 {
     size_t before = json->sink->length, left_out = 0;
     json_key(json, "processes");
@@ -200,7 +200,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     conversion->noting = &noting;
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++)
-        process_walk_own(conversion, conversion_process(conversion, i), put_note, NULL);
+        process_walk_agent_records(conversion, conversion_process(conversion, i), put_note, NULL);
     json_end(json);
     conversion->noting = NULL;
     interner_release(&noting.told);
@@ -235,17 +235,17 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
         put_text(json, "exit", conversion->options->exit_text);
     json_key(json, "losses");
     put_losses(&conversion->losses, json);
-    put_missed(conversion, json);
+    write_missed(conversion, json);
     json_key(json, "notes");
     put_notes(conversion, json);
     json_key(json, "plugins");
     put_plugins(&conversion->plugins, json);
-    put_nvtx_resources(conversion, json);
+    write_nvtx_resources(conversion, json);
     put_nvtx_counters(conversion, json);
-    put_stacks(conversion, json);
+    write_stacks(conversion, json);
     json_key(json, "symbols");
     put_symbols(&conversion->names, json);
-    put_processes(conversion, json);
+    write_processes(conversion, json);
     json_end(json);
 }
 

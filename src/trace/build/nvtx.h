@@ -29,8 +29,8 @@ struct nvtx_resources {
 
 void nvtx_resources_release(struct nvtx_resources *resources);
 
-/* An EVENT_NVTX_RESOURCE. Its end may be read before it. Gives 0, or -1 after error(). */
-int nvtx_resources_see(struct nvtx_resources *resources, const struct event *event);
+/* An EVENT_NVTX_RESOURCE. Its end may be read before it. Returns 0, or -1 after error(). */
+int nvtx_resources_index(struct nvtx_resources *resources, const struct event *event);
 
 /* NULL: not known. */
 const struct nvtx_resource *nvtx_resource(const struct nvtx_resources *resources, uint64_t number);
@@ -106,16 +106,16 @@ void nvtx_init(struct nvtx *nvtx, const char *directory);
 void nvtx_release(struct nvtx *nvtx);
 
 /* What is known of ranges need not stay in memory for now. */
-void nvtx_rest(const struct nvtx *nvtx);
+void nvtx_evict(const struct nvtx *nvtx);
 
-/* An EVENT_NVTX or one of the names. Gives 0, or -1 after error(). */
-int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event);
+/* An EVENT_NVTX or one of the names. Returns 0, or -1 after error(). */
+int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event);
 
-/* Ends what is still open. Gives 0, or -1 after error(). */
-int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time);
+/* Ends what is still open. Returns 0, or -1 after error(). */
+int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, uint64_t time);
 
-/* nvtx_names.c: a name; and after the last, which the two above call. Give 0, or -1 after error(). */
-int nvtx_see_name(struct nvtx *nvtx, const struct event *event);
+/* nvtx_names.c: a name; and after the last, which the two above call. Return 0, or -1 after error(). */
+int nvtx_index_name(struct nvtx *nvtx, const struct event *event);
 int nvtx_close_names(struct nvtx *nvtx);
 
 /* All ranges by one number: those of push and pop, then the started ones. */
@@ -159,7 +159,7 @@ struct nvtx_places {
 bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end);
 
 /* Whether all ranges of push and pop of a thread nest: calls UNFIT for a thread of which they do not, at least once.
- * After nvtx_close(). Gives 0, or -1 after error(). */
+ * After nvtx_close(). Returns 0, or -1 after error(). */
 int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uint32_t thread), void *context);
 
 #endif

@@ -58,7 +58,7 @@ static int see_counter(struct nvtx_counters *counters, const struct event *event
     return 0;
 }
 
-static int see_semantics(struct nvtx_counters *counters, const struct event *event)
+static int index_semantics(struct nvtx_counters *counters, const struct event *event)
 {
     const struct spool_nvtx_semantics **semantics = array_push(&counters->semantics);
     if (!semantics)
@@ -67,7 +67,7 @@ static int see_semantics(struct nvtx_counters *counters, const struct event *eve
     return 0;
 }
 
-static int see_sample(struct nvtx_counters *counters, const struct event *event)
+static int index_sample(struct nvtx_counters *counters, const struct event *event)
 {
     struct nvtx_sampling *sampling = big_array_push(&counters->samplings);
     if (!sampling)
@@ -76,13 +76,13 @@ static int see_sample(struct nvtx_counters *counters, const struct event *event)
     return 0;
 }
 
-int nvtx_counters_see(struct nvtx_counters *counters, const struct event *event)
+int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event)
 {
     const struct spool_record *head = event->record;
     switch (head->type) {
     case SPOOL_RECORD_NVTX_COUNTER: return see_counter(counters, event);
-    case SPOOL_RECORD_NVTX_SEMANTICS: return head->flags == 1 ? see_semantics(counters, event) : 0;
-    case SPOOL_RECORD_NVTX_SAMPLE: return see_sample(counters, event);
+    case SPOOL_RECORD_NVTX_SEMANTICS: return head->flags == 1 ? index_semantics(counters, event) : 0;
+    case SPOOL_RECORD_NVTX_SAMPLE: return index_sample(counters, event);
     default: return 0;
     }
 }
@@ -390,8 +390,8 @@ static void read_values(struct series *series, const struct process *process, st
             series->values[i].number = (struct payload_number){.kind = PAYLOAD_NUMBER_REAL, .real = 0};
 }
 
-static void emit_sample(struct piece_writer *out, const struct process *process, struct nvtx_counter *counter,
-                        const struct nvtx_sample *sample)
+static void write_sample(struct piece_writer *out, const struct process *process, struct nvtx_counter *counter,
+                         const struct nvtx_sample *sample)
 {
     struct counter_value values[NVTX_SERIES_MAX];
     struct series series;
@@ -415,7 +415,7 @@ int emit_nvtx_counters(struct piece_writer *out, struct process *process)
         const struct nvtx_sample *sample = &counters->samples.items[i];
         struct nvtx_counter *counter = nvtx_counters_find(counters, sample->record->domain, sample->record->counter);
         if (counter)
-            emit_sample(out, process, counter, sample);
+            write_sample(out, process, counter, sample);
         piece_writer_passed(out, process);
     }
     return 0;

@@ -12,7 +12,7 @@ void nvtx_deferred_release(struct nvtx_deferred *deferred)
     map_release(&deferred->row_of);
 }
 
-int nvtx_deferred_see(struct nvtx_deferred *deferred, const struct event *event)
+int nvtx_deferred_index(struct nvtx_deferred *deferred, const struct event *event)
 {
     const struct spool_nvtx_deferred *record = event->record;
     if (record->head.type != SPOOL_RECORD_NVTX_DEFERRED)
@@ -94,8 +94,8 @@ static struct track *track_of(struct process *process, const struct nvtx_deferre
                       : tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
 }
 
-static void emit_started(struct piece_writer *out, const struct nvtx_deferred_event *event, struct slice *slice,
-                         uint64_t id)
+static void write_started(struct piece_writer *out, const struct nvtx_deferred_event *event, struct slice *slice,
+                          uint64_t id)
 {
     struct async_slice started = {.category = slice->category,
                                   .name = slice->name,
@@ -127,14 +127,14 @@ static void emit_event(struct piece_writer *out, struct process *process, const 
     if (event->kind == NVTX_DEFERRED_MARK) {
         out->writer.format->instant(&out->writer, &slice);
     } else if (event->kind == NVTX_DEFERRED_STARTED) {
-        emit_started(out, event, &slice, ++*last_async);
+        write_started(out, event, &slice, ++*last_async);
     } else {
         slice.row = track_row(track, event->start, event->end);
         out->writer.format->slice(&out->writer, &slice);
     }
 }
 
-int emit_deferred(struct piece_writer *out, struct process *process)
+int write_deferred(struct piece_writer *out, struct process *process)
 {
     const struct nvtx_deferred *deferred = process->nvtx_deferred;
     struct payload_sources sources = process_payload_sources(process);

@@ -41,8 +41,8 @@ struct nvtx_deferred {
 
 void nvtx_deferred_release(struct nvtx_deferred *deferred);
 
-/* Remembers a record of deferred events; others are passed over. Gives 0, or -1 after error(). */
-int nvtx_deferred_see(struct nvtx_deferred *deferred, const struct event *event);
+/* Remembers a record of deferred events; others are passed over. Returns 0, or -1 after error(). */
+int nvtx_deferred_index(struct nvtx_deferred *deferred, const struct event *event);
 
 /* Index + 1 of the row of a scope, made when it is new; 0 after error(). */
 uint32_t nvtx_deferred_row(struct nvtx_deferred *deferred, uint32_t domain, uint64_t scope);
@@ -50,7 +50,7 @@ uint32_t nvtx_deferred_row(struct nvtx_deferred *deferred, uint32_t domain, uint
 /* How many of the events are started ranges. */
 size_t nvtx_deferred_started(const struct nvtx_deferred *deferred);
 
-/* What encloses comes first. Gives 0, or -1 after error(). */
+/* What encloses comes first. Returns 0, or -1 after error(). */
 int nvtx_deferred_sort(struct nvtx_deferred *deferred);
 
 struct conversion;
@@ -58,6 +58,6 @@ struct piece_writer;
 struct event;
 struct json_out;
 struct process;
-int emit_deferred(struct piece_writer *out, struct process *process);
+int write_deferred(struct piece_writer *out, struct process *process);
 
 #endif

@@ -12,11 +12,11 @@
 #include "trace/build/process.h"
 #include "trace/build/nvtx_memory.h"
 
-#define REST_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
+#define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
 
-/* --- survey --- */
+/* --- index --- */
 
-int see_nvtx_extension(struct process *process, const struct event *event)
+int index_nvtx_extension(struct process *process, const struct event *event)
 {
     const struct spool_record *record = event->record;
     process->nvtx_seen = process->nvtx_wanted = true;
@@ -28,19 +28,19 @@ int see_nvtx_extension(struct process *process, const struct event *event)
     if (has_row && !process_thread(process, TRACK_THREAD, event->thread))
         return -1;
     if (record->type == SPOOL_RECORD_NVTX_MEMORY)
-        see_time(process, event->start, event->start);
-    return payload_schemas_see(process->payload_schemas, event) | payload_pieces_see(process->payload_pieces, event) |
-           nvtx_scopes_see(process->nvtx_scopes, event) | nvtx_clocks_see(process->nvtx_clocks, event) |
-           nvtx_counters_see(process->nvtx_counters, event) | nvtx_deferred_see(process->nvtx_deferred, event) |
-           nvtx_heaps_see(process->nvtx_heaps, event);
+        widen_process_time(process, event->start, event->start);
+    return payload_schemas_index(process->payload_schemas, event) |
+           payload_copies_index(process->payload_copies, event) | nvtx_scopes_index(process->nvtx_scopes, event) |
+           nvtx_clocks_index(process->nvtx_clocks, event) | nvtx_counters_index(process->nvtx_counters, event) |
+           nvtx_deferred_index(process->nvtx_deferred, event) | nvtx_heaps_index(process->nvtx_heaps, event);
 }
 
-int close_nvtx_extensions(struct process *process)
+int index_nvtx_extensions_end(struct process *process)
 {
-    process->losses.cut_texts += process->payload_pieces->lost;
+    process->losses.cut_texts += process->payload_copies->lost;
     return nvtx_heaps_sort(process->nvtx_heaps) | payload_schemas_close(process->payload_schemas) |
            nvtx_clocks_close(process->nvtx_clocks) | nvtx_counters_close(process->nvtx_counters) |
-           payload_pieces_close(process->payload_pieces);
+           payload_copies_close(process->payload_copies);
 }
 
 /* --- deferred events --- */
@@ -88,7 +88,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
         process->losses.unplaced++;
         return 0;
     }
-    if (!windows_hold(process->windows, made.start))
+    if (!capture_intervals_hold(process->capture_intervals, made.start))
         return 0;
     uint64_t scope =
         facts->scope_rank <= PAYLOAD_SCOPE_BY_BATCH && made.record->scope ? made.record->scope : facts->scope;
@@ -97,7 +97,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     if (!event)
         return error_no_memory("deferred events");
     *event = made;
-    see_time(process, made.start, made.end);
+    widen_process_time(process, made.start, made.end);
     if (made.kind != NVTX_DEFERRED_NESTED)
         return 0;
     if (made.row == 0)
@@ -105,7 +105,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     return lanes_collect(&track->lanes, made.start, made.end);
 }
 
-int match_deferred(struct process *process)
+int resolve_deferred(struct process *process)
 {
     struct nvtx_deferred *deferred = process->nvtx_deferred;
     struct payload_sources sources = process_payload_sources(process);
@@ -120,8 +120,8 @@ int match_deferred(struct process *process)
             result = add_event(process,
                                (struct nvtx_deferred_event){.record = record, .index = n, .thread = submission->thread},
                                &facts);
-        if (i % REST_ITEMS == 0)
-            process_rest(process);
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
     }
     return result == 0 ? nvtx_deferred_sort(deferred) : -1;
 }
@@ -187,9 +187,9 @@ static bool time_inside(const struct process *process, const struct nvtx_counter
 
 static int put_sample(struct process *process, const struct spool_nvtx_sample *record, uint32_t index, uint64_t time)
 {
-    if (!windows_hold(process->windows, time))
+    if (!capture_intervals_hold(process->capture_intervals, time))
         return 0;
-    see_time(process, time, time);
+    widen_process_time(process, time, time);
     return nvtx_counters_put(process->nvtx_counters, record, index, time);
 }
 
@@ -211,8 +211,8 @@ static bool batch_time(const struct process *process, const struct nvtx_counter 
     return nvtx_clocks_convert(process->nvtx_clocks, record->domain, clock, ticks, time);
 }
 
-static int match_batch(struct process *process, const struct nvtx_counter *counter,
-                       const struct spool_nvtx_sample *record)
+static int resolve_batch(struct process *process, const struct nvtx_counter *counter,
+                         const struct spool_nvtx_sample *record)
 {
     uint64_t times = (uint64_t)record->count * sizeof(int64_t);
     uint64_t count = record->stride && times <= record->length ? (record->length - times) / record->stride : 0;
@@ -227,7 +227,7 @@ static int match_batch(struct process *process, const struct nvtx_counter *count
     return result;
 }
 
-int match_counters(struct process *process)
+int resolve_counters(struct process *process)
 {
     struct nvtx_counters *counters = process->nvtx_counters;
     int result = 0;
@@ -238,11 +238,11 @@ int match_counters(struct process *process)
         if (!counter)
             process->losses.undecoded++;
         else if (batch)
-            result = match_batch(process, counter, record);
+            result = resolve_batch(process, counter, record);
         else
             result = put_sample(process, record, 0, record->head.time);
-        if (i % REST_ITEMS == 0)
-            process_rest(process);
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
     }
     return result == 0 ? nvtx_counters_sort(counters) : -1;
 }

@@ -19,7 +19,7 @@ void nvtx_heaps_release(struct nvtx_heaps *heaps)
     map_release(&heaps->region_of);
 }
 
-int nvtx_heaps_see(struct nvtx_heaps *heaps, const struct event *event)
+int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
 {
     const struct spool_nvtx_memory *record = event->record;
     if (record->head.type != SPOOL_RECORD_NVTX_MEMORY || record->head.flags == SPOOL_NVTX_MEMORY_NONE ||
@@ -261,8 +261,8 @@ static void heap_name(struct sink *name, const struct nvtx_heap *heap)
         sink_format(name, "0x%llx", (unsigned long long)heap->handle);
 }
 
-static void emit_heap(struct piece_writer *out, const struct process *process, const struct nvtx_heap *heap,
-                      uint64_t time)
+static void write_heap(struct piece_writer *out, const struct process *process, const struct nvtx_heap *heap,
+                       uint64_t time)
 {
     static const char size[] = "size", regions[] = "regions";
     const struct counter_value values[] = {
@@ -280,11 +280,11 @@ static void emit_heap(struct piece_writer *out, const struct process *process, c
     sink_release(&name);
 }
 
-static void emit_heaps(struct piece_writer *out, struct process *process, uint64_t time)
+static void write_heaps(struct piece_writer *out, struct process *process, uint64_t time)
 {
     struct nvtx_heaps *heaps = process->nvtx_heaps;
     for (unsigned i = 0; i < heaps->changed_count; i++)
-        emit_heap(out, process, &heaps->items.items[heaps->changed[i]], time);
+        write_heap(out, process, &heaps->items.items[heaps->changed[i]], time);
 }
 
 /* --- instants --- */
@@ -410,8 +410,8 @@ static void describe_permissions(struct args *args, const struct spool_nvtx_memo
         args_u64(args, ARG_DEVICE, (uint64_t)record->device);
 }
 
-static void emit_call(struct piece_writer *out, struct process *process, const struct nvtx_heap_step *step,
-                      const struct nvtx_heap *heap, const struct nvtx_region *region)
+static void write_call(struct piece_writer *out, struct process *process, const struct nvtx_heap_step *step,
+                       const struct nvtx_heap *heap, const struct nvtx_region *region)
 {
     const struct spool_nvtx_memory *record = step->record;
     const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, step->thread);
@@ -438,7 +438,7 @@ static void emit_call(struct piece_writer *out, struct process *process, const s
     out->writer.format->instant(&out->writer, &instant);
 }
 
-int emit_nvtx_memory(struct piece_writer *out, struct process *process)
+int write_nvtx_memory(struct piece_writer *out, struct process *process)
 {
     struct nvtx_heaps *heaps = process->nvtx_heaps;
     for (size_t i = 0; i < heaps->steps.count; i++) {
@@ -448,10 +448,10 @@ int emit_nvtx_memory(struct piece_writer *out, struct process *process)
         piece_writer_passed(out, process);
         if (nvtx_heaps_apply(heaps, step->record, &heap, &region) != 0)
             return -1;
-        if (!windows_hold(process->windows, step->time))
+        if (!capture_intervals_hold(process->capture_intervals, step->time))
             continue;
-        emit_call(out, process, step, heap, region);
-        emit_heaps(out, process, step->time);
+        write_call(out, process, step, heap, region);
+        write_heaps(out, process, step->time);
     }
     return 0;
 }

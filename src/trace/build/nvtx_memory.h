@@ -53,13 +53,13 @@ struct nvtx_heaps {
 
 void nvtx_heaps_release(struct nvtx_heaps *heaps);
 
-/* Remembers a record of memory; others are passed over. Gives 0, or -1 after error(). */
-int nvtx_heaps_see(struct nvtx_heaps *heaps, const struct event *event);
-/* After the last. Gives 0, or -1 after error(). */
+/* Remembers a record of memory; others are passed over. Returns 0, or -1 after error(). */
+int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event);
+/* After the last. Returns 0, or -1 after error(). */
 int nvtx_heaps_sort(struct nvtx_heaps *heaps);
 
-/* Applies a step. *REGION and *HEAP are what it is about, NULL where it is about none; valid until the next step. Gives
- * 0, or -1 after error(). */
+/* Applies a step. *REGION and *HEAP are what it is about, NULL where it is about none; valid until the next step.
+ * Returns 0, or -1 after error(). */
 int nvtx_heaps_apply(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, const struct nvtx_heap **heap,
                      const struct nvtx_region **region);
 
@@ -68,6 +68,6 @@ struct piece_writer;
 struct event;
 struct json_out;
 struct process;
-int emit_nvtx_memory(struct piece_writer *out, struct process *process);
+int write_nvtx_memory(struct piece_writer *out, struct process *process);
 
 #endif

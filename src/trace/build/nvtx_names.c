@@ -27,7 +27,7 @@ static struct nvtx_text get_text(const struct nvtx *nvtx, const struct map *map,
     return index && *index ? nvtx->texts.items[*index - 1] : (struct nvtx_text){NULL, 0};
 }
 
-static int see_recorded(struct nvtx *nvtx, const struct event *event)
+static int index_recorded(struct nvtx *nvtx, const struct event *event)
 {
     struct nvtx_recorded *recorded = big_array_push(&nvtx->recorded_events);
     if (!recorded)
@@ -38,7 +38,7 @@ static int see_recorded(struct nvtx *nvtx, const struct event *event)
     return 0;
 }
 
-int nvtx_see_name(struct nvtx *nvtx, const struct event *event)
+int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
 {
     uint64_t key = pair(event->nvtx_text.domain, event->nvtx_text.number);
     switch (event->type) {
@@ -49,7 +49,7 @@ int nvtx_see_name(struct nvtx *nvtx, const struct event *event)
         return event->nvtx_name.what != SPOOL_NVTX_CUDA_EVENT
                    ? 0
                    : put_text(nvtx, &nvtx->event_names, event->nvtx_name.object, event);
-    case EVENT_NVTX_RECORDED: return see_recorded(nvtx, event);
+    case EVENT_NVTX_RECORDED: return index_recorded(nvtx, event);
     default: return 0;
     }
 }
@@ -105,7 +105,7 @@ void nvtx_resources_release(struct nvtx_resources *resources)
     map_release(&resources->by_number);
 }
 
-int nvtx_resources_see(struct nvtx_resources *resources, const struct event *event)
+int nvtx_resources_index(struct nvtx_resources *resources, const struct event *event)
 {
     uint64_t *index = map_put(&resources->by_number, event->nvtx_resource.number, NULL);
     if (!index)

@@ -72,7 +72,7 @@ static void read_again(struct event *event, const void *record, uint32_t thread)
     own_decode(event, &walk, thread);
 }
 
-static void emit_range(struct piece_writer *out, struct process *process, const struct nvtx_range *range)
+static void write_range(struct piece_writer *out, struct process *process, const struct nvtx_range *range)
 {
     struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, range->thread);
     struct event event;
@@ -104,7 +104,8 @@ static struct row thread_row(struct process *process, uint32_t thread)
     return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
 }
 
-static void emit_started(struct piece_writer *out, struct process *process, const struct nvtx_range *range, uint64_t id)
+static void write_started(struct piece_writer *out, struct process *process, const struct nvtx_range *range,
+                          uint64_t id)
 {
     struct event event;
     struct args args;
@@ -127,21 +128,21 @@ static void emit_started(struct piece_writer *out, struct process *process, cons
 }
 
 /* In order of push: what encloses comes first. */
-int emit_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
+int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
-        emit_range(out, process, &process->nvtx->ranges.items[i]);
+        write_range(out, process, &process->nvtx->ranges.items[i]);
     return 0;
 }
 
-int emit_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end)
+int write_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
-        emit_started(out, process, &process->nvtx->started.items[i], process->async_before + i + 1);
+        write_started(out, process, &process->nvtx->started.items[i], process->async_before + i + 1);
     return 0;
 }
 
-void emit_projection(struct piece_writer *out, struct process *process, const struct projection *projection)
+void write_projection(struct piece_writer *out, struct process *process, const struct projection *projection)
 {
     const struct nvtx_range *range = nvtx_range(process->nvtx, projection->range);
     const struct track *stream = process->tracks.items.items[projection->track];
@@ -165,7 +166,7 @@ void emit_projection(struct piece_writer *out, struct process *process, const st
     out->writer.format->slice(&out->writer, &slice);
 }
 
-int emit_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event)
+int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct args args;
     args.count = 0;
@@ -186,7 +187,7 @@ int emit_nvtx_mark(struct piece_writer *out, struct process *process, const stru
 struct payload_sources process_payload_sources(const struct process *process)
 {
     return (struct payload_sources){.schemas = process->payload_schemas,
-                                    .pieces = process->payload_pieces,
+                                    .pieces = process->payload_copies,
                                     .scopes = process->nvtx_scopes,
                                     .nvtx = process->nvtx};
 }
@@ -324,7 +325,7 @@ static bool any(const struct conversion *conversion)
     return false;
 }
 
-void put_nvtx_resources(const struct conversion *conversion, struct json_out *json)
+void write_nvtx_resources(const struct conversion *conversion, struct json_out *json)
 {
     if (!any(conversion))
         return;
@@ -392,7 +393,7 @@ static int emit_wait(struct piece_writer *out, struct process *process, const st
     return 0;
 }
 
-static int emit_hold(struct piece_writer *out, struct process *process, const struct nvtx_hold *hold, uint64_t id)
+static int write_hold(struct piece_writer *out, struct process *process, const struct nvtx_hold *hold, uint64_t id)
 {
     const struct nvtx_resource *object = nvtx_resource(&process->nvtx->resources, hold->object);
     char *name = name_of("holding", object, hold->object);
@@ -413,7 +414,7 @@ static int emit_hold(struct piece_writer *out, struct process *process, const st
     return 0;
 }
 
-int emit_nvtx_syncs(struct piece_writer *out, struct process *process)
+int write_nvtx_syncs(struct piece_writer *out, struct process *process)
 {
     const struct nvtx_syncs *syncs = &process->nvtx->syncs;
     for (size_t i = 0; i < syncs->waits.count; i++) {
@@ -423,7 +424,7 @@ int emit_nvtx_syncs(struct piece_writer *out, struct process *process)
     }
     uint64_t before = process->async_before + process->nvtx->started.count;
     for (size_t i = 0; i < syncs->holds.count; i++) {
-        if (emit_hold(out, process, &syncs->holds.items[i], before + i + 1) != 0)
+        if (write_hold(out, process, &syncs->holds.items[i], before + i + 1) != 0)
             return -1;
         piece_writer_passed(out, process);
     }

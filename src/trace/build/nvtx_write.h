@@ -15,16 +15,16 @@ struct event;
 struct json_out;
 struct process;
 
-int emit_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event);
+int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event);
 /* Those of the numbers FIRST to END, without END itself; on the GPU, ranges of NVTX's and device ranges. */
-int emit_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
-int emit_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end);
+int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
+int write_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end);
 /* One of NVTX's on the GPU. */
-void emit_projection(struct piece_writer *out, struct process *process, const struct projection *projection);
+void write_projection(struct piece_writer *out, struct process *process, const struct projection *projection);
 /* All there are, by one thread at a time. */
-int emit_nvtx_syncs(struct piece_writer *out, struct process *process);
+int write_nvtx_syncs(struct piece_writer *out, struct process *process);
 /* metadata_nvtx.c: its key and array, within an object, when there are any. */
-void put_nvtx_resources(const struct conversion *conversion, struct json_out *json);
+void write_nvtx_resources(const struct conversion *conversion, struct json_out *json);
 struct payload_sources process_payload_sources(const struct process *process);
 
 /* Adds the payloads that PAYLOAD names (its number, domain, stride and index) under KEY, and the name of their schema.

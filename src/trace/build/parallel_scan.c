@@ -14,7 +14,7 @@
 
 /* An event that was put off: where its record lies, and what it has beside: the times on the axis of all processes, and
  * the correlation id of its launch. */
-struct put_off {
+struct deferred_event {
     const void *record;
     uint32_t kind, bytes;
     uint64_t start, end;
@@ -25,31 +25,31 @@ struct put_off {
 struct part_found {
     struct spool_scratch scratch;
     void *noted;
-    ARRAY(struct put_off) put_off;
+    ARRAY(struct deferred_event) deferred_event;
     uint64_t undecoded;
 };
 
-struct sifting {
+struct scanning {
     struct conversion *conversion;
     struct process *process;
-    const struct sift *sift;
+    const struct scan *scan;
     struct part_found *slots;
     unsigned slot_count;
     uint64_t undecoded, walked;
 };
 
-static const struct spool_part *part_of(const struct sifting *sifting, size_t number)
+static const struct spool_part *part_of(const struct scanning *scanning, size_t number)
 {
-    const struct spool_part *part = &sifting->process->file.parts.items[number];
+    const struct spool_part *part = &scanning->process->file.parts.items[number];
     return part->type == SPOOL_CUPTI ? part : NULL;
 }
 
-static int put_off(struct part_found *found, const struct part_walk *walk, const struct event *event)
+static int deferred_event(struct part_found *found, const struct part_walk *walk, const struct event *event)
 {
-    struct put_off *put_off = array_push(&found->put_off);
-    if (!put_off)
+    struct deferred_event *deferred_event = array_push(&found->deferred_event);
+    if (!deferred_event)
         return error_no_memory("reading");
-    *put_off = (struct put_off){
+    *deferred_event = (struct deferred_event){
         .record = walk->cupti.record,
         .kind = walk->cupti.kind,
         .bytes = walk->cupti.bytes,
@@ -63,53 +63,55 @@ static int put_off(struct part_found *found, const struct part_walk *walk, const
 
 static int look(void *context, size_t number, unsigned slot, unsigned worker)
 {
-    struct sifting *sifting = context;
-    const struct spool_part *part = part_of(sifting, number);
-    struct part_found *found = &sifting->slots[slot];
+    struct scanning *scanning = context;
+    const struct spool_part *part = part_of(scanning, number);
+    struct part_found *found = &scanning->slots[slot];
     struct part_walk walk;
     struct event event;
     int result = 0;
     (void)worker;
     if (!part)
         return 0;
-    part_walk_begin(&walk, sifting->process, part, spool_part_data(part, &found->scratch), sifting->sift->all);
+    part_walk_begin(&walk, scanning->process, part, spool_part_data(part, &found->scratch), scanning->scan->all);
     while (result >= 0 && part_walk_next(&walk, &event)) {
-        result = sifting->sift->look(sifting->process, found->noted, &event);
-        if (result == SIFT_PUT_OFF)
-            result = put_off(found, &walk, &event);
+        result = scanning->scan->look(scanning->process, found->noted, &event);
+        if (result == SCAN_DEFER)
+            result = deferred_event(found, &walk, &event);
     }
     found->undecoded = part_walk_end(&walk);
     return result;
 }
 
-static int see_put_off(struct sifting *sifting, const struct put_off *put_off)
+static int visit_deferred(struct scanning *scanning, const struct deferred_event *deferred_event)
 {
-    const struct cupti_walk walk = {
-        .record = put_off->record, .kind = put_off->kind, .bytes = put_off->bytes, .in_flight = put_off->in_flight};
+    const struct cupti_walk walk = {.record = deferred_event->record,
+                                    .kind = deferred_event->kind,
+                                    .bytes = deferred_event->bytes,
+                                    .in_flight = deferred_event->in_flight};
     struct event event;
     cupti_decode(&event, &walk);
-    event.start = put_off->start;
-    event.end = put_off->end;
-    event.correlation = put_off->correlation;
-    return sifting->sift->see(sifting->conversion, sifting->process, &event);
+    event.start = deferred_event->start;
+    event.end = deferred_event->end;
+    event.correlation = deferred_event->correlation;
+    return scanning->scan->see(scanning->conversion, scanning->process, &event);
 }
 
 static int take(void *context, size_t number, unsigned slot)
 {
-    struct sifting *sifting = context;
-    const struct spool_part *part = part_of(sifting, number);
-    struct part_found *found = &sifting->slots[slot];
+    struct scanning *scanning = context;
+    const struct spool_part *part = part_of(scanning, number);
+    struct part_found *found = &scanning->slots[slot];
     int result = 0;
     if (!part)
         return 0;
-    sifting->process->part = (uint32_t)number;
-    if (sifting->sift->take)
-        result = sifting->sift->take(sifting->conversion, sifting->process, found->noted);
-    for (size_t i = 0; i < found->put_off.count && result == 0; i++)
-        result = see_put_off(sifting, &found->put_off.items[i]);
-    found->put_off.count = 0;
-    sifting->undecoded += found->undecoded;
-    process_walked(sifting->process, part, &sifting->walked);
+    scanning->process->part = (uint32_t)number;
+    if (scanning->scan->take)
+        result = scanning->scan->take(scanning->conversion, scanning->process, found->noted);
+    for (size_t i = 0; i < found->deferred_event.count && result == 0; i++)
+        result = visit_deferred(scanning, &found->deferred_event.items[i]);
+    found->deferred_event.count = 0;
+    scanning->undecoded += found->undecoded;
+    process_walked(scanning->process, part, &scanning->walked);
     return result;
 }
 
@@ -119,37 +121,37 @@ static size_t held_size(void *context, size_t number)
     return part ? part->size : 0;
 }
 
-static int make_slots(struct sifting *sifting, unsigned workers)
+static int make_slots(struct scanning *scanning, unsigned workers)
 {
-    sifting->slot_count = pieces_slots(workers);
-    sifting->slots = calloc(sifting->slot_count, sizeof(*sifting->slots));
-    for (unsigned i = 0; sifting->slots && i < sifting->slot_count; i++) {
-        sifting->slots[i].noted = sifting->sift->found_size ? calloc(1, sifting->sift->found_size) : NULL;
-        if (sifting->sift->found_size && !sifting->slots[i].noted)
+    scanning->slot_count = pieces_slots(workers);
+    scanning->slots = calloc(scanning->slot_count, sizeof(*scanning->slots));
+    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
+        scanning->slots[i].noted = scanning->scan->found_size ? calloc(1, scanning->scan->found_size) : NULL;
+        if (scanning->scan->found_size && !scanning->slots[i].noted)
             return error_no_memory("reading");
     }
-    return sifting->slots ? 0 : error_no_memory("reading");
+    return scanning->slots ? 0 : error_no_memory("reading");
 }
 
-static void release_slots(struct sifting *sifting)
+static void release_slots(struct scanning *scanning)
 {
-    for (unsigned i = 0; sifting->slots && i < sifting->slot_count; i++) {
-        struct part_found *found = &sifting->slots[i];
-        if (found->noted && sifting->sift->release)
-            sifting->sift->release(found->noted);
+    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
+        struct part_found *found = &scanning->slots[i];
+        if (found->noted && scanning->scan->release)
+            scanning->scan->release(found->noted);
         free(found->noted);
-        array_release(&found->put_off);
+        array_release(&found->deferred_event);
         spool_scratch_release(&found->scratch);
     }
-    free(sifting->slots);
+    free(scanning->slots);
 }
 
-int process_sift(struct conversion *conversion, struct process *process, const struct sift *sift, uint64_t *undecoded)
+int parallel_scan(struct conversion *conversion, struct process *process, const struct scan *scan, uint64_t *undecoded)
 {
-    struct sifting sifting = {.conversion = conversion, .process = process, .sift = sift};
+    struct scanning scanning = {.conversion = conversion, .process = process, .scan = scan};
     size_t parts = process->file.parts.count;
     unsigned workers = parts < PARTS_LEAST ? 1 : pieces_workers(conversion->options->workers, WORKERS_MOST);
-    int result = make_slots(&sifting, workers);
+    int result = make_slots(&scanning, workers);
     if (result == 0)
         result = pieces_run(&(struct pieces){.count = parts,
                                              .workers = workers,
@@ -157,10 +159,10 @@ int process_sift(struct conversion *conversion, struct process *process, const s
                                              .take = take,
                                              .size = held_size,
                                              .most = HELD_BYTES,
-                                             .context = &sifting});
-    release_slots(&sifting);
+                                             .context = &scanning});
+    release_slots(&scanning);
     if (undecoded)
-        *undecoded += sifting.undecoded;
+        *undecoded += scanning.undecoded;
     return result;
 }
 
@@ -189,7 +191,7 @@ static bool next_cupti(struct part_walk *walk, struct event *event)
             event->correlation = conditional_launches_find(walk->process->conditional, event);
         if (event->type == EVENT_NONE)
             walk->unreadable++;
-        else if (walk->all || process_shows(walk->process, event))
+        else if (walk->all || event_is_shown(walk->process, event))
             return true;
     }
     return false;
@@ -215,7 +217,8 @@ uint64_t part_walk_end(const struct part_walk *walk)
     return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
 }
 
-int process_walk_own(struct conversion *conversion, struct process *process, event_function visit, uint64_t *undecoded)
+int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function visit,
+                               uint64_t *undecoded)
 {
     const struct spool_file *file = &process->file;
     uint64_t lost = 0, walked = 0;

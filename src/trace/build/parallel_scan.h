@@ -20,7 +20,7 @@
 
 /*
  * Walks over the records of a spool, decoded, at times that are on the axis of all processes. CUPTI's are so many that
- * threads walk over them: sift.h.
+ * threads walk over them: parallel_scan.h.
  */
 
 /* The events of one part. Several threads may walk over parts of one process, each with a walk of its own. */
@@ -39,24 +39,25 @@ void part_walk_begin(struct part_walk *walk, struct process *process, const stru
                      const uint8_t *data, bool all);
 /* False: that was the last event. */
 bool part_walk_next(struct part_walk *walk, struct event *event);
-/* Gives how many records could not be read. */
+/* Returns how many records could not be read. */
 uint64_t part_walk_end(const struct part_walk *walk);
 
 typedef int (*event_function)(struct conversion *conversion, struct process *process, const struct event *event);
 
 /* Calls SEE for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
  * counts what cannot be read. */
-int process_walk_own(struct conversion *conversion, struct process *process, event_function see, uint64_t *undecoded);
+int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function see,
+                               uint64_t *undecoded);
 
-#define SIFT_PUT_OFF 1 /* of look(): this event is to be seen */
+#define SCAN_DEFER 1 /* of look(): this event is to be seen */
 
-struct sift {
+struct scan {
     bool all;          /* also what the trace does not show */
     size_t found_size; /* of what is noted of a part, which starts as zeros */
-    /* One event. Any number of threads look at once: of the process they change nothing but its launches. Gives 0,
-     * SIFT_PUT_OFF, or -1 after error(). */
+    /* One event. Any number of threads look at once: of the process they change nothing but its launches. Returns 0,
+     * SCAN_DEFER, or -1 after error(). */
     int (*look)(struct process *process, void *found, const struct event *event);
-    /* What was found in part number process->part, and left as zeros; NULL: nothing is noted. Gives 0, or -1 after
+    /* What was found in part number process->part, and left as zeros; NULL: nothing is noted. Returns 0, or -1 after
      * error(). While it is called others look. */
     int (*take)(struct conversion *conversion, struct process *process, void *found);
     /* Of what is never taken. */
@@ -65,7 +66,7 @@ struct sift {
     event_function see;
 };
 
-/* UNDECODED (or NULL) counts what cannot be read. Gives 0, or -1 after error(). */
-int process_sift(struct conversion *conversion, struct process *process, const struct sift *sift, uint64_t *undecoded);
+/* UNDECODED (or NULL) counts what cannot be read. Returns 0, or -1 after error(). */
+int parallel_scan(struct conversion *conversion, struct process *process, const struct scan *scan, uint64_t *undecoded);
 
 #endif

@@ -30,14 +30,14 @@
 struct process_state {
     struct process process;
     struct clock_axis clocks;
-    struct windows windows;
-    struct plugin_windows plugin_windows;
+    struct capture_intervals capture_intervals;
+    struct plugin_intervals plugin_intervals;
     struct kernel_names kernel_names;
     struct launches launches;
     struct conditional_launches conditional;
     struct nvtx nvtx;
     struct payload_schemas payload_schemas;
-    struct payload_pieces payload_pieces;
+    struct payload_copies payload_copies;
     struct nvtx_scopes nvtx_scopes;
     struct nvtx_clocks nvtx_clocks;
     struct nvtx_counters nvtx_counters;
@@ -58,49 +58,49 @@ struct process_state {
 _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has room in its block");
 
 /* What indexes and spool hold need not stay in memory for now. */
-static void rest_process(const struct process *process)
+static void evict_process(const struct process *process)
 {
     spool_file_rest(&process->file);
-    launches_rest(process->launches);
+    launches_evict(process->launches);
     big_array_rest(&process->conditional->items);
-    nvtx_rest(process->nvtx);
-    projections_rest(process->projections);
+    nvtx_evict(process->nvtx);
+    projections_evict(process->projections);
     tracks_rest(&process->tracks);
     big_array_rest(&process->memory->steps);
     big_array_rest(&process->cuda_events->items);
     big_array_rest(&process->plugins->slices);
-    big_array_rest(&process->windows->marks);
+    big_array_rest(&process->capture_intervals->marks);
     big_array_rest(&process->kernel_names->nodes.changes);
     big_array_rest(&process->pools->steps);
     big_array_rest(&process->compilation->steps);
-    plugin_windows_rest(process->plugin_windows);
+    plugin_intervals_rest(process->plugin_intervals);
     big_array_rest(&process->nvtx_counters->samplings);
     big_array_rest(&process->nvtx_counters->samples);
     big_array_rest(&process->nvtx_deferred->submissions);
     big_array_rest(&process->nvtx_deferred->events);
     big_array_rest(&process->nvtx_heaps->steps);
-    big_array_rest(&process->payload_pieces->items);
-    nvtx_clocks_rest(process->nvtx_clocks);
-    device_ranges_rest(process->device_ranges);
+    big_array_rest(&process->payload_copies->items);
+    nvtx_clocks_evict(process->nvtx_clocks);
+    device_ranges_evict(process->device_ranges);
 }
 
-/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Gives 0, 1 when the file is left out, or
+/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 when the file is left out, or
  * -1 after error(). */
 static int process_open(struct process_state *state, const struct spool_directory *spools, size_t number,
                         const char *directory)
 {
     struct process *process = &state->process;
     *state = (struct process_state){0};
-    process->rest = rest_process;
+    process->rest = evict_process;
     process->clocks = &state->clocks;
-    process->windows = &state->windows;
-    process->plugin_windows = &state->plugin_windows;
+    process->capture_intervals = &state->capture_intervals;
+    process->plugin_intervals = &state->plugin_intervals;
     process->kernel_names = &state->kernel_names;
     process->launches = &state->launches;
     process->conditional = &state->conditional;
     process->nvtx = &state->nvtx;
     process->payload_schemas = &state->payload_schemas;
-    process->payload_pieces = &state->payload_pieces;
+    process->payload_copies = &state->payload_copies;
     process->nvtx_scopes = &state->nvtx_scopes;
     process->nvtx_clocks = &state->nvtx_clocks;
     process->nvtx_counters = &state->nvtx_counters;
@@ -134,12 +134,12 @@ static int process_open(struct process_state *state, const struct spool_director
     projections_init(process->projections, directory);
     process->nvtx_counters->samplings.memory.directory = process->nvtx_counters->samples.memory.directory = directory;
     process->nvtx_deferred->submissions.memory.directory = process->nvtx_deferred->events.memory.directory = directory;
-    process->nvtx_heaps->steps.memory.directory = process->payload_pieces->items.memory.directory = directory;
+    process->nvtx_heaps->steps.memory.directory = process->payload_copies->items.memory.directory = directory;
     process->nvtx_clocks->directory = directory;
     device_ranges_init(process->device_ranges, directory);
-    process->windows->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
+    process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory = directory;
-    process->plugin_windows->directory = process->plugins->slices.memory.directory = directory;
+    process->plugin_intervals->directory = process->plugins->slices.memory.directory = directory;
     process->tracks.directory = process->memory->steps.memory.directory = process->cuda_events->items.memory.directory =
         directory;
     return 0;
@@ -148,8 +148,8 @@ static int process_open(struct process_state *state, const struct spool_director
 static void process_close(struct process *process)
 {
     clock_axis_release(process->clocks);
-    windows_release(process->windows);
-    plugin_windows_release(process->plugin_windows);
+    capture_intervals_release(process->capture_intervals);
+    plugin_intervals_release(process->plugin_intervals);
     pointer_names_release(&process->symbols);
     release_kernel_names(process);
     launches_release(process->launches);
@@ -157,7 +157,7 @@ static void process_close(struct process *process)
     tracks_release(&process->tracks);
     nvtx_release(process->nvtx);
     payload_schemas_release(process->payload_schemas);
-    payload_pieces_release(process->payload_pieces);
+    payload_copies_release(process->payload_copies);
     nvtx_scopes_release(process->nvtx_scopes);
     nvtx_clocks_release(process->nvtx_clocks);
     nvtx_counters_release(process->nvtx_counters);
@@ -175,7 +175,7 @@ static void process_close(struct process *process)
     array_release(&process->devices);
     array_release(&process->names);
     array_release(&process->gpus);
-    array_release(&process->last_words);
+    array_release(&process->crash_records);
     map_release(&process->device_of_context);
     map_release(&process->stream_of_handle);
     map_release(&process->context_of_handle);
@@ -253,15 +253,15 @@ static int open_processes(struct conversion *conversion)
     int result = spool_directory_read(&directory, conversion->options->spool_directory);
     for (size_t i = 0; i < directory.count && result == 0; i++) {
         result = open_process(conversion, &directory, i);
-        conversion_rest(conversion, i);
+        conversion_evict(conversion, i);
     }
     conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
     spool_directory_release(&directory);
     return result;
 }
 
-/* Correlation ids of each process follow those of the one before; arrow ids beyond all of these come after. */
-static int number_arrows(struct conversion *conversion)
+/* Correlation ids of each process follow those of the one before; flow ids beyond all of these come after. */
+static int number_flows(struct conversion *conversion)
 {
     uint64_t next = 1;
     for (size_t i = 0; i < conversion->processes.count; i++) {
@@ -301,12 +301,12 @@ static int learn(struct conversion *conversion)
     if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (survey_process(conversion, conversion_process(conversion, i)) != 0)
+        if (index_process(conversion, conversion_process(conversion, i)) != 0)
             return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (match_process(conversion, conversion_process(conversion, i)) != 0)
+        if (resolve_process(conversion, conversion_process(conversion, i)) != 0)
             return -1;
-    if (number_arrows(conversion) != 0)
+    if (number_flows(conversion) != 0)
         return -1;
     set_base(conversion);
     if (gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
@@ -321,7 +321,7 @@ static int write_trace(struct conversion *conversion, struct output *output)
     if (write_metadata(conversion) != 0)
         return -1;
     conversion->writer.format->begin(&conversion->writer, conversion->base);
-    if (emit_all(conversion, output) != 0)
+    if (write_events(conversion, output) != 0)
         return -1;
     conversion->writer.format->finish(&conversion->writer);
     return 0;

@@ -90,7 +90,7 @@ static void put_scope(const struct payload_view *view, struct json_out *json, ui
 static void put_handle(const struct payload_view *view, struct json_out *json, uint64_t handle)
 {
     uint64_t size;
-    const uint8_t *text = payload_pieces_string(view->sources->pieces, view->number, handle, &size);
+    const uint8_t *text = payload_copies_string(view->sources->pieces, view->number, handle, &size);
     if (text)
         json_string_n(json, (const char *)text, (size_t)size);
     else if (handle == 0)

@@ -26,7 +26,7 @@ void payload_split_text(const char *text, uint32_t length, uint32_t first, struc
     *rest = (struct payload_text){length > bytes ? text + bytes : NULL, length - bytes};
 }
 
-static int see_schema(struct payload_schemas *schemas, const struct event *event)
+static int index_schema(struct payload_schemas *schemas, const struct event *event)
 {
     const struct spool_nvtx_schema *record = event->record;
     struct payload_described *schema = array_push(&schemas->items);
@@ -42,11 +42,11 @@ static int see_schema(struct payload_schemas *schemas, const struct event *event
     return 0;
 }
 
-int payload_schemas_see(struct payload_schemas *schemas, const struct event *event)
+int payload_schemas_index(struct payload_schemas *schemas, const struct event *event)
 {
     const struct spool_record *head = event->record;
     if (head->type == SPOOL_RECORD_NVTX_SCHEMA)
-        return see_schema(schemas, event);
+        return index_schema(schemas, event);
     if (head->type == SPOOL_RECORD_NVTX_ENTRY) {
         const struct spool_nvtx_entry **entry = array_push(&schemas->entries);
         if (!entry)
@@ -167,12 +167,12 @@ const struct payload_described *payload_schemas_find(const struct payload_schema
     return found && found->layout.id == id && found->record->domain == domain ? found : NULL;
 }
 
-void payload_pieces_release(struct payload_pieces *pieces)
+void payload_copies_release(struct payload_copies *pieces)
 {
     big_array_release(&pieces->items);
 }
 
-int payload_pieces_see(struct payload_pieces *pieces, const struct event *event)
+int payload_copies_index(struct payload_copies *pieces, const struct event *event)
 {
     const struct spool_nvtx_piece *record = event->record;
     if (record->head.type != SPOOL_RECORD_NVTX_PIECE)
@@ -181,27 +181,27 @@ int payload_pieces_see(struct payload_pieces *pieces, const struct event *event)
         pieces->lost += record->size;
         return 0;
     }
-    struct payload_piece *piece = big_array_push(&pieces->items);
+    struct payload_copy *piece = big_array_push(&pieces->items);
     if (!piece)
         return error_no_memory("payloads");
-    *piece = (struct payload_piece){.record = record, .number = record->number, .order = pieces->items.count};
+    *piece = (struct payload_copy){.record = record, .number = record->number, .order = pieces->items.count};
     return 0;
 }
 
 static int by_piece(const void *a, const void *b)
 {
-    const struct payload_piece *left = a, *right = b;
+    const struct payload_copy *left = a, *right = b;
     if (left->number != right->number)
         return left->number < right->number ? -1 : 1;
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-int payload_pieces_close(struct payload_pieces *pieces)
+int payload_copies_close(struct payload_copies *pieces)
 {
     return big_array_sort(&pieces->items, by_piece) == 0 ? 0 : error_no_memory("payloads");
 }
 
-const struct payload_piece *payload_pieces_first(const struct payload_pieces *pieces, uint64_t number)
+const struct payload_copy *payload_copies_first(const struct payload_copies *pieces, uint64_t number)
 {
     size_t low = 0, high = pieces->items.count;
     while (low < high) {
@@ -214,10 +214,10 @@ const struct payload_piece *payload_pieces_first(const struct payload_pieces *pi
     return low < pieces->items.count && pieces->items.items[low].number == number ? &pieces->items.items[low] : NULL;
 }
 
-const uint8_t *payload_pieces_at(const struct payload_pieces *pieces, uint64_t number, uint64_t address, uint64_t *size)
+const uint8_t *payload_copies_at(const struct payload_copies *pieces, uint64_t number, uint64_t address, uint64_t *size)
 {
-    const struct payload_piece *piece = payload_pieces_first(pieces, number);
-    for (; piece; piece = payload_pieces_next(pieces, piece)) {
+    const struct payload_copy *piece = payload_copies_first(pieces, number);
+    for (; piece; piece = payload_copies_next(pieces, piece)) {
         const struct spool_nvtx_piece *record = piece->record;
         bool text = record->head.flags == SPOOL_NVTX_PIECE_STRING;
         uint64_t at = address - record->address;
@@ -229,12 +229,12 @@ const uint8_t *payload_pieces_at(const struct payload_pieces *pieces, uint64_t n
     return NULL;
 }
 
-const uint8_t *payload_pieces_string(const struct payload_pieces *pieces, uint64_t number, uint64_t handle,
+const uint8_t *payload_copies_string(const struct payload_copies *pieces, uint64_t number, uint64_t handle,
                                      uint64_t *size)
 {
-    const struct payload_piece *piece = payload_pieces_first(pieces, number);
+    const struct payload_copy *piece = payload_copies_first(pieces, number);
     while (piece && (piece->record->head.flags != SPOOL_NVTX_PIECE_STRING || piece->record->address != handle))
-        piece = payload_pieces_next(pieces, piece);
+        piece = payload_copies_next(pieces, piece);
     if (!piece)
         return NULL;
     *size = piece->record->length;
@@ -249,7 +249,7 @@ void nvtx_scopes_release(struct nvtx_scopes *scopes)
     map_release(&scopes->by_id);
 }
 
-int nvtx_scopes_see(struct nvtx_scopes *scopes, const struct event *event)
+int nvtx_scopes_index(struct nvtx_scopes *scopes, const struct event *event)
 {
     const struct spool_nvtx_scope *record = event->record;
     if (record->head.type != SPOOL_RECORD_NVTX_SCOPE)

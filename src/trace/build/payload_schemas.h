@@ -44,10 +44,10 @@ struct payload_schemas {
 
 void payload_schemas_release(struct payload_schemas *schemas);
 
-/* Remembers a record of a schema, an entry or semantics; others are passed over. Gives 0, or -1 after error(). */
-int payload_schemas_see(struct payload_schemas *schemas, const struct event *event);
+/* Remembers a record of a schema, an entry or semantics; others are passed over. Returns 0, or -1 after error(). */
+int payload_schemas_index(struct payload_schemas *schemas, const struct event *event);
 
-/* After the last: puts them together. Gives 0, or -1 after error(). */
+/* After the last: puts them together. Returns 0, or -1 after error(). */
 int payload_schemas_close(struct payload_schemas *schemas);
 
 /* NULL: there is none of this id in the domain. */
@@ -69,38 +69,38 @@ static inline uint64_t payload_key(uint32_t domain, uint64_t id)
  * spool.
  */
 
-struct payload_piece {
+struct payload_copy {
     const struct spool_nvtx_piece *record;
     uint64_t number; /* of its payload */
     uint64_t order;  /* in which it was read */
 };
 
-struct payload_pieces {
-    BIG_ARRAY(struct payload_piece) items; /* once closed: by number and order */
-    uint64_t lost;                         /* that the library did not keep */
+struct payload_copies {
+    BIG_ARRAY(struct payload_copy) items; /* once closed: by number and order */
+    uint64_t lost;                        /* that the library did not keep */
 };
 
-void payload_pieces_release(struct payload_pieces *pieces);
+void payload_copies_release(struct payload_copies *pieces);
 
-/* Remembers a record of a piece; others are passed over. Gives 0, or -1 after error(). */
-int payload_pieces_see(struct payload_pieces *pieces, const struct event *event);
-/* After the last, before any is asked for. Gives 0, or -1 after error(). */
-int payload_pieces_close(struct payload_pieces *pieces);
+/* Remembers a record of a piece; others are passed over. Returns 0, or -1 after error(). */
+int payload_copies_index(struct payload_copies *pieces, const struct event *event);
+/* After the last, before any is asked for. Returns 0, or -1 after error(). */
+int payload_copies_close(struct payload_copies *pieces);
 
 /* The first piece of a payload, in their order; NULL: there is none. */
-const struct payload_piece *payload_pieces_first(const struct payload_pieces *pieces, uint64_t number);
-static inline const struct payload_piece *payload_pieces_next(const struct payload_pieces *pieces,
-                                                              const struct payload_piece *piece)
+const struct payload_copy *payload_copies_first(const struct payload_copies *pieces, uint64_t number);
+static inline const struct payload_copy *payload_copies_next(const struct payload_copies *pieces,
+                                                             const struct payload_copy *piece)
 {
-    const struct payload_piece *next = piece + 1;
+    const struct payload_copy *next = piece + 1;
     return next < pieces->items.items + pieces->items.count && next->number == piece->number ? next : NULL;
 }
 
 /* The bytes that lay at ADDRESS, *SIZE of them; NULL: they were not recorded. */
-const uint8_t *payload_pieces_at(const struct payload_pieces *pieces, uint64_t number, uint64_t address,
+const uint8_t *payload_copies_at(const struct payload_copies *pieces, uint64_t number, uint64_t address,
                                  uint64_t *size);
 /* The text of a registered string with this handle, likewise. */
-const uint8_t *payload_pieces_string(const struct payload_pieces *pieces, uint64_t number, uint64_t handle,
+const uint8_t *payload_copies_string(const struct payload_copies *pieces, uint64_t number, uint64_t handle,
                                      uint64_t *size);
 
 /*
@@ -125,8 +125,8 @@ struct nvtx_scopes {
 
 void nvtx_scopes_release(struct nvtx_scopes *scopes);
 
-/* Remembers a record of a scope; others are passed over. Gives 0, or -1 after error(). */
-int nvtx_scopes_see(struct nvtx_scopes *scopes, const struct event *event);
+/* Remembers a record of a scope; others are passed over. Returns 0, or -1 after error(). */
+int nvtx_scopes_index(struct nvtx_scopes *scopes, const struct event *event);
 
 /* Writes the path of a scope, "device/queue", as it is; of one that is not known its number, of none nothing. */
 void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct sink *sink, uint32_t domain, uint64_t id);

@@ -29,8 +29,8 @@ void payload_view_open(struct payload_view *view, const struct payload_sources *
     view->values_left = VALUES_MAX;
     view->reader =
         (struct payload_reader){.find = find_layout, .context = view, .blobs = view->blobs, .budget = PAYLOAD_BUDGET};
-    const struct payload_piece *piece = payload_pieces_first(sources->pieces, number);
-    for (; piece; piece = payload_pieces_next(sources->pieces, piece)) {
+    const struct payload_copy *piece = payload_copies_first(sources->pieces, number);
+    for (; piece; piece = payload_copies_next(sources->pieces, piece)) {
         const struct spool_nvtx_piece *record = piece->record;
         if (record->head.flags != SPOOL_NVTX_PIECE_PAYLOAD || record->index >= PAYLOAD_BLOBS_MAX)
             continue;
@@ -76,7 +76,7 @@ const uint8_t *payload_view_bytes(const struct payload_view *view, const struct 
         return cursor->bytes + field->at;
     }
     const uint8_t *bytes =
-        field->address ? payload_pieces_at(view->sources->pieces, view->number, field->address, size) : NULL;
+        field->address ? payload_copies_at(view->sources->pieces, view->number, field->address, size) : NULL;
     if (bytes)
         payload_found(field, bytes, *size);
     return bytes;
@@ -96,7 +96,7 @@ static void take_message(struct payload_facts *facts, const struct payload_field
 static void take_handle(struct payload_facts *facts, const struct payload_view *view, uint64_t handle)
 {
     uint64_t size = 0;
-    const uint8_t *text = payload_pieces_string(view->sources->pieces, view->number, handle, &size);
+    const uint8_t *text = payload_copies_string(view->sources->pieces, view->number, handle, &size);
     if (text)
         facts->message = (struct payload_text){(const char *)text, (uint32_t)size};
 }

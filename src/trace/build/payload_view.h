@@ -13,7 +13,7 @@
 /* What payloads are read with: of one process, by those who hold it all. */
 struct payload_sources {
     const struct payload_schemas *schemas;
-    const struct payload_pieces *pieces;
+    const struct payload_copies *pieces;
     const struct nvtx_scopes *scopes;
     const struct nvtx *nvtx;
 };

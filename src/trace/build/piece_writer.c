@@ -11,22 +11,22 @@ void piece_writer_begin(struct piece_writer *out, struct conversion *conversion,
 void piece_writer_end(struct piece_writer *out)
 {
     writer_release(&out->writer);
-    map_release(&out->works);
+    map_release(&out->gpu_ops);
 }
 
 void piece_writer_release(struct piece_writer *out)
 {
     spool_scratch_release(&out->scratch);
-    map_release(&out->works);
+    map_release(&out->gpu_ops);
     *out = (struct piece_writer){0};
 }
 
 void piece_writer_passed(struct piece_writer *out, const struct process *process)
 {
     uint64_t written = out->writer.sink->total;
-    if (++out->passed < PIECE_WRITER_REST_EVENTS && written - out->rested < PIECE_WRITER_REST_BYTES)
+    if (++out->passed < PIECE_WRITER_EVICT_EVENTS && written - out->rested < PIECE_WRITER_EVICT_BYTES)
         return;
-    process_rest(process);
+    process_evict(process);
     out->passed = 0;
     out->rested = written;
 }
@@ -34,6 +34,6 @@ void piece_writer_passed(struct piece_writer *out, const struct process *process
 void piece_writer_enter_part(struct piece_writer *out, uint32_t part)
 {
     out->part = part;
-    if (out->works.count > 0)
-        map_release(&out->works);
+    if (out->gpu_ops.count > 0)
+        map_release(&out->gpu_ops);
 }

@@ -19,11 +19,11 @@ struct piece_writer {
     struct writer writer;
     struct spool_scratch scratch;
     struct tracks_recent tracks;
-    uint32_t part;    /* of CUPTI's records: its index in the spool */
-    struct map works; /* of this part, by correlation: how many works were met + 1 */
-    uint64_t kernels; /* written in this piece */
-    size_t passed;    /* since pages were given back: things … */
-    uint64_t rested;  /* … and bytes that were written until then */
+    uint32_t part;      /* of CUPTI's records: its index in the spool */
+    struct map gpu_ops; /* of this part, by correlation: how many GPU operations were met + 1 */
+    uint64_t kernels;   /* written in this piece */
+    size_t passed;      /* since pages were given back: things … */
+    uint64_t rested;    /* … and bytes that were written until then */
 };
 
 /* The next events go to SINK. */
@@ -33,8 +33,8 @@ void piece_writer_end(struct piece_writer *out);
 void piece_writer_release(struct piece_writer *out);
 
 /* Text that is written, and events, before the pages of what was read for them are given back. */
-#define PIECE_WRITER_REST_BYTES ((uint64_t)32 << 20)
-#define PIECE_WRITER_REST_EVENTS ((size_t)1 << 16)
+#define PIECE_WRITER_EVICT_BYTES ((uint64_t)32 << 20)
+#define PIECE_WRITER_EVICT_EVENTS ((size_t)1 << 16)
 /* For who writes all there are: that much is written of it, and what was read for that need not stay in memory. */
 void piece_writer_passed(struct piece_writer *out, const struct process *process);
 

@@ -10,7 +10,7 @@ struct event;
 struct json_out;
 struct process;
 
-/* plugin_lines.c: fills conversion.plugins. Gives 0, or -1 after error(). */
+/* plugin_lines.c: fills conversion.plugins. Returns 0, or -1 after error(). */
 int gather_plugins(struct conversion *conversion);
 /* metadata_plugins.c: an array. */
 void put_plugins(const struct convert_plugins *plugins, struct json_out *json);

@@ -40,7 +40,7 @@ static struct plugin_text text_of(const struct event *event)
     return (struct plugin_text){event->text, event->text_length};
 }
 
-static int see_plugin(struct plugins *plugins, const struct event *event)
+static int index_plugin(struct plugins *plugins, const struct event *event)
 {
     struct plugin *plugin = put(plugins, event->plugin.number);
     if (plugin)
@@ -49,7 +49,7 @@ static int see_plugin(struct plugins *plugins, const struct event *event)
 }
 
 /* The latest one counts. */
-static int see_plugin_time(struct plugins *plugins, const struct event *event)
+static int index_plugin_time(struct plugins *plugins, const struct event *event)
 {
     struct plugin *plugin = put(plugins, event->plugin.number);
     if (!plugin)
@@ -62,7 +62,7 @@ static int see_plugin_time(struct plugins *plugins, const struct event *event)
     return 0;
 }
 
-static int see_event(struct plugins *plugins, const struct event *event)
+static int index_event(struct plugins *plugins, const struct event *event)
 {
     if (!put(plugins, event->plugin_event.plugin))
         return -1;
@@ -79,7 +79,7 @@ static int see_event(struct plugins *plugins, const struct event *event)
     return 0;
 }
 
-static int see_line(struct plugins *plugins, const struct event *event)
+static int index_line(struct plugins *plugins, const struct event *event)
 {
     struct plugin_line *line = put(plugins, event->plugin_line.plugin) ? array_push(&plugins->lines) : NULL;
     if (!line)
@@ -91,13 +91,13 @@ static int see_line(struct plugins *plugins, const struct event *event)
     return 0;
 }
 
-int plugins_see(struct plugins *plugins, const struct event *event)
+int plugins_index(struct plugins *plugins, const struct event *event)
 {
     switch (event->type) {
-    case EVENT_PLUGIN: return see_plugin(plugins, event);
-    case EVENT_PLUGIN_TIME: return see_plugin_time(plugins, event);
-    case EVENT_PLUGIN_EVENT: return see_event(plugins, event);
-    case EVENT_PLUGIN_LINE: return see_line(plugins, event);
+    case EVENT_PLUGIN: return index_plugin(plugins, event);
+    case EVENT_PLUGIN_TIME: return index_plugin_time(plugins, event);
+    case EVENT_PLUGIN_EVENT: return index_event(plugins, event);
+    case EVENT_PLUGIN_LINE: return index_line(plugins, event);
     default: return 0;
     }
 }
@@ -150,84 +150,85 @@ const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
 
 #define REST_WINDOWS ((size_t)1 << 19) /* are joined before pages are given back */
 
-void plugin_windows_release(struct plugin_windows *windows)
+void plugin_intervals_release(struct plugin_intervals *capture_intervals)
 {
-    for (size_t i = 0; i < windows->threads.count; i++)
-        big_array_release(&windows->threads.items[i].windows);
-    array_release(&windows->threads);
-    map_release(&windows->by_thread);
+    for (size_t i = 0; i < capture_intervals->threads.count; i++)
+        big_array_release(&capture_intervals->threads.items[i].capture_intervals);
+    array_release(&capture_intervals->threads);
+    map_release(&capture_intervals->by_thread);
 }
 
-int plugin_windows_add(struct plugin_windows *windows, uint32_t thread, uint64_t start, uint64_t end)
+int plugin_intervals_add(struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start, uint64_t end)
 {
-    uint64_t *index = map_put(&windows->by_thread, thread, NULL);
-    if (!index || (*index == 0 && !array_push(&windows->threads)))
+    uint64_t *index = map_put(&capture_intervals->by_thread, thread, NULL);
+    if (!index || (*index == 0 && !array_push(&capture_intervals->threads)))
         return error_no_memory("windows of plugins");
     if (*index == 0) {
-        *index = windows->threads.count;
-        windows->threads.items[*index - 1].windows.memory.directory = windows->directory;
+        *index = capture_intervals->threads.count;
+        capture_intervals->threads.items[*index - 1].capture_intervals.memory.directory = capture_intervals->directory;
     }
-    struct plugin_window *window = big_array_push(&windows->threads.items[*index - 1].windows);
+    struct plugin_interval *window = big_array_push(&capture_intervals->threads.items[*index - 1].capture_intervals);
     if (!window)
         return error_no_memory("windows of plugins");
-    *window = (struct plugin_window){start, end};
+    *window = (struct plugin_interval){start, end};
     return 0;
 }
 
 static int by_start(const void *a, const void *b)
 {
-    const struct plugin_window *left = a, *right = b;
+    const struct plugin_interval *left = a, *right = b;
     return left->start < right->start ? -1 : left->start > right->start;
 }
 
 /* Sorted, and those that touch are one. */
-static int put_in_order(struct plugin_windows_of *thread)
+static int put_in_order(struct plugin_intervals_of *thread)
 {
-    struct plugin_window *items = thread->windows.items;
+    struct plugin_interval *items = thread->capture_intervals.items;
     size_t kept = 0;
-    if (big_array_sort(&thread->windows, by_start) != 0)
+    if (big_array_sort(&thread->capture_intervals, by_start) != 0)
         return error_no_memory("windows of plugins");
-    for (size_t i = 1; i < thread->windows.count; i++) {
+    for (size_t i = 1; i < thread->capture_intervals.count; i++) {
         if (items[i].start > items[kept].end)
             items[++kept] = items[i];
         else if (items[i].end > items[kept].end)
             items[kept].end = items[i].end;
         if (i % REST_WINDOWS == 0)
-            big_array_rest(&thread->windows);
+            big_array_rest(&thread->capture_intervals);
     }
-    thread->windows.count = kept + 1;
+    thread->capture_intervals.count = kept + 1;
     return 0;
 }
 
-int plugin_windows_close(struct plugin_windows *windows)
+int plugin_intervals_close(struct plugin_intervals *capture_intervals)
 {
-    for (size_t i = 0; i < windows->threads.count; i++)
-        if (put_in_order(&windows->threads.items[i]) != 0)
+    for (size_t i = 0; i < capture_intervals->threads.count; i++)
+        if (put_in_order(&capture_intervals->threads.items[i]) != 0)
             return -1;
     return 0;
 }
 
-void plugin_windows_rest(const struct plugin_windows *windows)
+void plugin_intervals_rest(const struct plugin_intervals *capture_intervals)
 {
-    for (size_t i = 0; i < windows->threads.count; i++)
-        big_array_rest(&windows->threads.items[i].windows);
+    for (size_t i = 0; i < capture_intervals->threads.count; i++)
+        big_array_rest(&capture_intervals->threads.items[i].capture_intervals);
 }
 
-bool plugin_windows_hold(const struct plugin_windows *windows, uint32_t thread, uint64_t start, uint64_t end)
+bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,
+                           uint64_t end)
 {
-    const uint64_t *index = map_get(&windows->by_thread, thread);
+    const uint64_t *index = map_get(&capture_intervals->by_thread, thread);
     if (!index || *index == 0)
         return false;
-    const struct plugin_windows_of *of = &windows->threads.items[*index - 1];
-    size_t low = 0, high = of->windows.count; /* the first that begins after START */
+    const struct plugin_intervals_of *of = &capture_intervals->threads.items[*index - 1];
+    size_t low = 0, high = of->capture_intervals.count; /* the first that begins after START */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (of->windows.items[middle].start <= start)
+        if (of->capture_intervals.items[middle].start <= start)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && end <= of->windows.items[low - 1].end;
+    return low > 0 && end <= of->capture_intervals.items[low - 1].end;
 }
 
 /*
@@ -265,24 +266,24 @@ static bool is_sound(const struct process *process, const struct event *event)
     }
 }
 
-int see_plugin_event(struct process *process, const struct event *event)
+int index_plugin_event(struct process *process, const struct event *event)
 {
     if (!is_sound(process, event)) {
         process->losses.undecoded++;
         return 0;
     }
-    if (!windows_hold(process->windows, event->start))
+    if (!capture_intervals_hold(process->capture_intervals, event->start))
         return 0;
-    see_time(process, event->start, event->end);
+    widen_process_time(process, event->start, event->end);
     bool row = event->plugin_event.what != SPOOL_PLUGIN_COUNTER;
     if (row && !process_thread(process, TRACK_PLUGIN, event->plugin_event.plugin))
         return -1;
-    return plugins_see(process->plugins, event);
+    return plugins_index(process->plugins, event);
 }
 
 #define REST_SLICES ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
-int match_plugins(struct process *process)
+int resolve_plugins(struct process *process)
 {
     if (plugins_close(process->plugins) != 0)
         return -1;
@@ -292,7 +293,7 @@ int match_plugins(struct process *process)
         if (track && lanes_collect_own(&track->lanes, slice->start, slice->end, slice->thread) != 0)
             return -1;
         if (i % REST_SLICES == 0)
-            process_rest(process);
+            process_evict(process);
     }
     return 0;
 }
@@ -332,7 +333,7 @@ static void emit_slice(struct piece_writer *out, struct process *process, const 
     out->writer.format->slice(&out->writer, &slice);
 }
 
-int emit_plugin_slices(struct piece_writer *out, struct process *process)
+int write_plugin_slices(struct piece_writer *out, struct process *process)
 {
     for (size_t i = 0; i < process->plugins->slices.count; i++) {
         emit_slice(out, process, &process->plugins->slices.items[i]);
@@ -361,10 +362,11 @@ static int emit_counter(struct piece_writer *out, const struct process *process,
     return 0;
 }
 
-int emit_plugin_event(struct piece_writer *out, struct process *process, const struct event *event)
+int write_plugin_event(struct piece_writer *out, struct process *process, const struct event *event)
 {
     uint16_t what = event->plugin_event.what;
-    if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) || !windows_hold(process->windows, event->start))
+    if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) ||
+        !capture_intervals_hold(process->capture_intervals, event->start))
         return 0; /* slices come before, in their order */
     if (what == SPOOL_PLUGIN_COUNTER)
         return emit_counter(out, process, event);

@@ -120,7 +120,7 @@ int emit_pools(struct piece_writer *out, struct process *process)
         uint32_t pid;
         if (!level || process_gpu_pid(out->conversion, process, level->device, &pid) != 0)
             return -1;
-        if (!windows_hold(process->windows, time))
+        if (!capture_intervals_hold(process->capture_intervals, time))
             continue;
         if (level->reserved_changed)
             emit_counter(out, pid, time, "Pool reserved", level->reserved);

@@ -19,9 +19,9 @@ bool is_same_process(const struct spool_header *a, const struct spool_header *b)
 void process_walked(const struct process *process, const struct spool_part *part, uint64_t *walked)
 {
     *walked += part->size;
-    if (*walked < PROCESS_REST_BYTES)
+    if (*walked < PROCESS_EVICT_BYTES)
         return;
-    process_rest(process);
+    process_evict(process);
     *walked = 0;
 }
 
@@ -126,12 +126,12 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
     return 0;
 }
 
-int see_thread_name(struct process *process, const struct event *event)
+int index_thread_name(struct process *process, const struct event *event)
 {
     return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
 }
 
-void see_time(struct process *process, uint64_t start, uint64_t end)
+void widen_process_time(struct process *process, uint64_t start, uint64_t end)
 {
     if (process->first_time == 0 || start < process->first_time)
         process->first_time = start;
@@ -154,10 +154,10 @@ const struct process *conversion_latest_image(const struct conversion *conversio
 }
 
 /* Of so many processes. */
-#define REST_PROCESSES 2048
+#define EVICT_PROCESSES 2048
 
-void conversion_rest(const struct conversion *conversion, size_t passed)
+void conversion_evict(const struct conversion *conversion, size_t passed)
 {
-    if (passed % REST_PROCESSES == REST_PROCESSES - 1)
+    if (passed % EVICT_PROCESSES == EVICT_PROCESSES - 1)
         spill_rest(&conversion->memory);
 }

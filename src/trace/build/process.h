@@ -23,14 +23,14 @@ struct noting;
 struct session_note;
 struct missed;
 struct clock_axis;
-struct windows;
-struct plugin_windows;
+struct capture_intervals;
+struct plugin_intervals;
 struct kernel_names;
 struct launches;
 struct conditional_launches;
 struct nvtx;
 struct payload_schemas;
-struct payload_pieces;
+struct payload_copies;
 struct nvtx_scopes;
 struct nvtx_clocks;
 struct nvtx_counters;
@@ -61,8 +61,8 @@ struct process_gpu {
 /* One spool file: one process, or one image of it. */
 struct process {
     struct spool_file file;
-    void (*rest)(const struct process *process); /* the driver's: process_rest() */
-    uint32_t part;                               /* number of the one that is taken (sift.h) */
+    void (*rest)(const struct process *process); /* the driver's: process_evict() */
+    uint32_t part;                               /* number of the one that is taken (parallel_scan.h) */
     uint16_t record_bytes[SPOOL_CUPTI_KINDS];
     uint32_t index;                 /* among the processes of the trace */
     uint32_t pid;                   /* of its rows: the system's, unless another process had it before */
@@ -70,11 +70,11 @@ struct process {
     struct clock_axis *clocks;
     bool cuda, nvtx_seen;
     bool nvtx_wanted; /* NVTX of a domain that is recorded was seen */
-    bool own_waits;   /* the library recorded synchronisation: what CUPTI has of it is left out */
+    bool agent_waits; /* the library recorded synchronisation: what CUPTI has of it is left out */
     struct convert_losses losses;
 
-    struct windows *windows;
-    struct plugin_windows *plugin_windows;
+    struct capture_intervals *capture_intervals;
+    struct plugin_intervals *plugin_intervals;
     struct pointer_names symbols;
     struct kernel_names *kernel_names;
     struct launches *launches;
@@ -83,7 +83,7 @@ struct process {
     struct tracks waits; /* as their records tell of where they were, until all contexts are known */
     struct nvtx *nvtx;
     struct payload_schemas *payload_schemas;
-    struct payload_pieces *payload_pieces;
+    struct payload_copies *payload_copies;
     struct nvtx_scopes *nvtx_scopes;
     struct nvtx_clocks *nvtx_clocks;
     struct nvtx_counters *nvtx_counters;
@@ -111,7 +111,7 @@ struct process {
     struct map name_of_device;
     struct map name_of_context;
     ARRAY(struct process_gpu) gpus;
-    ARRAY(struct event) last_words; /* EVENT_DEATH, EVENT_OPEN_CALL */
+    ARRAY(struct event) crash_records; /* EVENT_DEATH, EVENT_OPEN_CALL */
 };
 
 struct conversion {
@@ -139,11 +139,11 @@ uint64_t process_image_key(const struct process *process);
 /* The latest of the images that this process has had, up to now; NULL: none is known. */
 const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process);
 /* So many things were done, of so many processes, say: what is known of these need not stay in memory, now and then. */
-void conversion_rest(const struct conversion *conversion, size_t passed);
+void conversion_evict(const struct conversion *conversion, size_t passed);
 /* Process number I, for who goes over all of them. */
 static inline struct process *conversion_process(const struct conversion *conversion, size_t i)
 {
-    conversion_rest(conversion, i);
+    conversion_evict(conversion, i);
     return conversion->processes.items[i];
 }
 
@@ -151,8 +151,8 @@ static inline struct process *conversion_process(const struct conversion *conver
  * another namespace of pids. */
 bool is_same_process(const struct spool_header *a, const struct spool_header *b);
 /* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */
-#define PROCESS_REST_BYTES ((uint64_t)16 << 20)
-static inline void process_rest(const struct process *process)
+#define PROCESS_EVICT_BYTES ((uint64_t)16 << 20)
+static inline void process_evict(const struct process *process)
 {
     process->rest(process);
 }
@@ -165,7 +165,7 @@ bool process_was_to_record(const struct process *process, uint64_t bits);
 bool process_knows_time(const struct process *process, uint64_t time);
 /* Whether this is a slice in time. */
 bool process_knows_span(const struct process *process, const struct event *event);
-/* The pid of a device's rows. Gives 0, or -1 after error(). */
+/* The pid of a device's rows. Returns 0, or -1 after error(). */
 int process_gpu_pid(struct conversion *conversion, struct process *process, uint32_t device, uint32_t *pid);
 /* The track of GPU work on a stream, or of a thread, of compilation, of a plugin; made when new. NULL after error(). */
 struct track *process_stream(struct conversion *conversion, struct process *process, enum track_kind kind,
@@ -177,11 +177,11 @@ uint32_t process_device(const struct process *process, uint32_t device, uint32_t
 const struct device *process_device_info(const struct process *process, uint32_t device);
 const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object);
 /* Widens the time that the process is known to have lived. */
-void see_time(struct process *process, uint64_t start, uint64_t end);
+void widen_process_time(struct process *process, uint64_t start, uint64_t end);
 
-/* given names: an EVENT_THREAD_NAME; and an EVENT_NVTX_NAME, once all contexts and streams are known. Give 0, or -1
+/* given names: an EVENT_THREAD_NAME; and an EVENT_NVTX_NAME, once all contexts and streams are known. Return 0, or -1
  * after error(). */
-int see_thread_name(struct process *process, const struct event *event);
+int index_thread_name(struct process *process, const struct event *event);
 int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
                    bool by_program);
 

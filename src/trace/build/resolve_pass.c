@@ -15,9 +15,9 @@
 #include "trace/build/pools.h"
 #include "trace/build/projections.h"
 
-#define REST_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
+#define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
-/* Without records of API calls no arrow can be whole, and none is missing. */
+/* Without records of API calls no flow can be whole, and none is missing. */
 static bool calls_recorded(const struct process *process)
 {
     uint64_t wanted = TRACE_RUNTIME | TRACE_DRIVER;
@@ -25,28 +25,28 @@ static bool calls_recorded(const struct process *process)
 }
 
 /* Works of a launch that has several, one after another. */
-struct found_works {
+struct found_gpu_ops {
     uint32_t correlation, count;
 };
 
 /* What one part of the spool has. */
 struct found {
     struct tracks_recent recent;
-    ARRAY(struct found_works) works;
+    ARRAY(struct found_gpu_ops) gpu_ops;
     struct projections_found ranges;
     uint64_t unmatched, before_launch;
 };
 
 static int look_at_several(struct found *found, uint32_t correlation)
 {
-    struct found_works *works = found->works.count ? &found->works.items[found->works.count - 1] : NULL;
-    if (!works || works->correlation != correlation) {
-        works = array_push(&found->works);
-        if (!works)
+    struct found_gpu_ops *gpu_ops = found->gpu_ops.count ? &found->gpu_ops.items[found->gpu_ops.count - 1] : NULL;
+    if (!gpu_ops || gpu_ops->correlation != correlation) {
+        gpu_ops = array_push(&found->gpu_ops);
+        if (!gpu_ops)
             return error_no_memory("the table of launches");
-        *works = (struct found_works){.correlation = correlation};
+        *gpu_ops = (struct found_gpu_ops){.correlation = correlation};
     }
-    works->count++;
+    gpu_ops->count++;
     return 0;
 }
 
@@ -77,29 +77,29 @@ static struct track *thread_of(struct process *process, struct tracks_recent *re
     return tracks_look(&process->tracks, recent, TRACK_THREAD, 0, 0, event->thread);
 }
 
-static int look_at_gpu_work(struct process *process, struct found *found, const struct event *event)
+static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     const struct track *stream = stream_of(process, &found->recent, event);
     if (!stream || event->in_flight || !process_knows_span(process, event))
         return 0;
     if (look_at_launch(process, found, event, stream) != 0)
         return -1;
-    return stream->lanes.collecting || process->device_ranges->any ? SIFT_PUT_OFF : 0;
+    return stream->lanes.collecting || process->device_ranges->any ? SCAN_DEFER : 0;
 }
 
 static int look_at_api(struct process *process, struct found *found, const struct event *event)
 {
     const struct track *thread = thread_of(process, &found->recent, event);
-    return thread && thread->lanes.collecting && process_knows_span(process, event) ? SIFT_PUT_OFF : 0;
+    return thread && thread->lanes.collecting && process_knows_span(process, event) ? SCAN_DEFER : 0;
 }
 
 static int look(struct process *process, void *context, const struct event *event)
 {
     if (event_is_gpu_work(event->type))
-        return look_at_gpu_work(process, context, event);
+        return look_at_gpu_op(process, context, event);
     if (event->type == EVENT_API)
         return look_at_api(process, context, event);
-    return event->type == EVENT_SYNC ? SIFT_PUT_OFF : 0;
+    return event->type == EVENT_SYNC ? SCAN_DEFER : 0;
 }
 
 static int take(struct conversion *conversion, struct process *process, void *context)
@@ -107,11 +107,11 @@ static int take(struct conversion *conversion, struct process *process, void *co
     struct found *found = context;
     int result = projections_add(process->projections, &found->ranges);
     (void)conversion;
-    for (size_t i = 0; i < found->works.count && result == 0; i++) {
-        const struct found_works *works = &found->works.items[i];
-        result = launches_meet(process->launches, works->correlation, process->part, works->count);
+    for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
+        const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
+        result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
     }
-    found->works.count = 0;
+    found->gpu_ops.count = 0;
     if (calls_recorded(process))
         process->losses.unmatched_arrows += found->unmatched;
     process->losses.before_launch += found->before_launch;
@@ -122,20 +122,20 @@ static int take(struct conversion *conversion, struct process *process, void *co
 static void release(void *context)
 {
     struct found *found = context;
-    array_release(&found->works);
+    array_release(&found->gpu_ops);
     projections_found_release(&found->ranges);
 }
 
-static int see_gpu_work(struct process *process, const struct event *event)
+static int index_gpu_op(struct process *process, const struct event *event)
 {
     struct track *stream = stream_of(process, &process->tracks.recent, event);
     if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
         return -1;
-    match_device_work(process, event);
+    resolve_device_gpu_op(process, event);
     return 0;
 }
 
-static int see_sync(struct process *process, const struct event *event)
+static int index_sync(struct process *process, const struct event *event)
 {
     uint32_t device = process_device(process, event->device, event->context);
     struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
@@ -148,44 +148,44 @@ static int see(struct conversion *conversion, struct process *process, const str
 {
     (void)conversion;
     if (event_is_gpu_work(event->type))
-        return see_gpu_work(process, event);
+        return index_gpu_op(process, event);
     if (event->type == EVENT_SYNC)
-        return see_sync(process, event);
+        return index_sync(process, event);
     return lanes_collect(&thread_of(process, &process->tracks.recent, event)->lanes, event->start, event->end);
 }
 
-static int see_own(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    return event->type == EVENT_SYNC && process_shows_own_wait(process, event) ? see_sync(process, event) : 0;
+    return event->type == EVENT_SYNC && agent_wait_is_shown(process, event) ? index_sync(process, event) : 0;
 }
 
-static int match_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)
+static int resolve_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)
 {
     struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, number);
     return thread ? lanes_collect(&thread->lanes, start, end) : 0;
 }
 
 /* Ranges of push and pop, and waiting for synchronisation objects. */
-static int match_ranges(struct process *process)
+static int resolve_ranges(struct process *process)
 {
     for (size_t i = 0; i < process->nvtx->ranges.count; i++) {
         const struct nvtx_range *range = &process->nvtx->ranges.items[i];
-        if (match_host(process, range->thread, range->start, range->end) != 0)
+        if (resolve_host(process, range->thread, range->start, range->end) != 0)
             return -1;
-        if (i % REST_ITEMS == 0)
-            process_rest(process);
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
     }
     for (size_t i = 0; i < process->nvtx->syncs.waits.count; i++) {
         const struct nvtx_wait *wait = &process->nvtx->syncs.waits.items[i];
-        if (match_host(process, wait->thread, wait->start, wait->end) != 0)
+        if (resolve_host(process, wait->thread, wait->start, wait->end) != 0)
             return -1;
     }
     return 0;
 }
 
 /* A row of ranges for each stream that has any. */
-static int match_projections(struct conversion *conversion, struct process *process)
+static int resolve_projections(struct conversion *conversion, struct process *process)
 {
     if (projections_finish(process->projections, process->nvtx) != 0)
         return -1;
@@ -196,26 +196,28 @@ static int match_projections(struct conversion *conversion, struct process *proc
             process_stream(conversion, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
         if (!track || lanes_collect(&track->lanes, projection->start, projection->end) != 0)
             return -1;
-        if (i % REST_ITEMS == 0)
-            process_rest(process);
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
     }
     return 0;
 }
 
-int match_process(struct conversion *conversion, struct process *process)
+int resolve_process(struct conversion *conversion, struct process *process)
 {
-    static const struct sift matching = {
+    static const struct scan matching = {
         .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = see};
-    if (match_deferred(process) != 0 || match_counters(process) != 0 || match_device_ranges(conversion, process) != 0 ||
+    if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 ||
+        resolve_device_ranges(conversion, process) != 0 ||
         projections_begin(process->projections, process->nvtx) != 0 ||
-        process_sift(conversion, process, &matching, NULL) != 0 || match_ranges(process) != 0 ||
-        match_projections(conversion, process) != 0 || match_compilation(process) != 0 || match_plugins(process) != 0)
+        parallel_scan(conversion, process, &matching, NULL) != 0 || resolve_ranges(process) != 0 ||
+        resolve_projections(conversion, process) != 0 || resolve_compilation(process) != 0 ||
+        resolve_plugins(process) != 0)
         return -1;
-    if (process->own_waits && process_walk_own(conversion, process, see_own, NULL) != 0)
+    if (process->agent_waits && process_walk_agent_records(conversion, process, index_agent_record, NULL) != 0)
         return -1;
     if (pools_sort(process->pools) != 0 || memory_sort(process->memory) != 0 ||
         cuda_events_sort(process->cuda_events) != 0)
         return -1;
-    process_rest(process);
+    process_evict(process);
     return tracks_number(&process->tracks, &conversion->rows);
 }

@@ -54,7 +54,7 @@ static const char *command_name(const struct process *process, size_t *length)
     return from;
 }
 
-static int emit_host_process(struct conversion *conversion, struct process *process)
+static int write_host_process(struct conversion *conversion, struct process *process)
 {
     char rank[RANK_ROOM], *text = NULL;
     size_t length;
@@ -69,7 +69,7 @@ static int emit_host_process(struct conversion *conversion, struct process *proc
     return 0;
 }
 
-static int emit_gpu_process(struct conversion *conversion, struct process *process, const struct process_gpu *gpu)
+static int write_gpu_process(struct conversion *conversion, struct process *process, const struct process_gpu *gpu)
 {
     const struct given_name *given = process_name(process, &process->name_of_device, gpu->device);
     char *suffix = NULL, *text = NULL, label[32], rank[RANK_ROOM], pid[16] = "";
@@ -169,7 +169,7 @@ static int64_t sort_index(const struct track *track, uint32_t lane)
     return number * 100 + base[track->kind] + (lane < 19 ? lane : 19);
 }
 
-static int emit_lane(struct conversion *conversion, const struct track *track, uint32_t lane, const char *name)
+static int write_lane(struct conversion *conversion, const struct track *track, uint32_t lane, const char *name)
 {
     char number[16] = "", *text = NULL;
     if (lane > 0)
@@ -182,7 +182,7 @@ static int emit_lane(struct conversion *conversion, const struct track *track, u
     return 0;
 }
 
-static int emit_track(struct conversion *conversion, struct process *process, const struct track *track)
+static int write_track(struct conversion *conversion, struct process *process, const struct track *track)
 {
     char *text = NULL;
     if (track_name(&text, process, track) != 0)
@@ -190,21 +190,21 @@ static int emit_track(struct conversion *conversion, struct process *process, co
     int result = 0;
     for (uint32_t lane = 0; lane < track->lanes.count && result == 0; lane++) {
         if (lane > 0 || !track->joined)
-            result = emit_lane(conversion, track, lane, text);
+            result = write_lane(conversion, track, lane, text);
     }
     free(text);
     return result;
 }
 
-int emit_rows(struct conversion *conversion, struct process *process)
+int write_rows(struct conversion *conversion, struct process *process)
 {
-    if (emit_host_process(conversion, process) != 0)
+    if (write_host_process(conversion, process) != 0)
         return -1;
     for (size_t i = 0; i < process->gpus.count; i++)
-        if (emit_gpu_process(conversion, process, &process->gpus.items[i]) != 0)
+        if (write_gpu_process(conversion, process, &process->gpus.items[i]) != 0)
             return -1;
     for (size_t i = 0; i < process->tracks.items.count; i++)
-        if (emit_track(conversion, process, process->tracks.items.items[i]) != 0)
+        if (write_track(conversion, process, process->tracks.items.items[i]) != 0)
             return -1;
     return 0;
 }

@@ -5,6 +5,6 @@
 struct conversion;
 struct process;
 /* All below write what they are named after, and give 0, or -1 after error(). */
-int emit_rows(struct conversion *conversion, struct process *process);
+int write_rows(struct conversion *conversion, struct process *process);
 
 #endif

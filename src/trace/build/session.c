@@ -24,7 +24,7 @@
 #define SESSION_DEPTH 16       /* of values that are copied */
 #define SESSION_VALUES 1000000 /* some 80 bytes each */
 
-/* A file, and nothing that could hold us up. Gives its descriptor, or -1. */
+/* A file, and nothing that could hold us up. Returns its descriptor, or -1. */
 static int open_note(const char *path)
 {
     struct stat status;
@@ -179,7 +179,7 @@ void session_note_put(const struct session_note *session, struct json_out *json)
 /* More names than these are not listed; the library does not note more ranges of a process either. */
 #define NAMES_SHOWN 8
 
-int see_seen(struct conversion *conversion, const struct event *event)
+int index_seen(struct conversion *conversion, const struct event *event)
 {
     struct missed *missed = conversion->missed;
     if (event->seen == SPOOL_SEEN_START)
@@ -231,7 +231,7 @@ static void put_seen(struct sink *text, const struct interner *names)
 static bool any_began(const struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (windows_any_on(conversion_process(conversion, i)->windows))
+        if (windows_any_on(conversion_process(conversion, i)->capture_intervals))
             return true;
     return false;
 }
@@ -294,7 +294,7 @@ static void put_window(struct sink *text, uint64_t delay, uint64_t duration, boo
     sink_text(text, " had passed");
 }
 
-static void put_too_short(struct sink *text, uint64_t ran, uint64_t delay)
+static void write_too_short(struct sink *text, uint64_t ran, uint64_t delay)
 {
     sink_text(text, "the program ended after ");
     put_time(text, ran);
@@ -337,7 +337,7 @@ static void put_capture(const struct conversion *conversion, struct sink *text, 
     uint64_t ran = conversion->options->ran;
     sink_text(text, "nothing was recorded: ");
     if (ran > 0 && ran < asked->delay) {
-        put_too_short(text, ran, asked->delay);
+        write_too_short(text, ran, asked->delay);
     } else if (asked->range) {
         put_range(conversion, text, asked->range);
         if (conversion->missed->started_outside)
@@ -376,7 +376,7 @@ int find_missed(struct conversion *conversion)
     return sink_finish(&missed->text) == 0 ? 0 : error_no_memory("what was not recorded");
 }
 
-void put_missed(const struct conversion *conversion, struct json_out *json)
+void write_missed(const struct conversion *conversion, struct json_out *json)
 {
     if (conversion->missed->text.length <= 1)
         return;

@@ -31,7 +31,7 @@ static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
     return stack;
 }
 
-static int see_stack(struct stacks *stacks, const struct event *event)
+static int index_stack(struct stacks *stacks, const struct event *event)
 {
     struct recorded_stack *stack = put(stacks, event->stack.number);
     if (!stack)
@@ -41,7 +41,7 @@ static int see_stack(struct stacks *stacks, const struct event *event)
     return 0;
 }
 
-static int see_mapping(struct stacks *stacks, const struct event *event)
+static int index_mapping(struct stacks *stacks, const struct event *event)
 {
     struct recorded_mapping *mapping = array_push(&stacks->mappings);
     if (!mapping)
@@ -50,9 +50,9 @@ static int see_mapping(struct stacks *stacks, const struct event *event)
     return 0;
 }
 
-int stacks_see(struct stacks *stacks, const struct event *event)
+int stacks_index(struct stacks *stacks, const struct event *event)
 {
-    return event->type == EVENT_STACK ? see_stack(stacks, event) : see_mapping(stacks, event);
+    return event->type == EVENT_STACK ? index_stack(stacks, event) : index_mapping(stacks, event);
 }
 
 int stacks_want(struct stacks *stacks, uint32_t number)
@@ -100,7 +100,7 @@ static const struct mapping_text *mappings_of(struct process *process)
     return maps;
 }
 
-/* Gives the addresses to the namer; there is one. */
+/* Returns the addresses to the namer; there is one. */
 static int name_frames(const struct frame_namer *namer, struct process *process, const char *words, uint32_t count,
                        struct stack_frame *frames)
 {
@@ -223,7 +223,7 @@ int gather_stacks(struct conversion *conversion)
     return result;
 }
 
-void put_stacks(const struct conversion *conversion, struct json_out *json)
+void write_stacks(const struct conversion *conversion, struct json_out *json)
 {
     json_key(json, "frames");
     json_raw(json, conversion->stacks.frames.data, conversion->stacks.frames.length);

@@ -4,15 +4,15 @@
 
 #define REST_MOMENTS ((size_t)1 << 17) /* are settled before pages are given back */
 
-void device_moments_release(struct device_moments *moments)
+void stream_markers_release(struct stream_markers *moments)
 {
     big_array_release(&moments->items);
     moments->marked = 0;
 }
 
-int device_moments_add(struct device_moments *moments, const struct device_moment *moment)
+int stream_markers_add(struct stream_markers *moments, const struct stream_marker *moment)
 {
-    struct device_moment *added = big_array_push(&moments->items);
+    struct stream_marker *added = big_array_push(&moments->items);
     if (!added)
         return error_no_memory("device ranges");
     *added = *moment;
@@ -21,17 +21,17 @@ int device_moments_add(struct device_moments *moments, const struct device_momen
 
 static int by_correlation(const void *a, const void *b)
 {
-    const struct device_moment *left = a, *right = b;
+    const struct stream_marker *left = a, *right = b;
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
-int device_moments_list(struct device_moments *moments)
+int stream_markers_list(struct stream_markers *moments)
 {
     return big_array_sort(&moments->items, by_correlation) == 0 ? 0 : error_no_memory("device ranges");
 }
 
 /* The first of COUNT that is not before WANTED. */
-static size_t first_from(struct device_moments *moments, size_t count, const struct device_moment *wanted,
+static size_t first_from(struct stream_markers *moments, size_t count, const struct stream_marker *wanted,
                          int (*compare)(const void *, const void *))
 {
     size_t low = 0, high = count;
@@ -46,13 +46,13 @@ static size_t first_from(struct device_moments *moments, size_t count, const str
     return low;
 }
 
-void device_moments_mark(struct device_moments *moments, const struct event *event)
+void stream_markers_mark(struct stream_markers *moments, const struct event *event)
 {
-    const struct device_moment wanted = {.correlation = event->correlation};
+    const struct stream_marker wanted = {.correlation = event->correlation};
     if (event->correlation == 0 || moments->items.count == 0)
         return;
     size_t index = first_from(moments, moments->items.count, &wanted, by_correlation);
-    struct device_moment *moment = &moments->items.items[index];
+    struct stream_marker *moment = &moments->items.items[index];
     if (index == moments->items.count || moment->correlation != event->correlation)
         return;
     moment->marked = moment->time = event->start;
@@ -61,7 +61,7 @@ void device_moments_mark(struct device_moments *moments, const struct event *eve
     moment->stream = event->stream;
 }
 
-static int by_place(const struct device_moment *left, const struct device_moment *right)
+static int by_place(const struct stream_marker *left, const struct stream_marker *right)
 {
     if (left->device != right->device)
         return left->device < right->device ? -1 : 1;
@@ -74,7 +74,7 @@ static int by_place(const struct device_moment *left, const struct device_moment
 
 static int by_place_and_time(const void *a, const void *b)
 {
-    const struct device_moment *left = a, *right = b;
+    const struct stream_marker *left = a, *right = b;
     int order = by_place(left, right);
     if (order != 0)
         return order;
@@ -86,13 +86,13 @@ static int by_place_and_time(const void *a, const void *b)
 /* Those without a time come last. */
 static int marked_first(const void *a, const void *b)
 {
-    const struct device_moment *left = a, *right = b;
+    const struct stream_marker *left = a, *right = b;
     if (left->marked == 0 || right->marked == 0)
         return (left->marked == 0) - (right->marked == 0);
     return by_place_and_time(a, b);
 }
 
-int device_moments_order(struct device_moments *moments)
+int stream_markers_order(struct stream_markers *moments)
 {
     if (big_array_sort(&moments->items, marked_first) != 0)
         return error_no_memory("device ranges");
@@ -105,24 +105,24 @@ int device_moments_order(struct device_moments *moments)
             high = middle;
     }
     moments->marked = low;
-    device_moments_rest(moments);
+    stream_markers_rest(moments);
     return 0;
 }
 
 /* The first in the work's stream at TIME or later; NULL: there is none. */
-static struct device_moment *first_in_stream(struct device_moments *moments, const struct event *work, uint64_t time)
+static struct stream_marker *first_in_stream(struct stream_markers *moments, const struct event *work, uint64_t time)
 {
-    const struct device_moment wanted = {
+    const struct stream_marker wanted = {
         .marked = time, .device = work->device, .context = work->context, .stream = work->stream};
     size_t index = first_from(moments, moments->marked, &wanted, by_place_and_time);
-    struct device_moment *moment = &moments->items.items[index];
+    struct stream_marker *moment = &moments->items.items[index];
     return index < moments->marked && by_place(moment, &wanted) == 0 ? moment : NULL;
 }
 
 /* The first moment behind it learns of it; the later ones when they are settled. */
-void device_moments_find_work(struct device_moments *moments, const struct event *work)
+void stream_markers_find_work(struct stream_markers *moments, const struct event *work)
 {
-    struct device_moment *moment = first_in_stream(moments, work, work->end);
+    struct stream_marker *moment = first_in_stream(moments, work, work->end);
     if (moment && moment->work_ended < work->end)
         moment->work_ended = work->end;
     moment = first_in_stream(moments, work, work->start + 1);
@@ -132,14 +132,14 @@ void device_moments_find_work(struct device_moments *moments, const struct event
 
 /* Whether it comes soon after what is shown at TIME and was MARKED then. A moment that the program called for before
  * that was in the stream already: what passed since the mark is its own event's time. */
-static bool comes_soon(const struct device_moment *moment, uint64_t time, uint64_t marked)
+static bool comes_soon(const struct stream_marker *moment, uint64_t time, uint64_t marked)
 {
     uint64_t since = moment->called <= time ? marked : time;
     return moment->marked - since <= DEVICE_MOMENT_SOON;
 }
 
 /* PREVIOUS: in the same stream, settled; NULL: there is none. */
-static void settle(struct device_moment *moment, const struct device_moment *previous, bool all_work)
+static void settle(struct stream_marker *moment, const struct stream_marker *previous, bool all_work)
 {
     bool worked = moment->work_ended != 0;
     if (previous && moment->work_started < previous->work_started)
@@ -158,11 +158,11 @@ static void settle(struct device_moment *moment, const struct device_moment *pre
     }
 }
 
-void device_moments_settle(struct device_moments *moments, bool all_work)
+void stream_markers_settle(struct stream_markers *moments, bool all_work)
 {
-    const struct device_moment *previous = NULL;
+    const struct stream_marker *previous = NULL;
     for (size_t i = 0; i < moments->marked; i++) {
-        struct device_moment *moment = &moments->items.items[i];
+        struct stream_marker *moment = &moments->items.items[i];
         bool other_stream = previous && by_place(previous, moment) != 0;
         settle(moment, other_stream ? NULL : previous, all_work);
         if (moments->first == 0 || moment->time < moments->first)
@@ -171,6 +171,6 @@ void device_moments_settle(struct device_moments *moments, bool all_work)
             moments->last = moment->time;
         previous = moment;
         if (i % REST_MOMENTS == 0)
-            device_moments_rest(moments);
+            stream_markers_rest(moments);
     }
 }

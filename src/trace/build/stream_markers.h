@@ -6,7 +6,7 @@
  * What comes later than that is as late as the GPU said: the program put it there later, or the stream waited.
  *
  * Moments are added, listed, and told when the GPU came to them, in any order; then they are put in order, and told all
- * work of the process, in any order; then they are settled. They may be more than memory holds: device_moments_rest().
+ * work of the process, in any order; then they are settled. They may be more than memory holds: stream_markers_rest().
  */
 #ifndef GPUTRACE_TRACE_BUILD_STREAM_MARKERS_H
 #define GPUTRACE_TRACE_BUILD_STREAM_MARKERS_H
@@ -21,7 +21,7 @@
 /* What is still soon, ns: two or three events in a row, of which each takes 0.8 to 4 us. */
 #define DEVICE_MOMENT_SOON 8000
 
-struct device_moment {
+struct stream_marker {
     /* Whose it is; the caller's. */
     const void *record;
     uint64_t range;
@@ -39,40 +39,40 @@ struct device_moment {
     uint64_t work_ended;   /* the last end at or before it */
 };
 
-struct device_moments {
-    BIG_ARRAY(struct device_moment) items;
+struct stream_markers {
+    BIG_ARRAY(struct stream_marker) items;
     size_t marked;        /* of them, which are the first, in order of place and time; once they are in order */
     uint64_t first, last; /* time of all that were marked, once they are settled; 0: none was */
 };
 
-/* All zero is empty: `struct device_moments m = {0}`; items.memory.directory may be set. */
-void device_moments_release(struct device_moments *moments);
+/* All zero is empty: `struct stream_markers m = {0}`; items.memory.directory may be set. */
+void stream_markers_release(struct stream_markers *moments);
 
-/* Adds MOMENT, whose `marked` and what follows are 0; and after the last. Give 0, or -1 after error(). */
-int device_moments_add(struct device_moments *moments, const struct device_moment *moment);
-int device_moments_list(struct device_moments *moments);
+/* Adds MOMENT, whose `marked` and what follows are 0; and after the last. Return 0, or -1 after error(). */
+int stream_markers_add(struct stream_markers *moments, const struct stream_marker *moment);
+int stream_markers_list(struct stream_markers *moments);
 
 /* An EVENT_CUDA_EVENT with a time; nothing is done when it is of no moment. */
-void device_moments_mark(struct device_moments *moments, const struct event *event);
+void stream_markers_mark(struct stream_markers *moments, const struct event *event);
 
-/* After the last. Gives 0, or -1 after error(). */
-int device_moments_order(struct device_moments *moments);
+/* After the last. Returns 0, or -1 after error(). */
+int stream_markers_order(struct stream_markers *moments);
 
-void device_moments_find_work(struct device_moments *moments, const struct event *work);
+void stream_markers_find_work(struct stream_markers *moments, const struct event *work);
 
 /* GPU work of a known time, once they are in order. */
-static inline void device_moments_see(struct device_moments *moments, const struct event *work)
+static inline void stream_markers_see(struct stream_markers *moments, const struct event *work)
 {
     if (moments->marked > 0)
-        device_moments_find_work(moments, work);
+        stream_markers_find_work(moments, work);
 }
 
 /* Sets their times; in a stream they stay in order. ALL_WORK: there was no other; without it, nothing is known of what
  * lies between moments, and only those that come soon after work are moved. */
-void device_moments_settle(struct device_moments *moments, bool all_work);
+void stream_markers_settle(struct stream_markers *moments, bool all_work);
 
 /* What is known need not stay in memory for now. */
-static inline void device_moments_rest(const struct device_moments *moments)
+static inline void stream_markers_rest(const struct stream_markers *moments)
 {
     big_array_rest(&moments->items);
 }

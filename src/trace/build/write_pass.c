@@ -25,36 +25,36 @@
 
 /* --- records as they lie in the spool: CUPTI's, and those of the library that are events by themselves --- */
 
-static int emit_cupti(struct piece_writer *out, struct process *process, const struct event *event)
+static int write_cupti(struct piece_writer *out, struct process *process, const struct event *event)
 {
     switch (event->type) {
     case EVENT_KERNEL:
     case EVENT_MEMCPY:
     case EVENT_MEMSET:
-    case EVENT_GRAPH: return emit_gpu_work(out, process, event);
-    case EVENT_API: return emit_api(out, process, event);
-    case EVENT_SYNC: return emit_sync(out, process, event);
-    case EVENT_CUDA_EVENT: return emit_cuda_event(out, process, event);
-    case EVENT_OVERHEAD: return emit_overhead(out, process, event);
+    case EVENT_GRAPH: return write_gpu_op(out, process, event);
+    case EVENT_API: return write_api(out, process, event);
+    case EVENT_SYNC: return write_sync(out, process, event);
+    case EVENT_CUDA_EVENT: return write_cuda_event(out, process, event);
+    case EVENT_OVERHEAD: return write_overhead(out, process, event);
     default: return 0;
     }
 }
 
-static int emit_own(struct piece_writer *out, struct process *process, const struct event *event)
+static int write_own(struct piece_writer *out, struct process *process, const struct event *event)
 {
     if (event->type == EVENT_CAPTURE)
-        return emit_capture(out, process, event);
+        return write_capture(out, process, event);
     if (event->type == EVENT_PLUGIN_EVENT)
-        return emit_plugin_event(out, process, event);
-    if (event->type == EVENT_SYNC && process_shows_own_wait(process, event))
-        return emit_sync(out, process, event);
+        return write_plugin_event(out, process, event);
+    if (event->type == EVENT_SYNC && agent_wait_is_shown(process, event))
+        return write_sync(out, process, event);
     if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start))
-        return emit_nvtx_mark(out, process, event);
+        return write_nvtx_mark(out, process, event);
     return 0;
 }
 
-static int emit_parts(struct piece_writer *out, struct process *process, size_t first, size_t end, uint16_t type,
-                      int (*emit)(struct piece_writer *, struct process *, const struct event *))
+static int write_parts(struct piece_writer *out, struct process *process, size_t first, size_t end, uint16_t type,
+                       int (*emit)(struct piece_writer *, struct process *, const struct event *))
 {
     int result = 0;
     for (size_t i = first; i < end && result == 0; i++) {
@@ -72,14 +72,14 @@ static int emit_parts(struct piece_writer *out, struct process *process, size_t 
     return result;
 }
 
-static int emit_cupti_parts(struct piece_writer *out, struct process *process, size_t first, size_t end)
+static int write_cupti_parts(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    return emit_parts(out, process, first, end, SPOOL_CUPTI, emit_cupti);
+    return write_parts(out, process, first, end, SPOOL_CUPTI, write_cupti);
 }
 
-static int emit_own_parts(struct piece_writer *out, struct process *process, size_t first, size_t end)
+static int write_own_parts(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    return emit_parts(out, process, first, end, SPOOL_RECORDS, emit_own);
+    return write_parts(out, process, first, end, SPOOL_RECORDS, write_own);
 }
 
 /* A piece of this many bytes of records, or this many ranges, becomes some MiB of JSON. */
@@ -101,7 +101,7 @@ struct job {
     struct process *process;
     /* One of these: of the numbers FIRST to END; or of all there are, by the thread that puts them into the file. */
     int (*emit)(struct piece_writer *out, struct process *process, size_t first, size_t end);
-    int (*emit_all)(struct piece_writer *out, struct process *process);
+    int (*write_events)(struct piece_writer *out, struct process *process);
     size_t first, end;
     size_t bytes;  /* of records that are read, about; 0 of what is not made apart */
     size_t mapped; /* of the pages that are in memory then */
@@ -118,7 +118,7 @@ struct made {
     uint64_t events, kernels;
 };
 
-struct emission {
+struct write_pass {
     struct conversion *conversion;
     struct output *output;
     ARRAY(struct job) jobs;
@@ -133,19 +133,19 @@ struct emission {
 
 /* --- the plan --- */
 
-static int plan(struct emission *emission, const struct job *job)
+static int plan(struct write_pass *write_pass, const struct job *job)
 {
-    struct job *planned = array_push(&emission->jobs);
+    struct job *planned = array_push(&write_pass->jobs);
     if (!planned)
         return error_no_memory("the plan of the trace");
     *planned = *job;
     return 0;
 }
 
-static int plan_all(struct emission *emission, struct process *process,
-                    int (*emit)(struct piece_writer *out, struct process *process))
+static int plan_alone(struct write_pass *write_pass, struct process *process,
+                      int (*emit)(struct piece_writer *out, struct process *process))
 {
-    return plan(emission, &(struct job){.process = process, .emit_all = emit});
+    return plan(write_pass, &(struct job){.process = process, .write_events = emit});
 }
 
 static size_t record_bytes(const struct process *process)
@@ -158,32 +158,32 @@ static size_t record_bytes(const struct process *process)
 }
 
 /* COUNT things that records tell of, some PIECE_RANGES of them a piece, fewer where these lie far apart. */
-static int plan_ranges(struct emission *emission, struct process *process, size_t count,
+static int plan_ranges(struct write_pass *write_pass, struct process *process, size_t count,
                        int (*emit)(struct piece_writer *, struct process *, size_t, size_t))
 {
     /* A range itself, and of the spool what is between it and the next, as far as that comes into memory. */
     size_t apart = count > 0 ? record_bytes(process) / count : 0;
     size_t each = sizeof(struct nvtx_range) + (apart < MAPPED_AROUND ? apart : MAPPED_AROUND);
-    size_t most = (PIECE_BYTES / each < PIECE_RANGES ? PIECE_BYTES / each : PIECE_RANGES) * emission->scale;
+    size_t most = (PIECE_BYTES / each < PIECE_RANGES ? PIECE_BYTES / each : PIECE_RANGES) * write_pass->scale;
     int result = 0;
     for (size_t first = 0; first < count && result == 0; first += most) {
         size_t end = count - first < most ? count : first + most, bytes = (end - first) * each;
-        result = plan(emission, &(struct job){.process = process,
-                                              .emit = emit,
-                                              .first = first,
-                                              .end = end,
-                                              .bytes = bytes,
-                                              .mapped = bytes * MAPPED_PER_RANGE_BYTE});
+        result = plan(write_pass, &(struct job){.process = process,
+                                                .emit = emit,
+                                                .first = first,
+                                                .end = end,
+                                                .bytes = bytes,
+                                                .mapped = bytes * MAPPED_PER_RANGE_BYTE});
     }
     return result;
 }
 
 /* The parts of a type, some PIECE_BYTES a piece, or what the format asks for. */
-static int plan_parts(struct emission *emission, struct process *process, uint16_t type,
+static int plan_parts(struct write_pass *write_pass, struct process *process, uint16_t type,
                       int (*emit)(struct piece_writer *, struct process *, size_t, size_t))
 {
     size_t bytes = 0, first = 0, count = process->file.parts.count;
-    size_t piece = PIECE_BYTES * emission->scale;
+    size_t piece = PIECE_BYTES * write_pass->scale;
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         const struct spool_part *part = &process->file.parts.items[i];
@@ -191,7 +191,7 @@ static int plan_parts(struct emission *emission, struct process *process, uint16
         if (bytes < piece && (i + 1 < count || bytes == 0))
             continue;
         result =
-            plan(emission,
+            plan(write_pass,
                  &(struct job){
                      .process = process, .emit = emit, .first = first, .end = i + 1, .bytes = bytes, .mapped = bytes});
         first = i + 1;
@@ -200,58 +200,59 @@ static int plan_parts(struct emission *emission, struct process *process, uint16
     return result;
 }
 
-static int emit_other_slices(struct piece_writer *out, struct process *process)
+static int write_other_slices(struct piece_writer *out, struct process *process)
 {
-    return emit_deferred(out, process) != 0 || emit_compilation(out, process) != 0 ? -1
-                                                                                   : emit_plugin_slices(out, process);
+    return write_deferred(out, process) != 0 || write_compilation(out, process) != 0
+               ? -1
+               : write_plugin_slices(out, process);
 }
 
-static int emit_counters(struct piece_writer *out, struct process *process)
+static int write_counters(struct piece_writer *out, struct process *process)
 {
-    return emit_nvtx_counters(out, process) != 0 || emit_nvtx_memory(out, process) != 0 ||
-                   emit_memory(out, process) != 0
+    return emit_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
+                   write_memory(out, process) != 0
                ? -1
                : emit_pools(out, process);
 }
 
 /* Slices that may enclose others come first. Compilation comes before calls as well: of several events of the host with
  * one correlation id HTA takes the last in the file for the launch. */
-static int plan_process(struct emission *emission, struct process *process)
+static int plan_process(struct write_pass *write_pass, struct process *process)
 {
-    if (plan_ranges(emission, process, process->nvtx->ranges.count, emit_nvtx_ranges) != 0 ||
-        plan_ranges(emission, process, process->nvtx->started.count, emit_nvtx_started) != 0 ||
-        plan_all(emission, process, emit_nvtx_syncs) != 0 ||
-        plan_ranges(emission, process, gpu_range_count(process), emit_gpu_ranges) != 0 ||
-        plan_all(emission, process, emit_other_slices) != 0)
+    if (plan_ranges(write_pass, process, process->nvtx->ranges.count, write_nvtx_ranges) != 0 ||
+        plan_ranges(write_pass, process, process->nvtx->started.count, write_nvtx_started) != 0 ||
+        plan_alone(write_pass, process, write_nvtx_syncs) != 0 ||
+        plan_ranges(write_pass, process, gpu_range_count(process), write_gpu_ranges) != 0 ||
+        plan_alone(write_pass, process, write_other_slices) != 0)
         return -1;
-    if (plan_parts(emission, process, SPOOL_CUPTI, emit_cupti_parts) != 0 ||
-        plan_parts(emission, process, SPOOL_RECORDS, emit_own_parts) != 0)
+    if (plan_parts(write_pass, process, SPOOL_CUPTI, write_cupti_parts) != 0 ||
+        plan_parts(write_pass, process, SPOOL_RECORDS, write_own_parts) != 0)
         return -1;
-    return plan_all(emission, process, emit_counters);
+    return plan_alone(write_pass, process, write_counters);
 }
 
 /* --- the pieces --- */
 
 /* DONE of all pieces are in the file. */
-static void tell_progress(const struct emission *emission, size_t done)
+static void tell_progress(const struct write_pass *write_pass, size_t done)
 {
-    struct convert_progress *progress = emission->conversion->options->progress;
+    struct convert_progress *progress = write_pass->conversion->options->progress;
     if (!progress)
         return;
     __atomic_store_n(&progress->done, done, __ATOMIC_RELAXED);
-    __atomic_store_n(&progress->total, emission->jobs.count, __ATOMIC_RELAXED);
+    __atomic_store_n(&progress->total, write_pass->jobs.count, __ATOMIC_RELAXED);
 }
 
 static int make_piece(void *context, size_t piece, unsigned slot, unsigned number)
 {
-    struct emission *emission = context;
-    const struct job *job = &emission->jobs.items[piece];
-    struct worker *worker = &emission->workers[number];
-    struct made *made = &emission->slots[slot];
+    struct write_pass *write_pass = context;
+    const struct job *job = &write_pass->jobs.items[piece];
+    struct worker *worker = &write_pass->workers[number];
+    struct made *made = &write_pass->slots[slot];
     if (!job->emit)
         return 0;
     output_block_clear(&made->block);
-    piece_writer_begin(&worker->out, emission->conversion, &made->block.text);
+    piece_writer_begin(&worker->out, write_pass->conversion, &made->block.text);
     int result = job->emit(&worker->out, job->process, job->first, job->end);
     made->events = worker->out.writer.events;
     made->kernels = worker->out.kernels;
@@ -263,71 +264,71 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
 /* Its text, and what is mapped for it. */
 static size_t piece_size(void *context, size_t piece)
 {
-    const struct emission *emission = context;
-    const struct job *job = &emission->jobs.items[piece];
-    return job->bytes * TEXT_PER_BYTE / emission->scale + job->mapped;
+    const struct write_pass *write_pass = context;
+    const struct job *job = &write_pass->jobs.items[piece];
+    return job->bytes * TEXT_PER_BYTE / write_pass->scale + job->mapped;
 }
 
-static int emit_alone(struct emission *emission, const struct job *job)
+static int write_alone(struct write_pass *write_pass, const struct job *job)
 {
-    struct piece_writer *out = &emission->alone;
-    piece_writer_begin(out, emission->conversion, &emission->output->sink);
-    int result = job->emit_all(out, job->process);
-    emission->conversion->events += out->writer.events;
+    struct piece_writer *out = &write_pass->alone;
+    piece_writer_begin(out, write_pass->conversion, &write_pass->output->sink);
+    int result = job->write_events(out, job->process);
+    write_pass->conversion->events += out->writer.events;
     piece_writer_end(out);
     return result;
 }
 
 static int take_piece(void *context, size_t piece, unsigned slot)
 {
-    struct emission *emission = context;
-    const struct job *job = &emission->jobs.items[piece];
-    const struct made *made = &emission->slots[slot];
-    tell_progress(emission, piece);
-    conversion_rest(emission->conversion, piece);
+    struct write_pass *write_pass = context;
+    const struct job *job = &write_pass->jobs.items[piece];
+    const struct made *made = &write_pass->slots[slot];
+    tell_progress(write_pass, piece);
+    conversion_evict(write_pass->conversion, piece);
     if (!job->emit)
-        return emit_alone(emission, job);
-    emission->conversion->events += made->events;
-    emission->conversion->kernels += made->kernels;
-    int result = output_put(emission->output, &made->block);
-    uint64_t written = emission->output->sink.total;
-    emission->passed += job->bytes;
-    if (emission->passed >= PROCESS_REST_BYTES || written - emission->rested >= PIECE_WRITER_REST_BYTES) {
-        process_rest(job->process);
-        emission->passed = 0;
-        emission->rested = written;
+        return write_alone(write_pass, job);
+    write_pass->conversion->events += made->events;
+    write_pass->conversion->kernels += made->kernels;
+    int result = output_put(write_pass->output, &made->block);
+    uint64_t written = write_pass->output->sink.total;
+    write_pass->passed += job->bytes;
+    if (write_pass->passed >= PROCESS_EVICT_BYTES || written - write_pass->rested >= PIECE_WRITER_EVICT_BYTES) {
+        process_evict(job->process);
+        write_pass->passed = 0;
+        write_pass->rested = written;
     }
     return result;
 }
 
-static int set_up(struct emission *emission)
+static int set_up(struct write_pass *write_pass)
 {
-    emission->worker_count = pieces_workers(emission->conversion->options->workers, WORKERS_MOST);
-    emission->slot_count = pieces_slots(emission->worker_count);
-    emission->workers = calloc(emission->worker_count, sizeof(*emission->workers));
-    emission->slots = calloc(emission->slot_count, sizeof(*emission->slots));
-    if (!emission->workers || !emission->slots)
+    write_pass->worker_count = pieces_workers(write_pass->conversion->options->workers, WORKERS_MOST);
+    write_pass->slot_count = pieces_slots(write_pass->worker_count);
+    write_pass->workers = calloc(write_pass->worker_count, sizeof(*write_pass->workers));
+    write_pass->slots = calloc(write_pass->slot_count, sizeof(*write_pass->slots));
+    if (!write_pass->workers || !write_pass->slots)
         return error_no_memory("writing");
-    for (unsigned i = 0; i < emission->slot_count; i++)
-        output_block_init(&emission->slots[i].block);
-    for (unsigned i = 0; i < emission->worker_count && emission->output->gzip; i++)
-        if (!(emission->workers[i].gzip = gzip_new(gzip_form(emission->output->gzip))))
+    for (unsigned i = 0; i < write_pass->slot_count; i++)
+        output_block_init(&write_pass->slots[i].block);
+    for (unsigned i = 0; i < write_pass->worker_count && write_pass->output->gzip; i++)
+        if (!(write_pass->workers[i].gzip = gzip_new(gzip_form(write_pass->output->gzip))))
             return -1;
     return 0;
 }
 
-static void release(struct emission *emission)
+static void release(struct write_pass *write_pass)
 {
-    for (unsigned i = 0; emission->workers && i < emission->worker_count; i++) {
-        piece_writer_release(&emission->workers[i].out);
-        gzip_free(emission->workers[i].gzip);
+    for (unsigned i = 0; write_pass->workers && i < write_pass->worker_count; i++) {
+        piece_writer_release(&write_pass->workers[i].out);
+        gzip_free(write_pass->workers[i].gzip);
     }
-    for (unsigned i = 0; emission->slots && i < emission->slot_count; i++)
-        output_block_release(&emission->slots[i].block);
-    piece_writer_release(&emission->alone);
-    array_release(&emission->jobs);
-    free(emission->workers);
-    free(emission->slots);
+    for (unsigned i = 0; write_pass->slots && i < write_pass->slot_count; i++)
+        output_block_release(&write_pass->slots[i].block);
+    piece_writer_release(&write_pass->alone);
+    array_release(&write_pass->jobs);
+    free(write_pass->workers);
+    free(write_pass->slots);
 }
 
 /* Asynchronous ranges are numbered through all processes. */
@@ -342,26 +343,26 @@ static void number_async(struct conversion *conversion)
     }
 }
 
-int emit_all(struct conversion *conversion, struct output *output)
+int write_events(struct conversion *conversion, struct output *output)
 {
     unsigned scale = conversion->writer.format->piece_scale;
-    struct emission emission = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
+    struct write_pass write_pass = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
     int result = 0;
     number_async(conversion);
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
-        result = emit_rows(conversion, conversion_process(conversion, i));
+        result = write_rows(conversion, conversion_process(conversion, i));
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
-        result = plan_process(&emission, conversion_process(conversion, i));
+        result = plan_process(&write_pass, conversion_process(conversion, i));
     if (result == 0)
-        result = set_up(&emission);
+        result = set_up(&write_pass);
     if (result == 0)
-        result = pieces_run(&(struct pieces){.count = emission.jobs.count,
-                                             .workers = emission.worker_count,
+        result = pieces_run(&(struct pieces){.count = write_pass.jobs.count,
+                                             .workers = write_pass.worker_count,
                                              .make = make_piece,
                                              .take = take_piece,
                                              .size = piece_size,
                                              .most = MADE_BYTES,
-                                             .context = &emission});
-    release(&emission);
+                                             .context = &write_pass});
+    release(&write_pass);
     return result;
 }

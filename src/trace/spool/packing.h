@@ -41,7 +41,7 @@ struct columns_kind {
      COLUMNS_KINDS_MAX * (sizeof(struct columns_kind) + COLUMNS_WORDS_MAX * sizeof(uint16_t)))
 
 /* Puts SIZE bytes (a multiple of 4, at most UINT32_MAX) of records at DATA into OUT as columns; RECORD_BYTES tells
- * the size of each of CUPTI's kinds, 0: not known; NULL: they are the library's own. Both are aligned to 8. Gives the
+ * the size of each of CUPTI's kinds, 0: not known; NULL: they are the library's own. Both are aligned to 8. Returns the
  * bytes written. */
 size_t columns_split(const uint8_t *data, size_t size, const uint16_t record_bytes[SPOOL_CUPTI_KINDS], uint8_t *out);
 
@@ -63,12 +63,12 @@ struct packer {
     uint8_t *columned;
     uint8_t *entry;
 };
-/* Gives 0, or -1: no memory. Release it in either case. */
+/* Returns 0, or -1: no memory. Release it in either case. */
 int packer_init(struct packer *packer);
 void packer_release(struct packer *packer);
 
 /* Packs a chunk that is done, whose `used` bytes (at most SPOOL_SEGMENT_BYTES) are at DATA, aligned to 8; RECORD_BYTES
- * are the sizes of CUPTI's kinds. Gives what goes into the packed file, *SIZE bytes, valid until the next call. */
+ * are the sizes of CUPTI's kinds. Returns what goes into the packed file, *SIZE bytes, valid until the next call. */
 const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chunk, const uint8_t *data,
                            const uint16_t record_bytes[SPOOL_CUPTI_KINDS], size_t *size);
 

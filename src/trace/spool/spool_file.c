@@ -31,7 +31,7 @@ static int look_at_file(struct spool_file *file, int fd, const char *path)
     return 0;
 }
 
-/* Gives 0; 1 when the file became shorter meanwhile; -1 after error(). */
+/* Returns 0; 1 when the file became shorter meanwhile; -1 after error(). */
 static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *path)
 {
     ssize_t got = pread(fd, bytes, size, (off_t)offset);
@@ -40,7 +40,7 @@ static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *
     return (size_t)got != size;
 }
 
-/* Gives 0, or 1 after saying why not. */
+/* Returns 0, or 1 after saying why not. */
 static int check_header(struct spool_header *header, const char *path)
 {
     header->program[sizeof(header->program) - 1] = '\0';
@@ -102,7 +102,7 @@ static int add_chunk(struct spool_file *file, size_t offset, const struct spool_
     return 0;
 }
 
-/* Gives 0; 1 where the chain is broken; -1 after error(). */
+/* Returns 0; 1 where the chain is broken; -1 after error(). */
 static int follow_chunks(struct spool_file *file, int fd, size_t offset, size_t end, const char *path)
 {
     while (offset < end && end - offset >= sizeof(struct spool_chunk)) {

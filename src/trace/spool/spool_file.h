@@ -20,8 +20,8 @@
  * DIRECTORY is the caller's as long as the file is open: the copy of the library's own records lies there, in a file
  * without a name, as large as they were before they were packed; NULL: in memory. FILE stays where it is meanwhile.
  *
- * Gives 0; 1 when the file holds nothing yet (its writer died before the header was whole) or is not a spool that this
- * version reads, after warning(); -1 after error(). Only after 0 there is something to close.
+ * Returns 0; 1 when the file holds nothing yet (its writer died before the header was whole) or is not a spool that
+ * this version reads, after warning(); -1 after error(). Only after 0 there is something to close.
  */
 int spool_file_open(struct spool_file *file, const char *path, const char *directory);
 /* The same of a process that has ended: its entry is at OFFSET of the file PATH. */

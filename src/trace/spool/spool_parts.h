@@ -67,7 +67,7 @@ void spool_part_rest(const struct spool_part *part);
 void spool_file_rest(const struct spool_file *file);
 
 /* Copies the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. Where they are many, each is
- * copied up to the first record that cannot be one. DIRECTORY is where that may lie; NULL: in memory. Gives 0, or -1
+ * copied up to the first record that cannot be one. DIRECTORY is where that may lie; NULL: in memory. Returns 0, or -1
  * after error(). */
 int own_parts_copy(struct spool_file *file, const char *directory);
 void own_parts_release(struct spool_file *file);

@@ -2,42 +2,42 @@
 
 #include "tests/unit.h"
 
-static void put(struct windows *windows, uint64_t time, bool on)
+static void put(struct capture_intervals *capture_intervals, uint64_t time, bool on)
 {
     struct event event = {.type = EVENT_CAPTURE, .start = time, .capture.on = on};
-    assert_int_equal(windows_mark(windows, &event), 0);
+    assert_int_equal(capture_intervals_mark(capture_intervals, &event), 0);
 }
 
 static void without_marks_everything_counts(void **state)
 {
     (void)state;
-    struct windows windows = {0};
-    windows_close(&windows);
-    assert_true(windows_hold(&windows, 0));
-    assert_true(windows_hold(&windows, UINT64_MAX));
-    assert_true(windows_end(&windows, 5) == UINT64_MAX);
+    struct capture_intervals capture_intervals = {0};
+    capture_intervals_close(&capture_intervals);
+    assert_true(capture_intervals_hold(&capture_intervals, 0));
+    assert_true(capture_intervals_hold(&capture_intervals, UINT64_MAX));
+    assert_true(capture_intervals_end(&capture_intervals, 5) == UINT64_MAX);
 }
 
 static void recording_that_never_went_off_has_no_borders(void **state)
 {
     (void)state;
-    struct windows windows = {0};
-    put(&windows, 100, true);
-    windows_close(&windows);
-    assert_false(windows.limited);
-    assert_true(windows_hold(&windows, 50));
-    windows_release(&windows);
+    struct capture_intervals capture_intervals = {0};
+    put(&capture_intervals, 100, true);
+    capture_intervals_close(&capture_intervals);
+    assert_false(capture_intervals.limited);
+    assert_true(capture_intervals_hold(&capture_intervals, 50));
+    capture_intervals_release(&capture_intervals);
 }
 
 static void windows_lie_between_marks_of_any_order(void **state)
 {
     (void)state;
-    struct windows windows = {0};
-    put(&windows, 300, true);
-    put(&windows, 10, false);
-    put(&windows, 200, false);
-    put(&windows, 100, true);
-    windows_close(&windows);
+    struct capture_intervals capture_intervals = {0};
+    put(&capture_intervals, 300, true);
+    put(&capture_intervals, 10, false);
+    put(&capture_intervals, 200, false);
+    put(&capture_intervals, 100, true);
+    capture_intervals_close(&capture_intervals);
     const struct {
         uint64_t time;
         bool held;
@@ -45,23 +45,24 @@ static void windows_lie_between_marks_of_any_order(void **state)
     } expected[] = {{5, false, 10},   {50, false, 200},         {99, false, 200},       {100, true, 200},
                     {199, true, 200}, {200, false, UINT64_MAX}, {300, true, UINT64_MAX}};
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        assert_int_equal(windows_hold(&windows, expected[i].time), expected[i].held);
+        assert_int_equal(capture_intervals_hold(&capture_intervals, expected[i].time), expected[i].held);
         if (expected[i].held)
-            assert_true(windows_end(&windows, expected[i].time) == expected[i].end);
+            assert_true(capture_intervals_end(&capture_intervals, expected[i].time) == expected[i].end);
     }
-    windows_release(&windows);
+    capture_intervals_release(&capture_intervals);
 }
 
 static void what_comes_before_the_first_mark_is_as_that_mark(void **state)
 {
     (void)state;
-    struct windows windows = {0};
-    put(&windows, 100, true);
-    put(&windows, 200, false);
-    windows_close(&windows);
-    assert_true(windows_hold(&windows, 99)); /* a forked child's first event comes while its spool is opened */
-    assert_false(windows_hold(&windows, 250));
-    windows_release(&windows);
+    struct capture_intervals capture_intervals = {0};
+    put(&capture_intervals, 100, true);
+    put(&capture_intervals, 200, false);
+    capture_intervals_close(&capture_intervals);
+    assert_true(capture_intervals_hold(&capture_intervals,
+                                       99)); /* a forked child's first event comes while its spool is opened */
+    assert_false(capture_intervals_hold(&capture_intervals, 250));
+    capture_intervals_release(&capture_intervals);
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static void launch(uint32_t graph, uint32_t correlation, uint64_t called)
 {
     struct event event = {.type = EVENT_GRAPH_LAUNCH, .start = called, .correlation = correlation};
     event.graph.graph = graph;
-    assert_int_equal(conditional_launches_see(&launches, &event), 0);
+    assert_int_equal(conditional_launches_index(&launches, &event), 0);
 }
 
 static struct event kernel(uint32_t graph, uint64_t node, uint32_t correlation, uint64_t start, uint64_t stop)

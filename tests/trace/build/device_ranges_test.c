@@ -2,7 +2,7 @@
 
 #include "trace/build/device_ranges.h"
 
-static const struct windows always = {.limited = false};
+static const struct capture_intervals always = {.limited = false};
 
 static void see(struct device_ranges *ranges, uint64_t number, bool ended, uint64_t called, uint32_t correlation)
 {
@@ -12,7 +12,7 @@ static void see(struct device_ranges *ranges, uint64_t number, bool ended, uint6
                           .thread = 9,
                           .record = ranges, /* any */
                           .device_range = {.number = number, .ended = ended}};
-    assert_int_equal(device_ranges_see(ranges, &event), 0);
+    assert_int_equal(device_ranges_index(ranges, &event), 0);
 }
 
 /* CUPTI's records, which are read after all of the library's. */

@@ -1,5 +1,5 @@
 /*
- * GPU work in the trace: slices, names, args, arrows, lanes, what has no times.
+ * GPU work in the trace: slices, names, args, flows, lanes, what has no times.
  */
 #include "tests/unit.h"
 

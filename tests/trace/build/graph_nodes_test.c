@@ -11,7 +11,7 @@ static void see(uint64_t node, uint64_t original, uint64_t function, uint32_t co
     event.graph_node.node = node;
     event.graph_node.original = original;
     event.graph_node.function = function;
-    assert_int_equal(graph_nodes_see(&nodes, &event), 0);
+    assert_int_equal(graph_nodes_index(&nodes, &event), 0);
 }
 
 static uint64_t find(uint64_t node, uint32_t correlation)

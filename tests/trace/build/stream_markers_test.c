@@ -15,49 +15,49 @@ struct step {
 
 static uint64_t placed[MANY]; /* where the moments have come to be */
 
-static void see(struct device_moments *moments, uint32_t stream, uint64_t start, uint64_t end)
+static void see(struct stream_markers *moments, uint32_t stream, uint64_t start, uint64_t end)
 {
     struct event work = {.type = EVENT_KERNEL, .context = 1, .stream = stream, .start = start, .end = end};
-    device_moments_see(moments, &work);
+    stream_markers_see(moments, &work);
 }
 
-static void add(struct device_moments *moments, size_t i, const struct step *step)
+static void add(struct stream_markers *moments, size_t i, const struct step *step)
 {
-    struct device_moment moment = {.range = i, .correlation = (uint32_t)i + 1, .called = step->called};
-    assert_int_equal(device_moments_add(moments, &moment), 0);
+    struct stream_marker moment = {.range = i, .correlation = (uint32_t)i + 1, .called = step->called};
+    assert_int_equal(stream_markers_add(moments, &moment), 0);
 }
 
-static void mark(struct device_moments *moments, size_t i, uint64_t time)
+static void mark(struct stream_markers *moments, size_t i, uint64_t time)
 {
     struct event event = {
         .type = EVENT_CUDA_EVENT, .start = time, .correlation = (uint32_t)i + 1, .context = 1, .stream = STREAM};
-    device_moments_mark(moments, &event);
+    stream_markers_mark(moments, &event);
 }
 
 /* All are told backwards: no order is needed. */
-static void settle_in(struct device_moments *moments, const struct step *steps, size_t count, bool all_work)
+static void settle_in(struct stream_markers *moments, const struct step *steps, size_t count, bool all_work)
 {
     for (size_t i = count; i-- > 0;)
         if (steps[i].marked)
             add(moments, i, &steps[i]);
-    assert_int_equal(device_moments_list(moments), 0);
+    assert_int_equal(stream_markers_list(moments), 0);
     for (size_t i = count; i-- > 0;)
         if (steps[i].marked)
             mark(moments, i, steps[i].marked);
-    assert_int_equal(device_moments_order(moments), 0);
+    assert_int_equal(stream_markers_order(moments), 0);
     for (size_t i = count; i-- > 0;)
         if (steps[i].end)
             see(moments, STREAM, steps[i].start, steps[i].end);
-    device_moments_settle(moments, all_work);
+    stream_markers_settle(moments, all_work);
     for (size_t i = 0; i < moments->marked; i++)
         placed[moments->items.items[i].range] = moments->items.items[i].time;
 }
 
 static void settle(const struct step *steps, size_t count, bool all_work)
 {
-    struct device_moments moments = {0};
+    struct stream_markers moments = {0};
     settle_in(&moments, steps, count, all_work);
-    device_moments_release(&moments);
+    stream_markers_release(&moments);
 }
 
 static void assert_times(const struct step *steps, size_t count, bool all_work)
@@ -176,45 +176,45 @@ static void test_work_of_another_stream_moves_nothing(void **state)
 {
     (void)state;
     static const struct step step = {.called = 1, .marked = 61000};
-    struct device_moments moments = {0};
+    struct stream_markers moments = {0};
     add(&moments, 0, &step);
-    assert_int_equal(device_moments_list(&moments), 0);
+    assert_int_equal(stream_markers_list(&moments), 0);
     mark(&moments, 0, step.marked);
-    assert_int_equal(device_moments_order(&moments), 0);
+    assert_int_equal(stream_markers_order(&moments), 0);
     see(&moments, STREAM - 1, 50000, 60000);
     see(&moments, STREAM + 1, 50000, 60000);
     struct event work = {.type = EVENT_KERNEL, .context = 2, .stream = STREAM, .start = 50000, .end = 60000};
-    device_moments_see(&moments, &work);
+    stream_markers_see(&moments, &work);
     work.context = 1, work.device = 1;
-    device_moments_see(&moments, &work);
-    device_moments_settle(&moments, true);
+    stream_markers_see(&moments, &work);
+    stream_markers_settle(&moments, true);
     assert_int_equal(moments.items.items[0].time, 61000);
-    device_moments_release(&moments);
+    stream_markers_release(&moments);
 }
 
 static void test_what_was_not_marked_moves_nothing_and_has_no_time(void **state)
 {
     (void)state;
     static const struct step lost = {.called = 3}, kept = {.called = 4};
-    struct device_moments moments = {0};
+    struct stream_markers moments = {0};
     mark(&moments, 0, 60000); /* there is none yet */
     add(&moments, 0, &lost);
     add(&moments, 1, &kept);
-    assert_int_equal(device_moments_list(&moments), 0);
+    assert_int_equal(stream_markers_list(&moments), 0);
     mark(&moments, 1, 61000);
     mark(&moments, 2, 62000);                                          /* of none */
     struct event program = {.type = EVENT_CUDA_EVENT, .start = 60000}; /* without a correlation */
-    device_moments_mark(&moments, &program);
-    assert_int_equal(device_moments_order(&moments), 0);
+    stream_markers_mark(&moments, &program);
+    assert_int_equal(stream_markers_order(&moments), 0);
     assert_int_equal(moments.marked, 1);
     see(&moments, STREAM, 50000, 60000);
-    device_moments_settle(&moments, true);
+    stream_markers_settle(&moments, true);
     assert_int_equal(moments.items.items[0].range, 1);
     assert_int_equal(moments.items.items[0].time, 60000);
     assert_int_equal(moments.items.items[1].time, 0);
     assert_int_equal(moments.first, 60000);
     assert_int_equal(moments.last, 60000);
-    device_moments_release(&moments);
+    stream_markers_release(&moments);
 }
 
 /* So many that they lie in a file, sorted in several blocks. */
@@ -222,27 +222,27 @@ static void test_more_than_memory_shall_hold_come_out_the_same(void **state)
 {
     (void)state;
     enum { COUNT = 300000 };
-    struct device_moments moments = {.items.memory.directory = "/tmp"};
+    struct stream_markers moments = {.items.memory.directory = "/tmp"};
     for (size_t i = COUNT; i-- > 0;)
         add(&moments, i, &(struct step){.called = 1});
-    assert_int_equal(device_moments_list(&moments), 0);
+    assert_int_equal(stream_markers_list(&moments), 0);
     for (size_t i = 0; i < COUNT; i++) {
         size_t number = i * 7919 % COUNT; /* all over */
         mark(&moments, number, 100000 + 20000 * (uint64_t)number);
     }
-    assert_int_equal(device_moments_order(&moments), 0);
+    assert_int_equal(stream_markers_order(&moments), 0);
     assert_int_equal(moments.marked, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         uint64_t done = 99000 + 20000 * (uint64_t)(i * 7919 % COUNT);
         see(&moments, STREAM, done - 5000, done);
     }
-    device_moments_settle(&moments, true);
+    stream_markers_settle(&moments, true);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(moments.items.items[i].range, i);
         assert_int_equal(moments.items.items[i].time, 99000 + 20000 * (uint64_t)i);
     }
     assert_true(moments.items.memory.file > 0);
-    device_moments_release(&moments);
+    stream_markers_release(&moments);
 }
 
 static size_t ended_before(const struct step *steps, uint64_t time)
@@ -261,7 +261,7 @@ static size_t started_before(const struct step *steps, uint64_t time)
     return count;
 }
 
-/* Whatever there is: works that overlap as well, as those of a graph do. */
+/* Whatever there is: GPU operations that overlap as well, as those of a graph do. */
 static void test_moments_stay_in_order_and_pass_over_no_work(void **state)
 {
     (void)state;

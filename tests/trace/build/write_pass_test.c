@@ -32,7 +32,7 @@ static void make_chunk(struct make_spool *spool, uint32_t pid, uint32_t chunk)
                                .name = NAME + i % 3, .start = time + 1000, .end = time + 3000, .correlation = i});
     }
     uint64_t time = 10000 * (uint64_t)(before + 3);
-    if (chunk % 2 == 0) /* a graph whose works are in this chunk and in the next */
+    if (chunk % 2 == 0) /* a graph whose GPU operations are in this chunk and in the next */
         make_api(spool,
                  (struct make_api){
                      .cbid = GRAPH, .thread = pid, .correlation = graph, .start = time - 900, .end = time - 500});

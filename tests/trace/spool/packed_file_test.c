@@ -20,7 +20,7 @@ static void put_chunk(uint64_t sequence, uint32_t first, enum spool_chunk_state 
     }
 }
 
-/* Packs the chunk that was put last. Gives the bytes of its entry. */
+/* Packs the chunk that was put last. Returns the bytes of its entry. */
 static size_t pack(FILE *file, bool as_it_is)
 {
     struct packer packer;

@@ -18,7 +18,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Records of two kinds, of which times and correlation vary. Gives their bytes. */
+/* Records of two kinds, of which times and correlation vary. Returns their bytes. */
 static size_t put_records(unsigned count)
 {
     size_t at = 0;
@@ -72,7 +72,7 @@ static void what_is_not_known_stays_as_it_is(void **state)
 
 /* --- the library's own --- */
 
-/* At AT, of WORDS words, all else but its head and its time made of NUMBER. Gives its end. */
+/* At AT, of WORDS words, all else but its head and its time made of NUMBER. Returns its end. */
 static size_t put_own(size_t at, uint16_t type, uint16_t flags, uint32_t words, uint32_t number)
 {
     uint32_t *record = (uint32_t *)(void *)(records + at);
