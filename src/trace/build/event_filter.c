@@ -14,6 +14,7 @@
 #include "trace/build/launches.h"
 #include "trace/build/plugins.h"
 #include "trace/build/process.h"
+#include "trace/build/cupti_events.h"
 
 bool call_is_plugins(const struct process *process, const struct event *api)
 {
@@ -39,16 +40,10 @@ static bool was_started_suppressed(struct process *process, const struct event *
 
 static bool is_plugins(struct process *process, const struct event *event)
 {
-    switch (event->type) {
-    case EVENT_API:
-    case EVENT_OVERHEAD: return call_is_plugins(process, event);
-    case EVENT_SYNC:
-    case EVENT_JIT: return happened_suppressed(process, event);
-    case EVENT_KERNEL:
-    case EVENT_MEMCPY:
-    case EVENT_MEMSET:
-    case EVENT_GRAPH:
-    case EVENT_CUDA_EVENT: return was_started_suppressed(process, event);
+    switch (cupti_event_kind(event->type)->cause) {
+    case ON_THREAD: return call_is_plugins(process, event);
+    case WITHIN_CALL: return happened_suppressed(process, event);
+    case STARTED_BY_CALL: return was_started_suppressed(process, event);
     default: return false;
     }
 }

@@ -1,8 +1,7 @@
 /*
- * The first walk (conversion.h): its order, and what both the library and CUPTI record.
+ * The index pass (passes.h): its order, and what both the agent and CUPTI record.
  */
 #include "common/log.h"
-#include "common/settings.h"
 #include "trace/build/compilation.h"
 #include "trace/build/crashes.h"
 #include "trace/build/cuda_events.h"
@@ -14,50 +13,13 @@
 #include "trace/build/nvtx_extensions.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
+#include "trace/build/cupti_events.h"
 #include "trace/build/plugins.h"
 #include "trace/build/pools.h"
 #include "trace/build/session.h"
 #include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
 #include "common/spool_records.h"
-#include "common/spool.h"
-
-/* What goes when the process ends was still there. */
-static int index_context_end(struct process *process, const struct event *event)
-{
-    uint64_t finished = process->file.header.finished;
-    if (finished != 0 && event->start >= finished)
-        return 0;
-    if (!process_thread(process, TRACK_THREAD, event->thread))
-        return -1;
-    return memory_collect(process->memory, event);
-}
-
-static int index_context(struct process *process, const struct event *event)
-{
-    uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
-    if (!device)
-        return error_no_memory("contexts");
-    if (event->device != EVENT_NO_DEVICE)
-        *device = (uint64_t)event->device + 1;
-    if (event->object.handle != 0) {
-        uint64_t *context = map_put(&process->context_of_handle, event->object.handle, NULL);
-        if (!context)
-            return error_no_memory("contexts");
-        *context = event->context;
-    }
-    return event->object.destroyed ? index_context_end(process, event) : 0;
-}
-
-static int index_sync(struct process *process, const struct event *event)
-{
-    if (!process_knows_span(process, event)) {
-        process->losses.undecoded++;
-        return 0;
-    }
-    widen_process_time(process, event->start, event->end);
-    return tracks_put(&process->waits, TRACK_SYNC, event->device, event->context, event->stream, NULL) ? 0 : -1;
-}
 
 /*
  * The first walk, over the library's own records: rows of threads, allocations, NVTX, waits, and what the library has
@@ -73,7 +35,7 @@ static int index_stream(struct process *process, const struct event *event)
     return 0;
 }
 
-static int see_memory(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_memory(struct conversion *conversion, struct process *process, const struct event *event)
 {
     uint32_t pid;
     process->cuda = true;
@@ -120,7 +82,7 @@ static int index_timed(struct conversion *conversion, struct process *process, c
     }
     widen_process_time(process, event->start, event->start);
     switch (event->type) {
-    case EVENT_MEMORY: return see_memory(conversion, process, event);
+    case EVENT_MEMORY: return index_memory(conversion, process, event);
     case EVENT_POOL: return index_pool(conversion, process, event);
     case EVENT_NVTX: return index_nvtx(process, event);
     case EVENT_PHASE: return index_phase(process, event);
@@ -128,10 +90,10 @@ static int index_timed(struct conversion *conversion, struct process *process, c
     }
 }
 
-static int index_agent_sync(struct process *process, const struct event *event)
+static int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event)
 {
     process->cuda = true;
-    return agent_wait_is_shown(process, event) ? index_sync(process, event) : 0;
+    return agent_wait_is_shown(process, event) ? index_sync(conversion, process, event) : 0;
 }
 
 static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
@@ -143,7 +105,7 @@ static int index_agent_record(struct conversion *conversion, struct process *pro
     case EVENT_GRAPH_NODE: return index_graph_node(process, event);
     case EVENT_GRAPH_LAUNCH: return conditional_launches_index(process->conditional, event);
     case EVENT_THREAD_NAME: return index_thread_name(process, event);
-    case EVENT_CONTEXT: process->cuda = true; return index_context(process, event);
+    case EVENT_CONTEXT: process->cuda = true; return index_context(conversion, process, event);
     case EVENT_STREAM: process->cuda = true; return index_stream(process, event);
     case EVENT_NVTX_NAME: return 0; /* once all streams are known: index_late() */
     case EVENT_NVTX:
@@ -151,7 +113,7 @@ static int index_agent_record(struct conversion *conversion, struct process *pro
     case EVENT_POOL:
     case EVENT_PHASE:
     case EVENT_CAPTURE: return index_timed(conversion, process, event);
-    case EVENT_SYNC: return index_agent_sync(process, event);
+    case EVENT_SYNC: return index_agent_sync(conversion, process, event);
     case EVENT_SEEN: return index_seen(conversion, event);
     case EVENT_CUDA_EVENT: return cuda_events_index(process->cuda_events, event);
     case EVENT_PLUGIN_EVENT: return index_plugin_event(process, event);
@@ -288,74 +250,10 @@ static int take(struct conversion *conversion, struct process *process, void *co
 
 /* --- what was put off --- */
 
-static int index_gpu_op(struct process *process, const struct event *event)
+static int index_deferred(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
-        return -1;
-    if (process->device_ranges->any && !event->in_flight && process_knows_span(process, event))
-        device_ranges_work(process->device_ranges, event);
-    return 0;
-}
-
-static int index_device(struct process *process, const struct event *event)
-{
-    if (process_device_info(process, event->device_info.id))
-        return 0;
-    struct device *device = array_push(&process->devices);
-    if (!device)
-        return error_no_memory("devices");
-    *device = event->device_info;
-    return 0;
-}
-
-static int index_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    bool shown = process_was_to_record(process, TRACE_EVENT_TIMES);
-    if (shown && event->start != 0 && process_knows_time(process, event->start)) {
-        widen_process_time(process, event->start, event->start);
-        if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event->device, event->context),
-                            event->context, event->stream))
-            return -1;
-    }
-    return process->agent_waits ? 0 : cuda_events_index(process->cuda_events, event);
-}
-
-static int index_overhead(struct process *process, const struct event *event)
-{
-    if (!process_knows_span(process, event)) {
-        process->losses.undecoded++;
-        return 0;
-    }
-    widen_process_time(process, event->start, event->end);
-    struct track *track = process_thread(process, TRACK_OVERHEAD, event->thread);
-    return track ? lanes_collect(&track->lanes, event->start, event->end) : -1;
-}
-
-static int index_jit(struct process *process, const struct event *event)
-{
-    if (!process_knows_span(process, event)) {
-        process->losses.undecoded++;
-        return 0;
-    }
-    widen_process_time(process, event->start, event->end);
-    return compilation_jit(process->compilation, event);
-}
-
-static int see(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    switch (event->type) {
-    case EVENT_KERNEL:
-    case EVENT_MEMCPY:
-    case EVENT_MEMSET:
-    case EVENT_GRAPH: return index_gpu_op(process, event);
-    case EVENT_SYNC: return index_sync(process, event);
-    case EVENT_CUDA_EVENT: return index_cuda_event(conversion, process, event);
-    case EVENT_OVERHEAD: return index_overhead(process, event);
-    case EVENT_JIT: return index_jit(process, event);
-    case EVENT_DEVICE: return index_device(process, event);
-    case EVENT_CONTEXT: return index_context(process, event);
-    default: return 0;
-    }
+    const struct cupti_event_kind *kind = cupti_event_kind(event->type);
+    return kind->index ? kind->index(conversion, process, event) : 0;
 }
 
 static int look_at_graphs(struct process *process, void *context, const struct event *event)
@@ -380,11 +278,11 @@ static int index_conditional_launches(struct conversion *conversion, struct proc
 
 static int index_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded)
 {
-    static const struct scan survey = {
-        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = see};
+    static const struct scan indexing = {
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = index_deferred};
     if (index_conditional_launches(conversion, process) != 0)
         return -1;
-    return parallel_scan(conversion, process, &survey, undecoded);
+    return parallel_scan(conversion, process, &indexing, undecoded);
 }
 
 /* --- before all: when recording was on, and which calls count --- */

@@ -1,5 +1,5 @@
 /*
- * The second walk: see conversion.h.
+ * The resolve pass (passes.h).
  */
 #include "common/log.h"
 #include "common/settings.h"
@@ -126,7 +126,7 @@ static void release(void *context)
     projections_found_release(&found->ranges);
 }
 
-static int index_gpu_op(struct process *process, const struct event *event)
+static int collect_gpu_op(struct process *process, const struct event *event)
 {
     struct track *stream = stream_of(process, &process->tracks.recent, event);
     if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
@@ -135,7 +135,7 @@ static int index_gpu_op(struct process *process, const struct event *event)
     return 0;
 }
 
-static int index_sync(struct process *process, const struct event *event)
+static int collect_sync(struct process *process, const struct event *event)
 {
     uint32_t device = process_device(process, event->device, event->context);
     struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
@@ -148,16 +148,16 @@ static int see(struct conversion *conversion, struct process *process, const str
 {
     (void)conversion;
     if (event_is_gpu_work(event->type))
-        return index_gpu_op(process, event);
+        return collect_gpu_op(process, event);
     if (event->type == EVENT_SYNC)
-        return index_sync(process, event);
+        return collect_sync(process, event);
     return lanes_collect(&thread_of(process, &process->tracks.recent, event)->lanes, event->start, event->end);
 }
 
 static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    return event->type == EVENT_SYNC && agent_wait_is_shown(process, event) ? index_sync(process, event) : 0;
+    return event->type == EVENT_SYNC && agent_wait_is_shown(process, event) ? collect_sync(process, event) : 0;
 }
 
 static int resolve_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)

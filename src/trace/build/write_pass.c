@@ -2,14 +2,12 @@
  * The third walk, cut into pieces that several threads write at once. What has to be applied step by step is written by
  * the thread that puts the pieces into the file, when it comes to them.
  */
-#include "common/big_array.h"
 #include "common/log.h"
 #include "common/pieces.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/event_filter.h"
-#include "trace/build/gpu_ops.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx_counters.h"
 #include "trace/build/nvtx_deferred.h"
@@ -22,22 +20,14 @@
 #include "trace/build/pools.h"
 #include "trace/build/rows.h"
 #include "trace/output.h"
+#include "trace/build/cupti_events.h"
 
 /* --- records as they lie in the spool: CUPTI's, and those of the library that are events by themselves --- */
 
 static int write_cupti(struct piece_writer *out, struct process *process, const struct event *event)
 {
-    switch (event->type) {
-    case EVENT_KERNEL:
-    case EVENT_MEMCPY:
-    case EVENT_MEMSET:
-    case EVENT_GRAPH: return write_gpu_op(out, process, event);
-    case EVENT_API: return write_api(out, process, event);
-    case EVENT_SYNC: return write_sync(out, process, event);
-    case EVENT_CUDA_EVENT: return write_cuda_event(out, process, event);
-    case EVENT_OVERHEAD: return write_overhead(out, process, event);
-    default: return 0;
-    }
+    const struct cupti_event_kind *kind = cupti_event_kind(event->type);
+    return kind->write ? kind->write(out, process, event) : 0;
 }
 
 static int write_own(struct piece_writer *out, struct process *process, const struct event *event)
