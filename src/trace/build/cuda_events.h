@@ -1,5 +1,5 @@
 /*
- * Which record of a CUDA event a synchronisation waited for.
+ * Synchronisation: records of CUDA events, and which of them a wait waited for.
  */
 #ifndef GPUTRACE_TRACE_BUILD_CUDA_EVENTS_H
 #define GPUTRACE_TRACE_BUILD_CUDA_EVENTS_H
@@ -8,6 +8,10 @@
 
 #include "common/big_array.h"
 #include "trace/spool/event_record.h"
+
+/*
+ * Which record of a CUDA event a synchronisation waited for.
+ */
 
 struct cuda_event_record {
     uint64_t event; /* a number of EVENT_CONTEXT, or, of 0, a handle */

@@ -1,8 +1,3 @@
-/*
- * Allocation rules from the CUDA C++ Programming Guide, "Compute Capabilities": registers are given to warps in units
- * of 256, from the quarter of the register file that a warp's scheduler owns; shared memory is given in units of 128
- * bytes (256 before 8.x), and from 8.x on the system takes 1 KiB of each block.
- */
 #include "trace/build/gpu_ops.h"
 
 #include <errno.h>
@@ -14,6 +9,12 @@
 #include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
+
+/*
+ * Allocation rules from the CUDA C++ Programming Guide, "Compute Capabilities": registers are given to warps in units
+ * of 256, from the quarter of the register file that a warp's scheduler owns; shared memory is given in units of 128
+ * bytes (256 before 8.x), and from 8.x on the system takes 1 KiB of each block.
+ */
 
 enum { REGISTER_UNIT = 256, SCHEDULERS = 4 };
 

@@ -1,5 +1,5 @@
 /*
- * How full a kernel can make a GPU, by the rules of CUDA's occupancy calculator.
+ * Operations of GPUs: kernels, copies, sets, graph launches, as slices with their names and arguments.
  */
 #ifndef GPUTRACE_TRACE_BUILD_GPU_OPS_H
 #define GPUTRACE_TRACE_BUILD_GPU_OPS_H
@@ -7,6 +7,10 @@
 #include <stdint.h>
 
 #include "trace/spool/event_record.h"
+
+/*
+ * How full a kernel can make a GPU, by the rules of CUDA's occupancy calculator.
+ */
 
 struct occupancy {
     double blocks_per_multiprocessor; /* of the whole grid, spread evenly */

@@ -1,6 +1,5 @@
 /*
- * Which functions the nodes of graphs launch, as far as the process told: the numbers of nodes stand in the
- * records of kernels, and nodes are copies of others.
+ * CUDA graphs: which functions their nodes launch, and which launch an operation in a conditional node belongs to.
  */
 #ifndef GPUTRACE_TRACE_BUILD_GRAPHS_H
 #define GPUTRACE_TRACE_BUILD_GRAPHS_H
@@ -12,6 +11,11 @@
 #include "common/big_array.h"
 #include "common/map.h"
 #include "trace/spool/event_record.h"
+
+/*
+ * Which functions the nodes of graphs launch, as far as the process told: the numbers of nodes stand in the
+ * records of kernels, and nodes are copies of others.
+ */
 
 struct graph_nodes {
     BIG_ARRAY(struct graph_node_change {

@@ -21,10 +21,7 @@
 #include "trace/spool/cuda_names.h"
 #include "common/spool_records.h"
 
-/*
- * The first walk, over the library's own records: rows of threads, allocations, NVTX, waits, and what the library has
- * told about the program, its plugins and itself.
- */
+/* --- the agent's records: rows of threads, allocations, NVTX, waits, plugins --- */
 
 static int index_stream(struct process *process, const struct event *event)
 {
@@ -131,9 +128,7 @@ static int index_agent_record(struct conversion *conversion, struct process *pro
     }
 }
 
-/*
- * The first walk, over CUPTI's records: which call started which work, rows of streams, and which rows need lanes.
- */
+/* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
 
 /* What one part of the spool has. */
 struct found {

@@ -1,5 +1,5 @@
 /*
- * Resources of NVTX: what the program gave a name beside threads and CUDA's objects, among it synchronisation objects.
+ * NVTX ranges, the names that its events use, and its resources.
  */
 #ifndef GPUTRACE_TRACE_BUILD_NVTX_H
 #define GPUTRACE_TRACE_BUILD_NVTX_H
@@ -13,6 +13,10 @@
 #include "trace/build/capture_intervals.h"
 #include "trace/build/nvtx_syncs.h"
 #include "trace/spool/event_record.h"
+
+/*
+ * Resources of NVTX: what the program gave a name beside threads and CUDA's objects, among it synchronisation objects.
+ */
 
 struct nvtx_resource {
     uint64_t identifier;

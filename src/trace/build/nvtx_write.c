@@ -14,7 +14,7 @@
 #include "trace/build/payload_json.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
-#include "trace/spool/own.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/records.h"
 
 static void add_payload(struct args *args, const struct event *event)

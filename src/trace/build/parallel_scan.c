@@ -5,7 +5,7 @@
 #include "trace/build/event_filter.h"
 #include "trace/build/graphs.h"
 #include "trace/spool/cupti.h"
-#include "trace/spool/own.h"
+#include "trace/spool/agent_records.h"
 
 #define WORKERS_MOST 16 /* more would wait for the one that takes */
 #define PARTS_LEAST 4   /* of fewer no thread is worth its start */

@@ -15,7 +15,7 @@
 #include "trace/build/clocks.h"
 #include "trace/build/process.h"
 #include "trace/spool/cupti.h"
-#include "trace/spool/own.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/records.h"
 
 /*

@@ -1,8 +1,5 @@
 /*
- * Payload schemas and enumerations of one process, put together from the records of their entries: what
- * common/payload.h walks by, and what things are called. Texts lie in the spool.
- *
- * Records may be read in any order: they are collected, and put together at the end.
+ * What NVTX events refer to: payload schemas, copies of payloads, scopes.
  */
 #ifndef GPUTRACE_TRACE_BUILD_PAYLOAD_SCHEMAS_H
 #define GPUTRACE_TRACE_BUILD_PAYLOAD_SCHEMAS_H
@@ -16,6 +13,13 @@
 #include "common/payload.h"
 #include "common/spool_records.h"
 #include "trace/spool/event_record.h"
+
+/*
+ * Payload schemas and enumerations of one process, put together from the records of their entries: what
+ * common/payload.h walks by, and what things are called. Texts lie in the spool.
+ *
+ * Records may be read in any order: they are collected, and put together at the end.
+ */
 
 struct payload_text {
     const char *text; /* NULL: there is none */

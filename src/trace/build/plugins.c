@@ -9,7 +9,7 @@
 #include "common/spool_records.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
-#include "trace/spool/own.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/records.h"
 
 void plugins_release(struct plugins *plugins)

@@ -1,13 +1,13 @@
-/*
- * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
- * records. A double, which is what readers of JSON keep times in, is exact to the nanosecond for as long.
- */
 #include "trace/build/process.h"
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "trace/spool/cupti.h"
 
+/*
+ * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
+ * records. A double, which is what readers of JSON keep times in, is exact to the nanosecond for as long.
+ */
 #define TIME_BEFORE (24 * 3600 * NS_PER_S)
 #define TIME_AFTER (UINT64_C(100) * 24 * 3600 * NS_PER_S)
 

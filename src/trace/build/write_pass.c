@@ -1,5 +1,5 @@
 /*
- * The third walk, cut into pieces that several threads write at once. What has to be applied step by step is written by
+ * The write pass, cut into pieces that several threads write at once. What has to be applied step by step is written by
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"

@@ -1,4 +1,4 @@
-#include "trace/spool/own.h"
+#include "trace/spool/agent_records.h"
 
 #include "common/spool_records.h"
 

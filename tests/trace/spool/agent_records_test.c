@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/spool/own.h"
+#include "trace/spool/agent_records.h"
 #include "common/spool_records.h"
 
 static struct event decode(const void *record)

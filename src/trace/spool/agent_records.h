@@ -1,8 +1,8 @@
 /*
  * From the library's own records (common/spool_records.h) to events.
  */
-#ifndef GPUTRACE_TRACE_SPOOL_OWN_H
-#define GPUTRACE_TRACE_SPOOL_OWN_H
+#ifndef GPUTRACE_TRACE_SPOOL_AGENT_RECORDS_H
+#define GPUTRACE_TRACE_SPOOL_AGENT_RECORDS_H
 
 #include "trace/spool/event_record.h"
 #include "trace/spool/records.h"
