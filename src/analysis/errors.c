@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/sink.h"
-#include "trace/spool/error_names.h"
+#include "trace/spool/cuda_names.h"
 
 #define NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
 

@@ -18,11 +18,9 @@
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "launch/drain.h"
-#include "launch/ending.h"
 #include "launch/launch.h"
 #include "launch/library.h"
 #include "launch/program.h"
-#include "launch/program_kind.h"
 #include "launch/run_directory.h"
 #include "launch/spool_server.h"
 

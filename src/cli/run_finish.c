@@ -15,8 +15,8 @@
 #include "cli/writing.h"
 #include "trace/build/passes.h"
 #include "doctor/doctor.h"
-#include "launch/ending.h"
-#include "launch/program_kind.h"
+#include "launch/launch.h"
+#include "launch/program.h"
 #include "analysis/report.h"
 #include "symbols/symbols.h"
 

@@ -157,7 +157,7 @@ static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned"
 #define SPOOL_PACKED_MAGIC UINT32_C(0x444b4350) /* "PCKD" */
 enum spool_packing {
     SPOOL_PACKED_PLAIN = 0,   /* as they were */
-    SPOOL_PACKED_COLUMNS = 1, /* by records' fields (trace/spool/columns.h), then LZ4 in its block format */
+    SPOOL_PACKED_COLUMNS = 1, /* by records' fields (trace/spool/packing.h), then LZ4 in its block format */
 };
 struct spool_packed {
     uint32_t magic;

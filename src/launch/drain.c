@@ -130,7 +130,7 @@ static void leave(struct drain *drain, struct spool_drain *spool)
     *spool = drain->spools.items[--drain->spools.count];
 }
 
-/* Gives when the next one is due. */
+/* Returns when the next one is due. */
 static uint64_t drain_due(struct drain *drain)
 {
     uint64_t now = clock_monotonic(), due = now + LOOK;

@@ -34,7 +34,7 @@ struct drain_figures {
 struct drain_figures drain_stop(struct drain *drain);
 
 /* For whoever reads the spools of a run that goes on: nothing of DIRECTORY is drained from now on, until this process
- * ends. Waits for a round to end, two seconds at most. Gives 0, or -1: what is read may be drained meanwhile. */
+ * ends. Waits for a round to end, two seconds at most. Returns 0, or -1: what is read may be drained meanwhile. */
 int drain_hold(const char *directory);
 
 #endif

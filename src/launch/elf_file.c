@@ -26,7 +26,7 @@ void elf_close(struct elf_file *file)
     file->fd = -1;
 }
 
-/* Gives 1 when there is a program header of TYPE, 0 when not, -1 when the file does not say. */
+/* Returns 1 when there is a program header of TYPE, 0 when not, -1 when the file does not say. */
 static int find_segment(const struct elf_file *file, uint32_t type, Elf64_Phdr *segment)
 {
     if (file->head.e_phentsize != sizeof(*segment))

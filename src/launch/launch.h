@@ -6,6 +6,7 @@
 #define GPUTRACE_LAUNCH_LAUNCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,7 +33,7 @@ struct launch {
     void *context;
     /* In our process: the child exists as PID and waits for the answer. */
     enum launch_way (*before)(void *context, pid_t pid);
-    /* In the child, just before exec: sets its environment. Gives 0, or -1: it starts all the same. */
+    /* In the child, just before exec: sets its environment. Returns 0, or -1: it starts all the same. */
     int (*inside)(void *context);
 
     bool plain;             /* it runs as if we were not there: with what inside() adds, there is too much for exec */
@@ -43,10 +44,21 @@ struct launch {
 };
 
 /*
- * Starts the program, passes signals on and waits for its end. Gives 0 and sets `status` and the times; or, after
+ * Starts the program, passes signals on and waits for its end. Returns 0 and sets `status` and the times; or, after
  * error(), an exit status of ours: the program did not run. Signals stay held until signals_end_with(), so that what
  * comes meanwhile interrupts nothing.
  */
 int launch_run(struct launch *launch);
+
+/*
+ * How a program ended, in words and handed on.
+ */
+
+/* Writes "exit 3" or "signal 9 (Killed)" for a STATUS of waitpid(2). */
+void ending_describe(int status, char *text, size_t room);
+
+/* The exit status that tells of STATUS. When a signal ended the program, it ends us too, without a second core dump,
+ * and this does not return. */
+int ending_pass_on(int status);
 
 #endif

@@ -12,7 +12,7 @@
  * Returns 0, or -1 when it is in neither; nothing is printed. */
 int library_find(char *path, size_t room);
 
-/* Whether PATH may be loaded into a program: nobody but root and this user can put other code there. Gives 0, or -1
+/* Whether PATH may be loaded into a program: nobody but root and this user can put other code there. Returns 0, or -1
  * after error(). */
 int library_check(const char *path);
 

@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "trace/spool/cupti.h"
-#include "trace/spool/own.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/records.h"
 #include "common/spool_records.h"
 

@@ -39,7 +39,7 @@ struct live_process {
 void live_process_release(struct live_process *process, struct live *live);
 
 /* CUPTI's records since the last time, `size` bytes at part->data, with the sizes of each kind. Of a chunk in use, up
- * to the first whose times are not there yet. Gives the bytes that were seen. */
+ * to the first whose times are not there yet. Returns the bytes that were seen. */
 size_t live_see_cupti(struct live *live, const struct spool_part *part, const uint16_t record_bytes[SPOOL_CUPTI_KINDS]);
 /* Records of the library's own, since the last time. */
 void live_see_own(struct live *live, struct live_process *process, const struct spool_part *part);

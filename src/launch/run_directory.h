@@ -19,11 +19,11 @@ struct run_directory {
 /* Where spool directories go: GIVEN (of --spool-dir; NULL: not given), else $TMPDIR, else /tmp. */
 const char *run_directory_parent(const char *given);
 
-/* Makes a new directory below PARENT, for this user alone. Gives 0, or -1 after error(). */
+/* Makes a new directory below PARENT, for this user alone. Returns 0, or -1 after error(). */
 int run_directory_make(struct run_directory *directory, const char *parent);
 
 /* Opens the directory PATH of an earlier run. HELD: its launcher still lives, and will make the trace itself. SAFE: it
- * is this user's, and nobody else can write into it. Gives 0, or -1 after error(): there is none, or it is none. */
+ * is this user's, and nobody else can write into it. Returns 0, or -1 after error(): there is none, or it is none. */
 int run_directory_open(struct run_directory *directory, const char *path, bool *held, bool *safe);
 
 /* Lets go of the directory and leaves it where it is. */

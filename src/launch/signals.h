@@ -24,10 +24,10 @@ struct signals {
  * ignored, and what our own writes cause, which must fail with errno and not kill us. Call it before fork(). */
 void signals_hold(struct signals *signals);
 
-/* Gives this process, the child before exec, the mask and dispositions that were inherited. */
+/* Returns this process, the child before exec, the mask and dispositions that were inherited. */
 void signals_restore(const struct signals *signals);
 
-/* Waits for CHILD's end and passes signals on; stops and continues with it. Gives its status as waitpid(2) does. The
+/* Waits for CHILD's end and passes signals on; stops and continues with it. Returns its status as waitpid(2) does. The
  * ends of all other children are taken meanwhile: orphans, where this is process 1 of a container. */
 int signals_wait(const struct signals *signals, pid_t child);
 

@@ -1,15 +1,34 @@
 #include "launch/spool_drain.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "common/disk_room.h"
-#include "launch/round.h"
+#include "common/spool_lock.h"
 #include "trace/spool/cupti.h"
+#include "trace/spool/ended_file.h"
 #include "trace/spool/packed_file.h"
+#include "trace/spool/records.h"
+
+/* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */
+struct round {
+    struct spool_drain *drain;
+    struct drain_tools *tools;
+    struct spool_header header;
+    int spool;
+    int packed; /* -1: not opened yet */
+    int count;  /* of chunks packed */
+};
 
 /* Of a chunk in use so much is looked at in a round. */
 #define LOOK_BYTES ((size_t)256 << 10)
@@ -29,17 +48,17 @@ void spool_drain_release(struct spool_drain *drain)
     map_release(&drain->seen);
 }
 
-int round_read(int fd, void *bytes, size_t size, uint64_t offset)
+static int round_read(int fd, void *bytes, size_t size, uint64_t offset)
 {
     return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
 
-int round_write(int fd, const void *bytes, size_t size, uint64_t offset)
+static int round_write(int fd, const void *bytes, size_t size, uint64_t offset)
 {
     return pwrite(fd, bytes, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
 
-bool round_is_usable(const struct spool_header *header)
+static bool round_is_usable(const struct spool_header *header)
 {
     return memcmp(header->magic, SPOOL_MAGIC, sizeof(header->magic)) == 0 && header->version == SPOOL_VERSION &&
            header->header_bytes == SPOOL_HEADER_BYTES;
@@ -53,7 +72,7 @@ static uint64_t offset_of(const struct segment_drain *segment)
 /* --- one chunk --- */
 
 /* Where the next entry goes: its end as we know it, or as it is when somebody made the file shorter. */
-int round_open_packed(struct round *round)
+static int round_open_packed(struct round *round)
 {
     struct stat status;
     if (round->packed >= 0)
@@ -83,7 +102,7 @@ static int append(struct round *round, const uint8_t *entry, size_t size)
     return 0;
 }
 
-/* Gives the bytes that were seen. */
+/* Returns the bytes that were seen. */
 static size_t see_part(struct round *round, const struct spool_part *part)
 {
     uint16_t sizes[SPOOL_CUPTI_KINDS];
@@ -140,7 +159,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
 }
 
 /* A chunk that is done is nobody's but ours. */
-int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+static int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     static const uint16_t drained = SPOOL_DRAINED;
     if (chunk->used > chunk->bytes - sizeof(*chunk))
@@ -154,7 +173,7 @@ int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t o
 /* --- one segment --- */
 
 /* The header at OFFSET. Twice, as the state is stored last and read first. */
-int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
+static int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
 {
     for (int i = 0; i < 2; i++)
         if (round_read(round->spool, chunk, sizeof(*chunk), offset) != 0)
@@ -164,7 +183,7 @@ int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t of
     return sound ? 0 : -1;
 }
 
-/* Gives the room of what was drained, and of what was never used, back to the disk; their headers stay. */
+/* Returns the room of what was drained, and of what was never used, back to the disk; their headers stay. */
 static void punch(struct round *round, const struct segment_drain *segment)
 {
     struct spool_chunk chunk;
@@ -190,7 +209,7 @@ static bool take_chunk(struct round *round, struct spool_chunk *chunk, uint64_t 
     return chunk->state == SPOOL_DRAINED;
 }
 
-bool round_is_to_stop(const struct round *round)
+static bool round_is_to_stop(const struct round *round)
 {
     return __atomic_load_n(round->tools->stop, __ATOMIC_RELAXED);
 }
@@ -250,21 +269,21 @@ static void drain_segments(struct round *round)
     drain->open.count = kept;
 }
 
-int round_open(struct round *round)
+static int round_open(struct round *round)
 {
     int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     round->spool = openat(round->tools->directory, round->drain->name, flags);
     return round->spool < 0 ? -1 : 0;
 }
 
-void round_close(struct round *round)
+static void round_close(struct round *round)
 {
     close(round->spool);
     if (round->packed >= 0)
         close(round->packed);
 }
 
-void round_see_disk(struct round *round)
+static void round_see_disk(struct round *round)
 {
     struct stat status;
     if (fstat(round->spool, &status) == 0)
@@ -284,4 +303,180 @@ int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
     round_see_disk(&round);
     round_close(&round);
     return drain->no_room ? -1 : round.count;
+}
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+/* Where a mapping keeps the file itself open, which not all file systems on top of others do. */
+static bool leases_are_exact(int fd)
+{
+    struct statfs of;
+    if (fstatfs(fd, &of) != 0)
+        return false;
+    switch ((unsigned)of.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case TMPFS_MAGIC: return true;
+    default: return false;
+    }
+}
+
+/*
+ * The kernel gives a lease for reading on a file that nobody has open for writing, and a mapping counts as open, in any
+ * PID namespace. If somebody opened the file in this moment we would get a signal: of the sort that is ignored. The
+ * lock of the spool (common/spool_lock.h) is not enough here, where a spool is removed: a process goes on writing
+ * without it when its header became memory of its own, and a file system may have no locks.
+ */
+static bool writer_is_gone(int fd, const struct spool_header *header)
+{
+    int lease = fcntl(fd, F_SETSIG, SIGURG) == 0 ? fcntl(fd, F_SETLEASE, F_RDLCK) : -1;
+    if (lease == 0)
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    else if (errno == EAGAIN)
+        return false;
+    if (lease == 0 && leases_are_exact(fd))
+        return true;
+    return header->state == SPOOL_FINISHED && !spool_lock_is_held(fd) && header->pid != 0 &&
+           kill((pid_t)header->pid, 0) != 0 && errno == ESRCH;
+}
+
+/* --- the end of a spool whose process has ended --- */
+
+/* So many packed bytes of a process that has ended go into the file for all of those; more stay in a file of their own.
+ */
+#define ENDED_MOST SPOOL_SEGMENT_BYTES
+
+/* What CUPTI has written into a chunk that was in use: up to where no record is, or, if there is something else, all.
+ */
+static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+{
+    uint8_t *data = round->tools->data;
+    size_t room = (size_t)chunk->bytes - sizeof(*chunk);
+    uint16_t sizes[SPOOL_CUPTI_KINDS];
+    struct cupti_walk walk;
+    if (round_read(round->spool, data, room, offset + sizeof(*chunk)) != 0)
+        return 0;
+    cupti_record_sizes(sizes, &round->header);
+    cupti_walk_begin(&walk, &(struct spool_part){.size = room}, data, sizes);
+    size_t used = 0;
+    while (cupti_walk_next(&walk))
+        used = (size_t)(walk.at - data);
+    return walk.damaged ? room : used;
+}
+
+/* Drains a chunk whatever its state. Returns 0, or -1. */
+static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+{
+    bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
+    if (!records || chunk->state == SPOOL_READY || chunk->state == SPOOL_DRAINED)
+        return chunk->type == SPOOL_FREE || records ? 0 : -1;
+    if (chunk->state != SPOOL_DONE && chunk->type == SPOOL_CUPTI)
+        chunk->used = bytes_in_use(round, chunk, offset);
+    chunk->state = SPOOL_DONE;
+    return round_drain_chunk(round, chunk, offset);
+}
+
+/* Returns 0, or -1: something is damaged, which readers are to see, or there was no room. */
+static int end_chunks(struct round *round)
+{
+    struct spool_chunk chunk;
+    uint64_t end = round->header.formatted;
+    struct stat status;
+    if (fstat(round->spool, &status) != 0 || end > (uint64_t)status.st_size)
+        return -1;
+    for (uint64_t at = SPOOL_HEADER_BYTES; at < end; at += chunk.bytes) {
+        uint64_t room = end - at < SPOOL_SEGMENT_BYTES ? end - at : SPOOL_SEGMENT_BYTES;
+        if (round_is_to_stop(round) || round_read_chunk(round, &chunk, at, room) != 0 ||
+            end_chunk(round, &chunk, at) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* At the end of the file of processes that have ended: their chunks, then their head, without which they are nothing.
+ */
+static int write_ended(struct round *round, int ended, const uint8_t *head, size_t head_size)
+{
+    struct drain_tools *tools = round->tools;
+    size_t chunks = (size_t)round->drain->packed_size;
+    if (!disk_room(ended, head_size + chunks) ||
+        (chunks > 0 && (round_open_packed(round) != 0 || round_read(round->packed, tools->data, chunks, 0) != 0)) ||
+        round_write(ended, tools->data, chunks, tools->ended + head_size) != 0 ||
+        round_write(ended, head, head_size, tools->ended) != 0) {
+        int cut = ftruncate(ended, (off_t)tools->ended);
+        (void)cut; /* what stays of it is no entry, or a whole one, whose spool is there still */
+        return -1;
+    }
+    tools->ended += head_size + chunks;
+    return 0;
+}
+
+static int add_to_ended(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    alignas(8) uint8_t head[ENDED_HEAD_MAX];
+    size_t size = ended_head_pack(head, drain->name, &round->header, drain->packed_size);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int ended = size > 0 ? openat(round->tools->directory, SPOOL_ENDED_FILE, flags, 0600) : -1;
+    if (ended < 0)
+        return -1;
+    int result = write_ended(round, ended, head, size);
+    close(ended);
+    if (result != 0)
+        return -1;
+    unlinkat(round->tools->directory, drain->packed_name, 0); /* first: another spool may come to have that name */
+    unlinkat(round->tools->directory, drain->name, 0);
+    drain->disk = size + drain->packed_size;
+    drain->removed = true;
+    return 0;
+}
+
+/* Of a spool all of whose chunks are packed the header is kept. */
+static void cut_spool(struct round *round)
+{
+    static const uint64_t formatted = SPOOL_HEADER_BYTES;
+    if (round_write(round->spool, &formatted, sizeof(formatted), offsetof(struct spool_header, formatted)) == 0 &&
+        ftruncate(round->spool, SPOOL_HEADER_BYTES) == 0)
+        round_see_disk(round);
+}
+
+static void end_spool(struct round *round)
+{
+    struct spool_drain *drain = round->drain;
+    bool packed = end_chunks(round) == 0;
+    drain->over = !drain->no_room && !round_is_to_stop(round);
+    if (!packed || !drain->over)
+        return;
+    round->header.drained = drain->drained;
+    round->header.formatted = SPOOL_HEADER_BYTES;
+    if (drain->packed_size > ENDED_MOST || add_to_ended(round) != 0)
+        cut_spool(round);
+}
+
+static bool is_gone(const struct round *round)
+{
+    int fd = openat(round->tools->directory, round->drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool gone = fd >= 0 && writer_is_gone(fd, &round->header);
+    if (fd >= 0)
+        close(fd);
+    return gone;
+}
+
+void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools)
+{
+    struct round round = {.drain = drain, .tools = tools, .packed = -1};
+    int fd = openat(tools->directory, drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool there = fd >= 0 && round_read(fd, &round.header, sizeof(round.header), 0) == 0 &&
+                 round_is_usable(&round.header) && round.header.formatted > 0;
+    if (fd >= 0)
+        close(fd);
+    if (!there || !is_gone(&round) || round_open(&round) != 0)
+        return;
+    if (round_read(round.spool, &round.header, sizeof(round.header), 0) == 0) /* as it is after the last write */
+        end_spool(&round);
+    round_close(&round);
 }

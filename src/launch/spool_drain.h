@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/spool.h"
 #include "launch/live.h"
 #include "trace/spool/packing.h"
-#include "common/spool.h"
 
 /* What every spool is drained with, one after another. */
 struct drain_tools {
@@ -55,11 +55,11 @@ struct spool_drain {
     uint64_t pause, next;
 };
 
-/* NAME is that of a spool in the run directory. Gives 0, or -1: it is too long to be one. */
+/* NAME is that of a spool in the run directory. Returns 0, or -1: it is too long to be one. */
 int spool_drain_init(struct spool_drain *drain, const char *name);
 void spool_drain_release(struct spool_drain *drain);
 
-/* Drains what is done now. Gives how many chunks that were, or -1: no room, or no such file. */
+/* Drains what is done now. Returns how many chunks that were, or -1: no room, or no such file. */
 int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools);
 
 /* For a spool of which nothing was drained for a while: when its process has ended, packs what is left, in use or not,

@@ -14,7 +14,7 @@ struct spool_server *spool_server_start(const char *directory);
 /* What processes are to be given as the setting `spool_server`. Lives as long as SERVER. */
 const char *spool_server_address(const struct spool_server *server);
 
-/* Ends the thread and frees SERVER. Gives how many processes are not recorded that the directory does not tell of.
+/* Ends the thread and frees SERVER. Returns how many processes are not recorded that the directory does not tell of.
  * SERVER may be NULL. */
 unsigned spool_server_stop(struct spool_server *server);
 

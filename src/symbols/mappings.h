@@ -25,7 +25,7 @@ struct mappings {
 void mappings_release(struct mappings *mappings);
 
 /* Takes the LENGTH bytes at TEXT, lines ended by newlines; what is no line of a maps file is passed over. Paths are put
- * into NAMES. Gives 0, or -1 after error(). */
+ * into NAMES. Returns 0, or -1 after error(). */
 int mappings_read(struct mappings *mappings, struct names *names, const char *text, size_t length);
 
 /* The mapping of ADDRESS: the last one that was read. NULL: none. */

@@ -1,8 +1,11 @@
 #include "symbols/object.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +13,143 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "symbols/source.h"
+
+/* Where an address is looked for: a compilation unit. */
+struct unit {
+    struct names *names;
+    Dwarf_Die *die;
+    Dwarf_Addr address; /* as the debugging information says it */
+};
+
+static Dwarf_Die *find_unit(Dwfl_Module *module, GElf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
+    if (unit)
+        return unit;
+    /* Clang leaves out the table that this goes by, .debug_aranges: then one unit after another is asked. */
+    while ((unit = dwfl_module_nextcu(module, unit, bias)) && dwarf_haspc(unit, address - *bias) <= 0)
+        continue;
+    return unit;
+}
+
+static int set_file(const struct unit *unit, const char *path, struct stack_frame *frame)
+{
+    char joined[PATH_MAX];
+    Dwarf_Attribute attribute;
+    const char *directory = *path == '/' ? NULL : dwarf_formstring(dwarf_attr(unit->die, DW_AT_comp_dir, &attribute));
+    if (directory && snprintf(joined, sizeof(joined), "%s/%s", directory, path) < (int)sizeof(joined))
+        path = joined;
+    uint32_t name = names_put(unit->names, path, strlen(path));
+    if (name == NAMES_NO_MEMORY)
+        return -1;
+    frame->file = names_get(unit->names, name)->text;
+    return 0;
+}
+
+/* The line that the code at the address itself was made from. */
+static int set_line(const struct unit *unit, struct stack_frame *frame)
+{
+    int number = 0;
+    Dwarf_Line *line = dwarf_getsrc_die(unit->die, unit->address);
+    const char *path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+    if (!path)
+        return 0;
+    if (dwarf_lineno(line, &number) == 0 && number > 0)
+        frame->line = (uint32_t)number;
+    return set_file(unit, path, frame);
+}
+
+/* The line from which CALL, an inlined one, was made. */
+static int set_call_site(const struct unit *unit, Dwarf_Die *call, struct stack_frame *frame)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word file, line;
+    Dwarf_Files *files;
+    size_t count;
+    if (dwarf_formudata(dwarf_attr(call, DW_AT_call_file, &attribute), &file) != 0 ||
+        dwarf_formudata(dwarf_attr(call, DW_AT_call_line, &attribute), &line) != 0 ||
+        dwarf_getsrcfiles(unit->die, &files, &count) != 0)
+        return 0;
+    const char *path = file < count ? dwarf_filesrc(files, (size_t)file, NULL, NULL) : NULL;
+    if (!path)
+        return 0;
+    frame->line = (uint32_t)line;
+    return set_file(unit, path, frame);
+}
+
+static int set_function(const struct unit *unit, Dwarf_Die *call, struct stack_frame *frame)
+{
+    Dwarf_Attribute attribute;
+    const char *text = dwarf_formstring(dwarf_attr_integrate(call, DW_AT_linkage_name, &attribute));
+    if (!text)
+        text = dwarf_diename(call);
+    uint32_t name = text ? names_put_symbol(unit->names, text, strlen(text)) : NAMES_NO_MEMORY;
+    if (text && name == NAMES_NO_MEMORY)
+        return -1;
+    frame->function = text ? names_get(unit->names, name)->text : NULL;
+    return 0;
+}
+
+/* The scopes around the address, from the innermost inlined call outwards. Returns their number; 0: there is none. */
+static int find_inlined_scopes(const struct unit *unit, Dwarf_Die **scopes)
+{
+    Dwarf_Die *around = NULL;
+    int count = dwarf_getscopes(unit->die, unit->address, &around), found = 0;
+    *scopes = NULL;
+    for (int i = 0; i < count && found == 0; i++) {
+        int tag = dwarf_tag(&around[i]);
+        if (tag == DW_TAG_inlined_subroutine)
+            found = dwarf_getscopes_die(&around[i], scopes); /* where it is, not where it was defined */
+        else if (tag == DW_TAG_subprogram)
+            break;
+    }
+    free(around);
+    return found > 0 ? found : 0;
+}
+
+static bool is_inlined(Dwarf_Die *scope)
+{
+    return dwarf_tag(scope) == DW_TAG_inlined_subroutine;
+}
+
+/* A frame for each inlined call: its function, and where in it we are: at the innermost the line of the code, else the
+ * place of the call within. What remains is where FRAME's own function made the outermost one. */
+static int set_inlined(const struct unit *unit, Dwarf_Die *scopes, int count, struct stack_frame *frame)
+{
+    struct stack_frame place = {.file = frame->file, .line = frame->line};
+    struct stack_frame *inlined = calloc((size_t)count, sizeof(*inlined));
+    if (!inlined)
+        return error_no_memory("symbols");
+    frame->inlined = inlined;
+    for (int i = 0; i < count && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++) {
+        if (!is_inlined(&scopes[i]))
+            continue;
+        struct stack_frame *call = &inlined[frame->inlined_count++];
+        *call = place;
+        if (set_function(unit, &scopes[i], call) < 0 || set_call_site(unit, &scopes[i], &place) < 0)
+            return -1;
+    }
+    frame->file = place.file;
+    frame->line = place.line;
+    return 0;
+}
+
+static int source_find(Dwfl_Module *module, uint64_t address, struct names *names, struct stack_frame *frame)
+{
+    struct unit unit = {.names = names};
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *scopes;
+    unit.die = find_unit(module, address, &bias);
+    unit.address = address - bias;
+    if (!unit.die)
+        return 0;
+    if (set_line(&unit, frame) < 0)
+        return -1;
+    int count = find_inlined_scopes(&unit, &scopes);
+    int status = count > 0 ? set_inlined(&unit, scopes, count, frame) : 0;
+    free(scopes);
+    return status;
+}
 
 /* Debugging information in files of its own is found by build id or by name, below /usr/lib/debug or beside the file.
  * (That may also ask servers, where DEBUGINFOD_URLS names some: symbols.c sees to it that none is.) */

@@ -9,9 +9,9 @@
 
 #include "common/array.h"
 #include "common/map.h"
+#include "symbols/symbol_table.h"
 #include "trace/frames.h"
 #include "trace/names.h"
-#include "symbols/symbol_table.h"
 
 struct Dwfl;
 struct Dwfl_Module;
@@ -31,7 +31,7 @@ void object_open(struct object *object, const char *path, uint64_t inode, uint64
 void object_close(struct object *object);
 
 /* Sets what is known of the code at OFFSET in the file: function, file, line and inlined calls; texts are put into
- * NAMES. Gives 0, or -1 after error(). */
+ * NAMES. Returns 0, or -1 after error(). */
 int object_name(struct object *object, struct names *names, uint64_t offset, struct stack_frame *frame);
 
 #endif

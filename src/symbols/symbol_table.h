@@ -24,7 +24,7 @@ struct symbol_table {
 /* All zero is empty. */
 void symbol_table_release(struct symbol_table *table);
 
-/* Gives 0, or -1 after error(). */
+/* Returns 0, or -1 after error(). */
 int symbol_table_read(struct symbol_table *table, struct Dwfl_Module *module);
 
 /* The name of the function that ADDRESS lies in, not of one that ends before it. NULL: none. */

@@ -23,10 +23,10 @@ int tracing_loops_needs_cuda(int loop);
 /* Kernels that one block launches, those in graphs counted one by one. */
 int tracing_loops_kernels(int loop);
 
-/* Makes CUDA's first call in this process, and nothing else. Gives 0, or -1. */
+/* Makes CUDA's first call in this process, and nothing else. Returns 0, or -1. */
 int tracing_loops_start(void);
 
-/* Makes what the loops with CUDA work on: streams, memory, a graph. Once, after the start. Gives 0, or -1. */
+/* Makes what the loops with CUDA work on: streams, memory, a graph. Once, after the start. Returns 0, or -1. */
 int tracing_loops_prepare(void);
 
 /* Does one block, the GPU being idle before and after, and gives nanoseconds per operation; negative: it failed. */

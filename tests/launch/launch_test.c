@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "launch/ending.h"
 #include "launch/launch.h"
 #include "launch/program.h"
 

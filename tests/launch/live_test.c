@@ -124,5 +124,5 @@ int main(void)
         TEST(times_of_all_kinds_do_no_harm),
         TEST(memory_in_use_is_what_was_not_released),
     };
-    return cmocka_run_group_tests_name("drain/live", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("launch/live", tests, NULL, NULL);
 }

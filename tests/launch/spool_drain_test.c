@@ -487,5 +487,5 @@ int main(void)
         TEST(an_entry_that_is_cut_is_none),
         TEST(a_process_whose_files_are_there_still_counts_once),
     };
-    return cmocka_run_group_tests_name("drain/spool_drain", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("launch/spool_drain", tests, NULL, NULL);
 }

@@ -235,7 +235,7 @@ static struct mapping_text mapped_from(const char *path, uint64_t inode, uint64_
     return text_of(line);
 }
 
-/* This program's file once more. Gives its number. */
+/* This program's file once more. Returns its number. */
 static uint64_t copy_program(const char *path)
 {
     char command[2 * PATH_MAX], self[PATH_MAX];

@@ -1,7 +1,11 @@
 #include "trace/build/compilation.h"
 
+#include <string.h>
+
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/piece_writer.h"
+#include "trace/spool/cuda_names.h"
 
 #define REST_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
 
@@ -114,10 +118,11 @@ static int join_phases(struct compilation *compilation)
     return 0;
 }
 
-static void close_phase(struct compilation_step *phase, const struct windows *windows, uint64_t time)
+static void close_phase(struct compilation_step *phase, const struct capture_intervals *capture_intervals,
+                        uint64_t time)
 {
     if (phase->end == 0) {
-        uint64_t window_end = windows_end(windows, phase->start);
+        uint64_t window_end = capture_intervals_end(capture_intervals, phase->start);
         phase->ending = window_end < time ? COMPILATION_RECORDING_OFF : COMPILATION_PROCESS_ENDED;
         phase->end = window_end < time ? window_end : time;
     }
@@ -172,8 +177,8 @@ static int outer_first(const void *a, const void *b)
     return by_order(left, right);
 }
 
-int compilation_close(struct compilation *compilation, const struct windows *windows, const struct launches *launches,
-                      uint64_t time)
+int compilation_close(struct compilation *compilation, const struct capture_intervals *capture_intervals,
+                      const struct launches *launches, uint64_t time)
 {
     if (join_phases(compilation) != 0 || find_threads(compilation, launches) != 0)
         return -1;
@@ -182,12 +187,127 @@ int compilation_close(struct compilation *compilation, const struct windows *win
         struct compilation_step *step = &compilation->steps.items[i];
         if (i % REST_STEPS == 0)
             big_array_rest(&compilation->steps);
-        if (step->start == 0 || !windows_hold(windows, step->start))
+        if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
             continue; /* an end whose start was not recorded is no phase */
         if (!is_jit(step))
-            close_phase(step, windows, time);
+            close_phase(step, capture_intervals, time);
         compilation->steps.items[kept++] = *step;
     }
     compilation->steps.count = kept;
     return big_array_sort(&compilation->steps, outer_first) == 0 ? 0 : error_no_memory("phases of compilation");
+}
+
+/*
+ * The row "compilation": phases in which CUDA prepared code, and within them what its just-in-time compiler did. Slices
+ * of one thread nest; those of several threads that overlap have lanes of their own.
+ */
+
+#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
+
+int index_phase(struct process *process, const struct event *event)
+{
+    if (event->phase.trigger == SPOOL_TRIGGER_NONE || event->phase.trigger >= SPOOL_TRIGGER_COUNT) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    process->cuda = true;
+    return compilation_phase(process->compilation, event);
+}
+
+int resolve_compilation(struct process *process)
+{
+    struct compilation *compilation = process->compilation;
+    if (compilation_close(compilation, process->capture_intervals, process->launches, process->last_time) != 0)
+        return -1;
+    if (compilation->steps.count == 0)
+        return 0;
+    struct track *track = process_thread(process, TRACK_COMPILATION, 0);
+    for (size_t i = 0; i < compilation->steps.count && track; i++) {
+        const struct compilation_step *step = &compilation->steps.items[i];
+        if (lanes_collect_own(&track->lanes, step->start, step->end, step->thread) != 0)
+            return -1;
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
+    }
+    return track ? 0 : -1;
+}
+
+static void add_words(struct args *args, enum arg_key key, const char *words)
+{
+    args_text(args, key, words, strlen(words));
+}
+
+static void add_correlation(struct args *args, const struct process *process, const struct compilation_step *step)
+{
+    if (step->correlation != 0)
+        args_u64(args, ARG_CORRELATION, process_correlation(process, step->correlation));
+}
+
+static const char *describe_phase(struct args *args, const struct process *process, const struct compilation_step *step)
+{
+    static const char *const triggers[SPOOL_TRIGGER_COUNT] = {
+#define TRIGGER(name, text) [SPOOL_TRIGGER_##name] = text,
+        SPOOL_TRIGGERS(TRIGGER)
+#undef TRIGGER
+    };
+    static const char *const endings[COMPILATION_ENDING_COUNT] = {
+#define ENDING(name, text) [COMPILATION_##name] = text,
+        COMPILATION_ENDINGS(ENDING)
+#undef ENDING
+    };
+    add_words(args, ARG_TRIGGER, triggers[step->trigger]);
+    args_text(args, ARG_FUNCTION, step->function, step->function_length);
+    args_u64(args, ARG_PHASE, step->number);
+    add_correlation(args, process, step);
+    if (step->result != 0)
+        args_error(args, ARG_RESULT, step->result, driver_error_name(step->result));
+    if (step->ending != COMPILATION_RETURNED)
+        add_words(args, ARG_ENDING, endings[step->ending]);
+    return triggers[step->trigger];
+}
+
+static const char *describe_jit(struct args *args, const struct process *process, const struct compilation_step *step)
+{
+    static const char *const operations[EVENT_JIT_OPERATION_COUNT] = {
+        [EVENT_JIT_UNKNOWN] = "JIT operation",
+        [EVENT_JIT_CACHE_LOAD] = "JIT cache load",
+        [EVENT_JIT_CACHE_STORE] = "JIT cache store",
+        [EVENT_JIT_COMPILE] = "JIT compile",
+    };
+    static const char *const entries[EVENT_JIT_ENTRY_COUNT] = {
+        [EVENT_JIT_FROM_PTX] = "PTX",
+        [EVENT_JIT_FROM_NVVM_IR] = "NVVM IR",
+    };
+    add_correlation(args, process, step);
+    if (step->operation == EVENT_JIT_CACHE_LOAD)
+        args_add(args, ARG_CACHE_HIT, ARG_TYPE_TRUE);
+    else if (step->operation == EVENT_JIT_COMPILE)
+        args_add(args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
+    args_u64(args, ARG_GROUP, step->number);
+    if (step->cache_bytes != 0)
+        args_u64(args, ARG_CACHE_LIMIT, step->cache_bytes);
+    if (entries[step->entry])
+        add_words(args, ARG_FROM, entries[step->entry]);
+    return operations[step->operation];
+}
+
+int write_compilation(struct piece_writer *out, struct process *process)
+{
+    struct track *track = tracks_get(&process->tracks, TRACK_COMPILATION, 0, 0, 0);
+    for (size_t i = 0; i < process->compilation->steps.count && track; i++) {
+        const struct compilation_step *step = &process->compilation->steps.items[i];
+        bool phase = step->trigger != SPOOL_TRIGGER_NONE;
+        struct args args = {0};
+        const char *name = phase ? describe_phase(&args, process, step) : describe_jit(&args, process, step);
+        args_u64(&args, ARG_THREAD, step->thread);
+        struct slice slice = {.category = CATEGORY_COMPILATION,
+                              .name = name_plain(name),
+                              .row = track_row_own(track, step->start, step->end, step->thread),
+                              .start = step->start,
+                              .end = step->end,
+                              .args = &args};
+        out->writer.format->slice(&out->writer, &slice);
+        piece_writer_passed(out, process);
+    }
+    return 0;
 }

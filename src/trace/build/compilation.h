@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "common/big_array.h"
-#include "trace/spool/event_record.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/build/launches.h"
-#include "trace/build/windows.h"
+#include "trace/spool/event_record.h"
 
 /* Why a phase ended. The first have the numbers of the records.
  *      ending               words in the trace */
@@ -54,13 +54,24 @@ struct compilation {
 
 void compilation_release(struct compilation *compilation);
 
-/* An EVENT_PHASE of a trigger that is known, or an EVENT_JIT. Give 0, or -1 after error(). */
+/* An EVENT_PHASE of a trigger that is known, or an EVENT_JIT. Return 0, or -1 after error(). */
 int compilation_phase(struct compilation *compilation, const struct event *event);
 int compilation_jit(struct compilation *compilation, const struct event *event);
 
 /* After the last: ends open phases at TIME, leaves out what began while recording was off, tells JIT operations their
- * threads, and sorts. Gives 0, or -1 after error(). */
-int compilation_close(struct compilation *compilation, const struct windows *windows, const struct launches *launches,
-                      uint64_t time);
+ * threads, and sorts. Returns 0, or -1 after error(). */
+int compilation_close(struct compilation *compilation, const struct capture_intervals *capture_intervals,
+                      const struct launches *launches, uint64_t time);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+
+/* compilation.c: likewise. */
+int index_phase(struct process *process, const struct event *event);
+int resolve_compilation(struct process *process);
+int write_compilation(struct piece_writer *out, struct process *process);
 
 #endif

@@ -1,13 +1,21 @@
 #include "trace/build/cuda_events.h"
 
+#include <string.h>
+
 #include "common/log.h"
+#include "common/settings.h"
+#include "trace/build/gpu_ops.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/launches.h"
+#include "trace/build/piece_writer.h"
+#include "trace/spool/cuda_names.h"
 
 void cuda_events_release(struct cuda_events *events)
 {
     big_array_release(&events->items);
 }
 
-int cuda_events_see(struct cuda_events *events, const struct event *event)
+int cuda_events_index(struct cuda_events *events, const struct event *event)
 {
     struct cuda_event_record *record = big_array_push(&events->items);
     if (!record)
@@ -64,4 +72,90 @@ const struct cuda_event_record *cuda_events_find(const struct cuda_events *event
             return record;
     }
     return last;
+}
+
+/* The name that the program gave to the CUDA event that the call of CORRELATION recorded. */
+static void add_event_name(struct args *args, const struct process *process, enum arg_key key, uint32_t correlation)
+{
+    struct nvtx_text name = nvtx_event_name(process->nvtx, correlation);
+    if (name.text)
+        args_text(args, key, name.text, name.length);
+}
+
+int write_cuda_event(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    if (event->start == 0 || !process_knows_time(process, event->start) ||
+        !process_was_to_record(process, TRACE_EVENT_TIMES))
+        return 0; /* newer versions of CUPTI alone tell the device's time, which device ranges ask for too */
+    struct event placed = *event;
+    placed.device = process_device(process, event->device, event->context);
+    const struct track *stream =
+        piece_writer_track(out, process, TRACK_STREAM, placed.device, event->context, event->stream);
+    if (!stream)
+        return 0;
+    struct args args = {0};
+    add_gpu_place(&args, process, &placed);
+    args_u64(&args, ARG_EVENT, event->cuda_event.event);
+    add_event_name(&args, process, ARG_EVENT_NAME, event->correlation);
+    struct slice slice = {.category = CATEGORY_CUDA_EVENT,
+                          .name = name_plain("CUDA Event Record"),
+                          .row = {stream->pid, stream->tids[0]},
+                          .start = event->start,
+                          .args = &args};
+    out->writer.format->instant(&out->writer, &slice);
+    return 0;
+}
+
+static int64_t signed_stream(uint32_t stream)
+{
+    return stream == EVENT_NO_STREAM ? -1 : (int64_t)stream;
+}
+
+static void describe_wait(struct args *args, const struct process *process, const struct event *event)
+{
+    const struct cuda_event_record *record = cuda_events_find(process->cuda_events, event);
+    args_i64(args, ARG_WAIT_ON_STREAM, record ? signed_stream(record->stream) : -1);
+    if (record)
+        args_u64(args, ARG_WAIT_ON_CORRELATION, process_correlation(process, record->correlation));
+    else
+        args_i64(args, ARG_WAIT_ON_CORRELATION, -1);
+    args_u64(args, ARG_WAIT_ON_EVENT, event->sync.event);
+    if (record)
+        add_event_name(args, process, ARG_WAIT_ON_EVENT_NAME, record->correlation);
+}
+
+int write_sync(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    static const char *const names[EVENT_SYNC_KIND_COUNT] = {
+        [EVENT_SYNC_UNKNOWN] = "Unknown Sync",
+        [EVENT_SYNC_EVENT] = "Event Sync",
+        [EVENT_SYNC_STREAM_WAIT_EVENT] = "Stream Wait Event",
+        [EVENT_SYNC_STREAM] = "Stream Sync",
+        [EVENT_SYNC_CONTEXT] = "Context Sync",
+    };
+    if (!process_knows_span(process, event))
+        return 0;
+    uint32_t device = process_device(process, event->device, event->context);
+    struct track *track = piece_writer_track(out, process, TRACK_SYNC, device, event->context, event->stream);
+    if (!track)
+        return 0;
+    const char *name = names[event->sync.kind];
+    struct args args = {0};
+    args_text(&args, ARG_SYNC_KIND, name, strlen(name));
+    args_i64(&args, ARG_STREAM, signed_stream(event->stream));
+    args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
+    args_u64(&args, ARG_DEVICE, device);
+    args_u64(&args, ARG_CONTEXT, event->context);
+    if (event->sync.kind == EVENT_SYNC_EVENT || event->sync.kind == EVENT_SYNC_STREAM_WAIT_EVENT)
+        describe_wait(&args, process, event);
+    if (event->sync.result != 0)
+        args_error(&args, ARG_RETURN_VALUE, event->sync.result, driver_error_name(event->sync.result));
+    struct slice slice = {.category = CATEGORY_CUDA_SYNC,
+                          .name = name_plain(name),
+                          .row = track_row(track, event->start, event->end),
+                          .start = event->start,
+                          .end = event->end,
+                          .args = &args};
+    out->writer.format->slice(&out->writer, &slice);
+    return 0;
 }

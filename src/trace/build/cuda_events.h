@@ -1,5 +1,5 @@
 /*
- * Which record of a CUDA event a synchronisation waited for.
+ * Synchronisation: records of CUDA events, and which of them a wait waited for.
  */
 #ifndef GPUTRACE_TRACE_BUILD_CUDA_EVENTS_H
 #define GPUTRACE_TRACE_BUILD_CUDA_EVENTS_H
@@ -8,6 +8,10 @@
 
 #include "common/big_array.h"
 #include "trace/spool/event_record.h"
+
+/*
+ * Which record of a CUDA event a synchronisation waited for.
+ */
 
 struct cuda_event_record {
     uint64_t event; /* a number of EVENT_CONTEXT, or, of 0, a handle */
@@ -21,11 +25,19 @@ struct cuda_events {
 
 void cuda_events_release(struct cuda_events *events);
 
-/* An EVENT_CUDA_EVENT; and after the last. Give 0, or -1 after error(). */
-int cuda_events_see(struct cuda_events *events, const struct event *event);
+/* An EVENT_CUDA_EVENT; and after the last. Return 0, or -1 after error(). */
+int cuda_events_index(struct cuda_events *events, const struct event *event);
 int cuda_events_sort(struct cuda_events *events);
 
 /* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
 const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+int write_cuda_event(struct piece_writer *out, struct process *process, const struct event *event);
+int write_sync(struct piece_writer *out, struct process *process, const struct event *event);
 
 #endif

@@ -1,8 +1,15 @@
 #include "trace/build/device_ranges.h"
 
 #include "common/log.h"
+#include "common/settings.h"
+#include "trace/build/launches.h"
+#include "trace/build/nvtx_write.h"
+#include "trace/build/piece_writer.h"
+#include "trace/build/projections.h"
+#include "trace/spool/agent_records.h"
+#include "trace/spool/records.h"
 
-#define REST_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
+#define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
 
 void device_ranges_init(struct device_ranges *ranges, const char *directory)
 {
@@ -13,14 +20,14 @@ void device_ranges_init(struct device_ranges *ranges, const char *directory)
 
 void device_ranges_release(struct device_ranges *ranges)
 {
-    device_moments_release(&ranges->moments);
+    stream_markers_release(&ranges->moments);
     big_array_release(&ranges->items);
     big_array_release(&ranges->edges);
 }
 
-void device_ranges_rest(const struct device_ranges *ranges)
+void device_ranges_evict(const struct device_ranges *ranges)
 {
-    device_moments_rest(&ranges->moments);
+    stream_markers_rest(&ranges->moments);
     big_array_rest(&ranges->items);
     big_array_rest(&ranges->edges);
 }
@@ -30,42 +37,42 @@ static int no_memory(void)
     return error_no_memory("device ranges");
 }
 
-int device_ranges_see(struct device_ranges *ranges, const struct event *event)
+int device_ranges_index(struct device_ranges *ranges, const struct event *event)
 {
-    const struct device_moment moment = {.record = event->record,
+    const struct stream_marker moment = {.record = event->record,
                                          .range = event->device_range.number,
                                          .thread = event->thread,
                                          .ends = event->device_range.ended,
                                          .correlation = event->correlation,
                                          .called = event->start};
     ranges->any = true;
-    return device_moments_add(&ranges->moments, &moment);
+    return stream_markers_add(&ranges->moments, &moment);
 }
 
 int device_ranges_list(struct device_ranges *ranges)
 {
-    return device_moments_list(&ranges->moments);
+    return stream_markers_list(&ranges->moments);
 }
 
 void device_ranges_time(struct device_ranges *ranges, const struct event *event)
 {
-    device_moments_mark(&ranges->moments, event);
+    stream_markers_mark(&ranges->moments, event);
 }
 
 int device_ranges_order(struct device_ranges *ranges)
 {
-    return device_moments_order(&ranges->moments);
+    return stream_markers_order(&ranges->moments);
 }
 
 void device_ranges_settle(struct device_ranges *ranges, bool all)
 {
-    device_moments_settle(&ranges->moments, all);
+    stream_markers_settle(&ranges->moments, all);
 }
 
 /* Of what started or ended twice the first counts. */
 static int by_range(const void *a, const void *b)
 {
-    const struct device_moment *left = a, *right = b;
+    const struct stream_marker *left = a, *right = b;
     if (left->range != right->range)
         return left->range < right->range ? -1 : 1;
     if (left->ends != right->ends)
@@ -74,15 +81,15 @@ static int by_range(const void *a, const void *b)
 }
 
 /* A range of its moments, of which one may be NULL. False: a time is missing. */
-static bool make_range(struct device_range *range, const struct device_moment *start, const struct device_moment *end,
-                       const struct windows *windows, uint64_t time)
+static bool make_range(struct device_range *range, const struct stream_marker *start, const struct stream_marker *end,
+                       const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (!start || start->time == 0 || (end && end->time == 0))
         return false;
     *range = (struct device_range){.record = start->record,
                                    .number = start->range,
                                    .start = start->time,
-                                   .end = end ? end->time : windows_end(windows, start->called),
+                                   .end = end ? end->time : capture_intervals_end(capture_intervals, start->called),
                                    .marked = start->marked,
                                    .thread = start->thread,
                                    .device = start->device,
@@ -138,10 +145,10 @@ static int add_range(struct device_ranges *ranges, const struct device_range *ra
 }
 
 /* The moments from FIRST on that are of one range. */
-static int close_range(struct device_ranges *ranges, size_t first, size_t end, const struct windows *windows,
-                       uint64_t time)
+static int close_range(struct device_ranges *ranges, size_t first, size_t end,
+                       const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    const struct device_moment *moments = ranges->moments.items.items, *started = NULL, *ended = NULL;
+    const struct stream_marker *moments = ranges->moments.items.items, *started = NULL, *ended = NULL;
     struct device_range range;
     for (size_t i = end; i-- > first;) {
         if (moments[i].ends)
@@ -149,29 +156,29 @@ static int close_range(struct device_ranges *ranges, size_t first, size_t end, c
         else
             started = &moments[i];
     }
-    if (make_range(&range, started, ended, windows, time))
+    if (make_range(&range, started, ended, capture_intervals, time))
         return add_range(ranges, &range);
     ranges->untimed++;
     return 0;
 }
 
-int device_ranges_close(struct device_ranges *ranges, const struct windows *windows, uint64_t time)
+int device_ranges_close(struct device_ranges *ranges, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     size_t count = ranges->moments.items.count;
     if (big_array_sort(&ranges->moments.items, by_range) != 0)
         return no_memory();
-    const struct device_moment *moments = ranges->moments.items.items;
+    const struct stream_marker *moments = ranges->moments.items.items;
     for (size_t first = 0, end, passed = 0; first < count; first = end) {
         for (end = first + 1; end < count && moments[end].range == moments[first].range;)
             end++;
-        if (close_range(ranges, first, end, windows, time) != 0)
+        if (close_range(ranges, first, end, capture_intervals, time) != 0)
             return -1;
-        if (end - passed >= REST_RANGES) {
-            device_ranges_rest(ranges);
+        if (end - passed >= EVICT_RANGES) {
+            device_ranges_evict(ranges);
             passed = end;
         }
     }
-    device_moments_release(&ranges->moments);
+    stream_markers_release(&ranges->moments);
     if (big_array_sort(&ranges->items, outer_first) != 0 || big_array_sort(&ranges->edges, by_place_and_time) != 0)
         return no_memory();
     return 0;
@@ -194,4 +201,146 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
     const struct device_edge *next = &ranges->edges.items[low];
     return next->device == wanted.device && next->context == wanted.context && next->stream == wanted.stream &&
            next->time < work->end;
+}
+
+/*
+ * Device ranges: their times are found in the walk over all records that comes before the index pass, and put where the
+ * work before them is done in the index pass; their rows are found in the resolve pass. They are written among the
+ * other ranges on the GPU.
+ */
+
+#define EVICT_ITEMS ((size_t)1 << 17) /* are walked over before indexes give their pages back */
+
+/* The event that marks a moment was recorded by the library: neither it nor the call is the program's. */
+int index_device_range(struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    if (event->correlation != 0 && launches_suppress(process->launches, event) != 0)
+        return -1;
+    return device_ranges_index(process->device_ranges, event);
+}
+
+void index_stream_marker(struct process *process, const struct event *event)
+{
+    if (event->device != EVENT_NO_DEVICE && process_knows_time(process, event->start))
+        device_ranges_time(process->device_ranges, event);
+}
+
+/* Work of sorts that were not recorded may lie between moments. */
+static bool all_work_recorded(const struct process *process)
+{
+    uint64_t recorded = process->file.header.trace_bits, work = TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET;
+    return recorded == 0 || (recorded & work) == work;
+}
+
+void index_device_times(struct process *process)
+{
+    const struct stream_markers *moments = &process->device_ranges->moments;
+    device_ranges_settle(process->device_ranges, all_work_recorded(process));
+    if (moments->first != 0)
+        widen_process_time(process, moments->first, moments->last);
+}
+
+int resolve_device_ranges(struct conversion *conversion, struct process *process)
+{
+    for (size_t i = 0; i < process->device_ranges->items.count; i++) {
+        const struct device_range *range = &process->device_ranges->items.items[i];
+        struct track *stream =
+            process_stream(conversion, process, TRACK_STREAM, range->device, range->context, range->stream);
+        struct track *track =
+            process_stream(conversion, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
+        if (!stream || !track || lanes_collect(&track->lanes, range->start, range->end) != 0)
+            return -1;
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
+    }
+    return 0;
+}
+
+void resolve_device_gpu_op(struct process *process, const struct event *event)
+{
+    if (!device_ranges_cut(process->device_ranges, event))
+        return;
+    struct track *track = tracks_get(&process->tracks, TRACK_ANNOTATION, event->device, event->context, event->stream);
+    if (track)
+        track->apart = true;
+}
+
+static void write_device_range(struct piece_writer *out, struct process *process, const struct device_range *range)
+{
+    static const char none[] = "(no message)", function[] = "gputrace_device_range";
+    struct track *track =
+        piece_writer_track(out, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
+    struct own_walk walk;
+    struct event event;
+    struct args args = {0};
+    if (!track)
+        return;
+    own_walk_at(&walk, range->record);
+    own_decode(&event, &walk, range->thread);
+    args_u64(&args, ARG_RANGE, range->number);
+    args_u64(&args, ARG_THREAD, range->thread);
+    if (range->end_stream != range->stream)
+        args_u64(&args, ARG_END_STREAM, range->end_stream);
+    if (range->open_at_end)
+        args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    args_text(&args, ARG_FROM, function, sizeof(function) - 1);
+    struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
+                          .name = event.text_length ? name_passing(event.text, event.text_length)
+                                                    : name_passing(none, sizeof(none) - 1),
+                          .row = track_row(track, range->start, range->end),
+                          .start = range->start,
+                          .end = range->end,
+                          .args = &args};
+    out->writer.format->slice(&out->writer, &slice);
+}
+
+/* --- ranges of both sorts on the GPU: by their start, then longer ones first, then those of the device --- */
+
+static bool device_range_is_first(const struct device_range *range, const struct projection *projection)
+{
+    return range->start < projection->start || (range->start == projection->start && range->end >= projection->end);
+}
+
+/* How many device ranges are among the first NUMBER of all. */
+static size_t device_ranges_among(const struct process *process, size_t number)
+{
+    size_t projections = process->projections->items.count, ranges = process->device_ranges->items.count;
+    size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2; /* and NUMBER - MIDDLE projections, of which the last comes after it? */
+        if (device_range_is_first(&process->device_ranges->items.items[middle],
+                                  &process->projections->items.items[number - middle - 1]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t gpu_range_count(const struct process *process)
+{
+    return process->projections->items.count + process->device_ranges->items.count;
+}
+
+int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
+{
+    const struct projection *projections = process->projections->items.items;
+    const struct device_range *ranges = process->device_ranges->items.items;
+    size_t range = device_ranges_among(process, first);
+    for (size_t i = first; i < end; i++) {
+        size_t projection = i - range;
+        bool of_device = range < process->device_ranges->items.count &&
+                         (projection == process->projections->items.count ||
+                          device_range_is_first(&ranges[range], &projections[projection]));
+        if (of_device)
+            write_device_range(out, process, &ranges[range++]);
+        else
+            write_projection(out, process, &projections[projection]);
+    }
+    return 0;
 }

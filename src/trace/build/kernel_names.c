@@ -6,12 +6,14 @@
  * What a launch told counts more than what its record points to: CUPTI (13.0, when its threads get no processor) goes
  * on with the name of a kernel whose code was unloaded for the next one that gets its handle.
  */
+#include "trace/build/kernel_names.h"
+
 #include "common/log.h"
-#include "trace/build/conversion.h"
+#include "trace/build/process.h"
 
 #define KERNEL_NAMES_SEVERAL UINT64_MAX
 
-int see_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
     uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
@@ -25,42 +27,42 @@ static bool ended_in_order(const struct process *process)
     return process->file.header.state == SPOOL_FINISHED;
 }
 
-int see_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
     uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY || event->correlation == 0)
         return name == NAMES_NO_MEMORY ? -1 : 0;
-    uint64_t *known = map_put(&process->kernel_names.of_launch, event->correlation, NULL);
+    uint64_t *known = map_put(&process->kernel_names->of_launch, event->correlation, NULL);
     if (!known)
         return error_no_memory("names of launches");
     *known = *known == 0 || *known == (uint64_t)name + 1 ? (uint64_t)name + 1 : KERNEL_NAMES_SEVERAL;
     return 0;
 }
 
-int see_function_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_function_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
     if (ended_in_order(process))
         return 0;
     uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
         return -1;
-    return pointer_names_put(&process->kernel_names.functions, event->graph_node.function, event->start, name);
+    return pointer_names_put(&process->kernel_names->functions, event->graph_node.function, event->start, name);
 }
 
-int see_graph_node(struct process *process, const struct event *event)
+int index_graph_node(struct process *process, const struct event *event)
 {
-    return ended_in_order(process) ? 0 : graph_nodes_see(&process->kernel_names.nodes, event);
+    return ended_in_order(process) ? 0 : graph_nodes_index(&process->kernel_names->nodes, event);
 }
 
 int order_kernel_names(struct process *process)
 {
-    return graph_nodes_order(&process->kernel_names.nodes);
+    return graph_nodes_order(&process->kernel_names->nodes);
 }
 
 /* The name of the function that the graph's node launches. */
 static uint32_t name_of_node(const struct process *process, const struct event *event)
 {
-    const struct kernel_names *names = &process->kernel_names;
+    const struct kernel_names *names = process->kernel_names;
     uint64_t node = event->kernel.graph_node, time = 0;
     uint64_t function = node ? graph_nodes_find(&names->nodes, node, event->correlation, &time) : 0;
     return function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
@@ -71,7 +73,7 @@ static uint32_t name_of_launch(const struct process *process, const struct event
 {
     if (event->kernel.graph != 0)
         return NAMES_NO_MEMORY;
-    const uint64_t *known = map_get(&process->kernel_names.of_launch, event->correlation);
+    const uint64_t *known = map_get(&process->kernel_names->of_launch, event->correlation);
     if (!known || *known == KERNEL_NAMES_SEVERAL)
         return NAMES_NO_MEMORY;
     return (uint32_t)(*known - 1);
@@ -89,7 +91,7 @@ static uint32_t name_of_pointer(const struct process *process, const struct even
     if (!pointer)
         return NAMES_NO_MEMORY;
     const struct pointer_meaning *read = pointer_names_meaning(&process->symbols, pointer, event->start);
-    const struct pointer_meaning *told = pointer_names_meaning(&process->kernel_names.told, pointer, event->start);
+    const struct pointer_meaning *told = pointer_names_meaning(&process->kernel_names->told, pointer, event->start);
     if (read && told && (told->since > event->start || told->since < read->since))
         told = NULL;
     const struct pointer_meaning *meaning = told ? told : read;
@@ -105,7 +107,7 @@ bool kernel_name_is_settled(const struct process *process, const struct event *e
 
 static int count_unknown(struct process *process, const struct event *event)
 {
-    uint64_t *count = map_put(&process->kernel_names.unknown, event->kernel.name, NULL);
+    uint64_t *count = map_put(&process->kernel_names->unknown, event->kernel.name, NULL);
     if (!count)
         return error_no_memory("names of kernels");
     ++*count;
@@ -113,7 +115,7 @@ static int count_unknown(struct process *process, const struct event *event)
 }
 
 /* Launches of a kernel after the first do not tell its name: what the first one's record points to has it. */
-int see_kernel_name(struct process *process, const struct event *event)
+int index_kernel_name(struct process *process, const struct event *event)
 {
     uint32_t known = name_of_pointer(process, event);
     bool is_known = known != NAMES_NO_MEMORY;
@@ -123,21 +125,21 @@ int see_kernel_name(struct process *process, const struct event *event)
     bool has_no_time = is_known && event->in_flight;
     if (told == known || has_no_time || !event->kernel.name)
         return 0;
-    return pointer_names_put(&process->kernel_names.told, event->kernel.name, event->start, told);
+    return pointer_names_put(&process->kernel_names->told, event->kernel.name, event->start, told);
 }
 
 /* What was read would have been found. */
 static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
 {
     struct process *process = context;
-    if (pointer == 0 || pointer_names_find(&process->kernel_names.told, pointer, 0) == NAMES_NO_MEMORY)
+    if (pointer == 0 || pointer_names_find(&process->kernel_names->told, pointer, 0) == NAMES_NO_MEMORY)
         process->losses.unnamed += *count;
     return 0;
 }
 
 void release_kernel_names(struct process *process)
 {
-    struct kernel_names *names = &process->kernel_names;
+    struct kernel_names *names = process->kernel_names;
     map_release(&names->of_launch);
     map_release(&names->unknown);
     pointer_names_release(&names->told);
@@ -147,7 +149,7 @@ void release_kernel_names(struct process *process)
 
 void close_kernel_names(struct process *process)
 {
-    map_each(&process->kernel_names.unknown, count_unnamed, process);
+    map_each(&process->kernel_names->unknown, count_unnamed, process);
 }
 
 uint32_t kernel_name_number(const struct process *process, const struct event *event)

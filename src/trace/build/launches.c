@@ -3,9 +3,12 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "trace/build/piece_writer.h"
+#include "trace/spool/cuda_names.h"
 
 static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
 
@@ -30,7 +33,7 @@ void launches_release(struct launches *launches)
     *launches = (struct launches){.groups = NULL};
 }
 
-void launches_rest(const struct launches *launches)
+void launches_evict(const struct launches *launches)
 {
     pthread_mutex_lock(&pages);
     spill_rest(&launches->spill);
@@ -75,7 +78,7 @@ struct launch *launches_put(struct launches *launches, uint32_t correlation)
 
 static bool is_empty(const struct launch *launch)
 {
-    return launch->works == 0 && launch->from == LAUNCH_UNKNOWN && !launch->aside;
+    return launch->gpu_ops == 0 && launch->from == LAUNCH_UNKNOWN && !launch->suppressed;
 }
 
 uint32_t launches_highest(const struct launches *launches)
@@ -103,13 +106,13 @@ static void let_go(struct launch *launch)
     atomic_store_explicit(&launch->held, false, memory_order_release);
 }
 
-int launches_work(struct launches *launches, uint32_t correlation)
+int launches_gpu_op(struct launches *launches, uint32_t correlation)
 {
     struct launch *launch = launches_put(launches, correlation);
     if (!launch)
         return -1;
     hold(launch);
-    bool several = ++launch->works > 1;
+    bool several = ++launch->gpu_ops > 1;
     let_go(launch);
     if (several && !atomic_load_explicit(&launches->several, memory_order_relaxed))
         atomic_store_explicit(&launches->several, true, memory_order_relaxed);
@@ -153,13 +156,13 @@ int launches_call(struct launches *launches, const struct event *api)
     return 0;
 }
 
-int launches_aside(struct launches *launches, const struct event *api)
+int launches_suppress(struct launches *launches, const struct event *api)
 {
     struct launch *launch = launches_put(launches, api->correlation);
     if (!launch)
         return -1;
     hold(launch);
-    launch->aside = true;
+    launch->suppressed = true;
     let_go(launch);
     return 0;
 }
@@ -187,9 +190,9 @@ static unsigned sort_of(enum event_type type)
     }
 }
 
-bool launch_is_aside(const struct launch *launch, enum event_type type)
+bool launch_is_suppressed(const struct launch *launch, enum event_type type)
 {
-    return launch->aside && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
+    return launch->suppressed && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
 }
 
 bool launch_is_call(const struct launch *launch, const struct event *api)
@@ -202,8 +205,8 @@ enum launch_reach launch_reach(struct launch *launch, uint64_t end)
 {
     bool reaches = launch_reaches(launch, end);
     hold(launch);
-    launch->works -= !reaches;
-    bool several = launch->works > 1;
+    launch->gpu_ops -= !reaches;
+    bool several = launch->gpu_ops > 1;
     let_go(launch);
     return reaches ? several ? LAUNCH_REACHES_SEVERAL : LAUNCH_REACHES_ONE : LAUNCH_REACHES_NOT;
 }
@@ -243,7 +246,7 @@ uint32_t launches_met_before(const struct launches *launches, uint32_t correlati
 static void number_page(struct launch *page, uint64_t *next)
 {
     for (size_t i = 0; i < LAUNCHES_PAGE; i++) {
-        uint32_t more = page[i].works > 1 ? page[i].works - 1 : 0;
+        uint32_t more = page[i].gpu_ops > 1 ? page[i].gpu_ops - 1 : 0;
         page[i].extra = 0;
         if (more == 0 || page[i].from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
             continue;
@@ -264,6 +267,111 @@ int launches_number(struct launches *launches, uint64_t *next)
         else if (group[i % LAUNCHES_GROUP])
             number_page(group[i % LAUNCHES_GROUP], next);
     }
-    launches_rest(launches);
+    launches_evict(launches);
     return 0;
+}
+
+/*
+ * What threads of the traced process did: API calls and the tails of flows, overhead, capture switched on and off.
+ */
+
+#define NAME_ROOM 32 /* for a name that is put together */
+
+static struct name api_call_name(const struct event *event, char room[NAME_ROOM])
+{
+    const char *name = api_name(event->api.domain, event->api.cbid);
+    if (name)
+        return name_plain(name);
+    const char *domain = event->api.domain == EVENT_API_RUNTIME ? "runtime" : "driver";
+    int made = snprintf(room, NAME_ROOM, "%s call %u", domain, event->api.cbid); /* of a newer CUDA than the headers */
+    return name_plain_n(room, (size_t)made);
+}
+
+static const char *api_error_name(const struct event *event)
+{
+    if (event->api.domain == EVENT_API_RUNTIME)
+        return runtime_error_name(event->api.result);
+    return driver_error_name(event->api.result);
+}
+
+static void write_flow_starts(struct piece_writer *out, struct process *process, const struct event *event,
+                              struct row row)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || launch->gpu_ops == 0 || !launch_is_call(launch, event))
+        return;
+    struct arrow arrow = {.row = row, .time = event->start};
+    for (uint32_t i = 0; i < launch->gpu_ops; i++) {
+        arrow.id = launch_flow(process->launches, launch, event->correlation, i);
+        if (arrow.id != 0)
+            out->writer.format->arrow_start(&out->writer, &arrow);
+    }
+}
+
+int write_api(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
+    if (!thread || !process_knows_span(process, event))
+        return 0;
+    struct args args;
+    char room[NAME_ROOM];
+    args.count = 0;
+    args_u64(&args, ARG_CBID, event->api.cbid);
+    args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
+    if (event->api.result != 0)
+        args_error(&args, ARG_RETURN_VALUE, event->api.result, api_error_name(event));
+    struct row row = track_row(thread, event->start, event->end);
+    if (row.tid != event->thread) /* a further row of the thread */
+        args_u64(&args, ARG_THREAD, event->thread);
+    struct slice slice = {.category =
+                              event->api.domain == EVENT_API_RUNTIME ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER,
+                          .name = api_call_name(event, room),
+                          .row = row,
+                          .start = event->start,
+                          .end = event->end,
+                          .args = &args};
+    out->writer.format->slice(&out->writer, &slice);
+    write_flow_starts(out, process, event, slice.row);
+    return 0;
+}
+
+int write_overhead(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    struct track *track = piece_writer_track(out, process, TRACK_OVERHEAD, 0, 0, event->thread);
+    if (!track || !process_knows_span(process, event))
+        return 0;
+    struct args args = {0};
+    if (event->correlation != 0)
+        args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
+    struct slice slice = {.category = CATEGORY_OVERHEAD,
+                          .name = name_plain(event->overhead.name),
+                          .row = track_row(track, event->start, event->end),
+                          .start = event->start,
+                          .end = event->end,
+                          .args = &args};
+    out->writer.format->slice(&out->writer, &slice);
+    return 0;
+}
+
+int write_capture(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
+    if (!process->cuda && !process->nvtx_seen)
+        return 0; /* nothing was recorded: the trace has no events */
+    if (!thread || !process_knows_time(process, event->start))
+        return 0;
+    struct args args = {0};
+    args_text(&args, ARG_REASON, event->text, event->text_length);
+    struct slice slice = {.category = CATEGORY_CAPTURE,
+                          .name = name_plain(event->capture.on ? "Recording on" : "Recording off"),
+                          .row = {thread->pid, thread->tids[0]},
+                          .start = event->start,
+                          .args = &args};
+    out->writer.format->instant(&out->writer, &slice);
+    return 0;
+}
+
+uint32_t process_correlation(const struct process *process, uint32_t correlation)
+{
+    return correlation ? launch_flow(process->launches, NULL, correlation, 0) : 0;
 }

@@ -82,11 +82,11 @@ struct memory {
 
 void memory_release(struct memory *memory);
 
-/* Remembers a step; those of a thread come in their order. Gives 0, or -1 after error(). */
+/* Remembers a step; those of a thread come in their order. Returns 0, or -1 after error(). */
 int memory_collect(struct memory *memory, const struct event *event);
 /* Whether EVENT is an attempt in vain that the call made up for, once all steps were collected. */
 bool memory_was_tried_again(const struct memory *memory, const struct event *event);
-/* Gives 0, or -1 after error(). */
+/* Returns 0, or -1 after error(). */
 int memory_sort(struct memory *memory);
 /* The event of a step: what it was collected from, but for `record`. */
 struct event memory_event(const struct memory_step *step);
@@ -94,16 +94,23 @@ struct event memory_event(const struct memory_step *step);
 /*
  * Applies an EVENT_MEMORY. What it was about is told in ABOUT: of a release, size, kind and device are the
  * allocation's; when there is no such allocation size is 0, `live` false, and `fault` tells whether there was one
- * before. A failed operation changes nothing. Gives 0, or -1 after error().
+ * before. A failed operation changes nothing. Returns 0, or -1 after error().
  */
 int memory_apply(struct memory *memory, const struct event *event, struct allocation *about);
 
-/* The context is gone and with it its memory on devices; GONE hears of each allocation, by address. Gives 0, or -1
+/* The context is gone and with it its memory on devices; GONE hears of each allocation, by address. Returns 0, or -1
  * after error(). */
 int memory_end_context(struct memory *memory, uint32_t context,
                        void (*gone)(void *data, uint64_t address, const struct allocation *about), void *data);
 
 /* Bytes in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
 uint64_t memory_held(const struct memory *memory, uint32_t device, uint16_t kind);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+int write_memory(struct piece_writer *out, struct process *process);
 
 #endif

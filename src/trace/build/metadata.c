@@ -1,15 +1,23 @@
 /*
  * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
  */
+#include "trace/build/metadata.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/sink.h"
-#include "trace/build/conversion.h"
-#include "trace/build/walks.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/crashes.h"
+#include "trace/build/launches.h"
+#include "trace/build/nvtx_counters.h"
+#include "trace/build/nvtx_write.h"
+#include "trace/build/parallel_scan.h"
+#include "trace/build/plugin_lines.h"
+#include "trace/build/pools.h"
+#include "trace/build/session.h"
+#include "trace/build/stacks.h"
 
 #define SCHEMA_VERSION 1
 
@@ -114,12 +122,12 @@ static void put_process(const struct conversion *conversion, const struct proces
     put_text(json, "program", header->program);
     put_text(json, "command", header->command);
     put_text(json, "state", process_state(conversion, process));
-    put_last_words(conversion, process, json);
+    write_crash_records(conversion, process, json);
     put_u64(json, "started", header->started);
     put_u64(json, "finished", header->finished);
     put_u64(json, "cupti_version", header->cupti_version);
     json_key(json, "correlation_offset");
-    json_u64(json, process->launches.offset);
+    json_u64(json, process->launches->offset);
     json_key(json, "gpu_pids");
     json_begin_object(json);
     for (size_t i = 0; i < process->gpus.count; i++) {
@@ -128,7 +136,7 @@ static void put_process(const struct conversion *conversion, const struct proces
         put_u64(json, device, process->gpus.items[i].pid);
     }
     json_end(json);
-    put_pools(&process->pools, json);
+    put_pools(process->pools, json);
     json_key(json, "losses");
     put_losses(&process->losses, json);
     json_end(json);
@@ -142,11 +150,11 @@ static void put_process(const struct conversion *conversion, const struct proces
 static bool is_plain(const struct process *process)
 {
     static const struct convert_losses nothing;
-    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 && process->last_words.count == 0 &&
-           memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
+    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 &&
+           process->crash_records.count == 0 && memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
 }
 
-static void put_processes(const struct conversion *conversion, struct json_out *json)
+static void write_processes(const struct conversion *conversion, struct json_out *json)
 {
     size_t before = json->sink->length, left_out = 0;
     json_key(json, "processes");
@@ -192,7 +200,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     conversion->noting = &noting;
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++)
-        process_walk_own(conversion, conversion_process(conversion, i), put_note, NULL);
+        process_walk_agent_records(conversion, conversion_process(conversion, i), put_note, NULL);
     json_end(json);
     conversion->noting = NULL;
     interner_release(&noting.told);
@@ -222,22 +230,22 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
 {
     json_begin_object(json);
     put_text(json, "version", GPUTRACE_VERSION);
-    session_note_put(&conversion->session, json);
+    session_note_put(conversion->session, json);
     if (conversion->options->exit_text)
         put_text(json, "exit", conversion->options->exit_text);
     json_key(json, "losses");
     put_losses(&conversion->losses, json);
-    put_missed(conversion, json);
+    write_missed(conversion, json);
     json_key(json, "notes");
     put_notes(conversion, json);
     json_key(json, "plugins");
     put_plugins(&conversion->plugins, json);
-    put_nvtx_resources(conversion, json);
+    write_nvtx_resources(conversion, json);
     put_nvtx_counters(conversion, json);
-    put_stacks(conversion, json);
+    write_stacks(conversion, json);
     json_key(json, "symbols");
     put_symbols(&conversion->names, json);
-    put_processes(conversion, json);
+    write_processes(conversion, json);
     json_end(json);
 }
 
@@ -296,7 +304,7 @@ static int write_versions(struct conversion *conversion)
 /* HTA finds the rank with the pattern `"rank":\s+(\d+)`: the blank after the colon matters. */
 static int write_distributed(struct conversion *conversion)
 {
-    const struct session_note *session = &conversion->session;
+    const struct session_note *session = conversion->session;
     char text[96];
     int length;
     if (session->rank < 0)

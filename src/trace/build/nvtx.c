@@ -3,7 +3,7 @@
 #include "common/log.h"
 #include "common/spool_records.h"
 
-#define REST_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
+#define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
 
 void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
@@ -13,9 +13,9 @@ void nvtx_init(struct nvtx *nvtx, const char *directory)
         directory;
 }
 
-void nvtx_rest(const struct nvtx *nvtx)
+void nvtx_evict(const struct nvtx *nvtx)
 {
-    nvtx_syncs_rest(&nvtx->syncs);
+    nvtx_syncs_evict(&nvtx->syncs);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
         big_array_rest(&nvtx->tracks.items[i].ranges);
     big_array_rest(&nvtx->ranges);
@@ -71,11 +71,12 @@ static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
 }
 
 /* Ends the ranges of a track whose window was over before TIME. */
-static void end_with_window(struct nvtx *nvtx, struct nvtx_track *track, const struct windows *windows, uint64_t time)
+static void end_with_window(struct nvtx *nvtx, struct nvtx_track *track,
+                            const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    while (windows->limited && track->innermost != 0) {
+    while (capture_intervals->limited && track->innermost != 0) {
         struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
-        uint64_t end = windows_end(windows, range->start);
+        uint64_t end = capture_intervals_end(capture_intervals, range->start);
         if (end >= time)
             return;
         range->end = end;
@@ -84,12 +85,12 @@ static void end_with_window(struct nvtx *nvtx, struct nvtx_track *track, const s
     }
 }
 
-static int push(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+static int push(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
-    end_with_window(nvtx, track, windows, event->start);
+    end_with_window(nvtx, track, capture_intervals, event->start);
     struct nvtx_range *range = big_array_push(&nvtx->ranges);
     uint32_t *listed = big_array_push(&track->ranges);
     if (!range || !listed)
@@ -114,14 +115,14 @@ static const void *telling(const struct event *event)
     return event->nvtx.payload_type == SPOOL_NVTX_PAYLOAD_PIECES ? event->record : NULL;
 }
 
-static int pop(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+static int pop(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
-    end_with_window(nvtx, track, windows, event->start);
+    end_with_window(nvtx, track, capture_intervals, event->start);
     if (track->innermost == 0) {
-        nvtx->unmatched += !windows->limited; /* else its push came while recording was off */
+        nvtx->unmatched += !capture_intervals->limited; /* else its push came while recording was off */
         return 0;
     }
     struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
@@ -193,50 +194,50 @@ static int end(struct nvtx *nvtx, const struct event *event)
     return 0;
 }
 
-static int see_event(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+static int index_event(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
     switch (event->nvtx.what) {
-    case SPOOL_NVTX_PUSH: return push(nvtx, windows, event);
-    case SPOOL_NVTX_POP: return pop(nvtx, windows, event);
+    case SPOOL_NVTX_PUSH: return push(nvtx, capture_intervals, event);
+    case SPOOL_NVTX_POP: return pop(nvtx, capture_intervals, event);
     case SPOOL_NVTX_START: return start(nvtx, event);
     case SPOOL_NVTX_END: return end(nvtx, event);
     case SPOOL_NVTX_MARK: nvtx->marks++; return 0;
     case SPOOL_NVTX_ACQUIRE:
     case SPOOL_NVTX_ACQUIRED:
     case SPOOL_NVTX_ACQUIRE_FAILED:
-    case SPOOL_NVTX_RELEASE: return nvtx_syncs_see(&nvtx->syncs, event);
+    case SPOOL_NVTX_RELEASE: return nvtx_syncs_index(&nvtx->syncs, event);
     default: nvtx->unmatched++; return 0;
     }
 }
 
-int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event)
+int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
     switch (event->type) {
-    case EVENT_NVTX: return see_event(nvtx, windows, event);
-    case EVENT_NVTX_RESOURCE: return nvtx_resources_see(&nvtx->resources, event);
-    default: return nvtx_see_name(nvtx, event);
+    case EVENT_NVTX: return index_event(nvtx, capture_intervals, event);
+    case EVENT_NVTX_RESOURCE: return nvtx_resources_index(&nvtx->resources, event);
+    default: return nvtx_index_name(nvtx, event);
     }
 }
 
-static void close_range(struct nvtx_range *range, const struct windows *windows, uint64_t time)
+static void close_range(struct nvtx_range *range, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (range->end != 0)
         return;
-    uint64_t window_end = windows_end(windows, range->start);
+    uint64_t window_end = capture_intervals_end(capture_intervals, range->start);
     range->end = not_before(time < window_end ? time : window_end, range->start);
     range->end_thread = range->thread;
     range->open_at_end = true;
 }
 
-int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time)
+int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    nvtx->unmatched += windows->limited ? 0 : nvtx->early_ends.count;
+    nvtx->unmatched += capture_intervals->limited ? 0 : nvtx->early_ends.count;
     for (size_t i = 0; i < nvtx_range_count(nvtx); i++) {
-        close_range((struct nvtx_range *)nvtx_range(nvtx, i), windows, time);
-        if (i % REST_RANGES == 0)
-            nvtx_rest(nvtx);
+        close_range((struct nvtx_range *)nvtx_range(nvtx, i), capture_intervals, time);
+        if (i % EVICT_RANGES == 0)
+            nvtx_evict(nvtx);
     }
-    if (nvtx_close_names(nvtx) != 0 || nvtx_syncs_match(&nvtx->syncs, windows, time) != 0)
+    if (nvtx_close_names(nvtx) != 0 || nvtx_syncs_match(&nvtx->syncs, capture_intervals, time) != 0)
         return -1;
     nvtx->unmatched += nvtx->syncs.unmatched;
     return 0;
@@ -246,4 +247,135 @@ const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thre
 {
     const uint64_t *index = map_get(&nvtx->tracks_by_thread, thread);
     return index && *index ? &nvtx->tracks.items[*index - 1] : NULL;
+}
+
+/*
+ * Whether ranges and other slices of a thread nest.
+ */
+
+#define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
+
+static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track, size_t i)
+{
+    return nvtx->ranges.items[track->ranges.items[i]].start;
+}
+
+/* How many ranges of the track start up to TIME: looked for from where the last search ended, since what asks comes
+ * nearly in order. */
+static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track, size_t place, uint64_t time)
+{
+    size_t count = track->ranges.count, low = place < count ? place : count, high = low, step = 1;
+    for (; low > 0 && start_of(nvtx, track, low - 1) > time; step *= 2) {
+        high = low - 1;
+        low = low > step ? low - step : 0;
+    }
+    for (; high < count && start_of(nvtx, track, high) <= time; step *= 2) {
+        low = high + 1;
+        high = count - high > step ? high + step : count;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (start_of(nvtx, track, middle) <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)
+{
+    struct nvtx_place *place = &places->of_track[track % (sizeof(places->of_track) / sizeof(*places->of_track))];
+    if (place->track != track)
+        *place = (struct nvtx_place){.track = track};
+    return place;
+}
+
+/* Index + 1 of the innermost range that has not ended by TIME, of those that start up to it. Those that had ended when
+ * the last search came by are not looked at again: many may have ended since the last one started. */
+static uint32_t innermost(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
+                          uint64_t time)
+{
+    size_t started = started_by(nvtx, track, place->started, time);
+    if (started != place->started || time < place->ended) {
+        place->started = started;
+        place->open = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
+        place->ended = 0;
+    }
+    while (place->open != 0) {
+        const struct nvtx_range *range = &nvtx->ranges.items[place->open - 1];
+        if (range->end == 0 || range->end > time)
+            break;
+        place->ended = range->end > place->ended ? range->end : place->ended;
+        place->open = range->parent;
+    }
+    return place->open;
+}
+
+static bool fits_track(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
+                       uint64_t start, uint64_t end)
+{
+    uint32_t open = innermost(nvtx, track, place, start);
+    if (place->started < track->ranges.count && start_of(nvtx, track, place->started) < end)
+        return false;
+    return open == 0 || nvtx->ranges.items[open - 1].end == 0 || nvtx->ranges.items[open - 1].end >= end;
+}
+
+bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end)
+{
+    const struct nvtx_track *track = nvtx->ranges.count ? nvtx_first_track(nvtx, thread) : NULL;
+    for (; track; track = nvtx_next_track(nvtx, track)) {
+        uint32_t number = (uint32_t)(track - nvtx->tracks.items) + 1;
+        if (!fits_track(nvtx, track, place_of(places, number), start, end))
+            return false;
+    }
+    return true;
+}
+
+/* The ranges of one thread, of all domains, that are open where the walk is. */
+struct nesting {
+    uint64_t last; /* start of the last one */
+    ARRAY(uint64_t) ends;
+};
+
+static int enter(struct nesting *nesting, const struct nvtx_range *range, bool *nests)
+{
+    while (nesting->ends.count > 0 && nesting->ends.items[nesting->ends.count - 1] <= range->start)
+        nesting->ends.count--;
+    *nests = range->start >= nesting->last &&
+             (nesting->ends.count == 0 || nesting->ends.items[nesting->ends.count - 1] >= range->end);
+    uint64_t *end = array_push(&nesting->ends);
+    if (!end)
+        return error_no_memory("NVTX ranges");
+    *end = range->end;
+    nesting->last = range->start;
+    return 0;
+}
+
+int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uint32_t thread), void *context)
+{
+    ARRAY(struct nesting) threads = {0};
+    struct map by_thread = {0};
+    int result = 0;
+    for (size_t i = 0; i < nvtx->ranges.count && result == 0; i++) {
+        const struct nvtx_range *range = &nvtx->ranges.items[i];
+        uint64_t *index = map_put(&by_thread, range->thread, NULL);
+        bool nests = true;
+        if (!index || (*index == 0 && !array_push(&threads))) {
+            result = error_no_memory("NVTX ranges");
+            break;
+        }
+        if (*index == 0)
+            *index = threads.count;
+        result = enter(&threads.items[*index - 1], range, &nests);
+        if (!nests)
+            unfit(context, range->thread);
+        if (i % EVICT_RANGES == 0)
+            nvtx_evict(nvtx);
+    }
+    for (size_t i = 0; i < threads.count; i++)
+        array_release(&threads.items[i].ends);
+    array_release(&threads);
+    map_release(&by_thread);
+    return result;
 }

@@ -1,8 +1,5 @@
 /*
- * NVTX of one process: which push belongs to which pop, what started and ended, and the names that were registered.
- *
- * Ranges of push and pop are matched for each thread and domain. Events of one thread come in order. A range that was
- * open when recording went off ends there, for its end was not recorded.
+ * NVTX ranges, the names that its events use, and its resources.
  */
 #ifndef GPUTRACE_TRACE_BUILD_NVTX_H
 #define GPUTRACE_TRACE_BUILD_NVTX_H
@@ -13,10 +10,44 @@
 #include "common/array.h"
 #include "common/big_array.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
-#include "trace/build/nvtx_resources.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/build/nvtx_syncs.h"
-#include "trace/build/windows.h"
+#include "trace/spool/event_record.h"
+
+/*
+ * Resources of NVTX: what the program gave a name beside threads and CUDA's objects, among it synchronisation objects.
+ */
+
+struct nvtx_resource {
+    uint64_t identifier;
+    uint64_t created, destroyed; /* ns; 0: it was not */
+    uint32_t type, domain;
+    uint32_t length;
+    const char *text; /* in the spool */
+};
+
+struct nvtx_resources {
+    ARRAY(struct nvtx_resource) items;
+    struct map by_number; /* -> index + 1 */
+};
+
+void nvtx_resources_release(struct nvtx_resources *resources);
+
+/* An EVENT_NVTX_RESOURCE. Its end may be read before it. Returns 0, or -1 after error(). */
+int nvtx_resources_index(struct nvtx_resources *resources, const struct event *event);
+
+/* NULL: not known. */
+const struct nvtx_resource *nvtx_resource(const struct nvtx_resources *resources, uint64_t number);
+
+/* What a type is called; NULL: it is none of NVTX's headers. */
+const char *nvtx_resource_type(uint32_t type);
+
+/*
+ * NVTX of one process: which push belongs to which pop, what started and ended, and the names that were registered.
+ *
+ * Ranges of push and pop are matched for each thread and domain. Events of one thread come in order. A range that was
+ * open when recording went off ends there, for its end was not recorded.
+ */
 
 struct nvtx_range {
     const void *record;     /* of the push or start */
@@ -79,16 +110,16 @@ void nvtx_init(struct nvtx *nvtx, const char *directory);
 void nvtx_release(struct nvtx *nvtx);
 
 /* What is known of ranges need not stay in memory for now. */
-void nvtx_rest(const struct nvtx *nvtx);
+void nvtx_evict(const struct nvtx *nvtx);
 
-/* An EVENT_NVTX or one of the names. Gives 0, or -1 after error(). */
-int nvtx_see(struct nvtx *nvtx, const struct windows *windows, const struct event *event);
+/* An EVENT_NVTX or one of the names. Returns 0, or -1 after error(). */
+int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event);
 
-/* Ends what is still open. Gives 0, or -1 after error(). */
-int nvtx_close(struct nvtx *nvtx, const struct windows *windows, uint64_t time);
+/* Ends what is still open. Returns 0, or -1 after error(). */
+int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, uint64_t time);
 
-/* nvtx_names.c: a name; and after the last, which the two above call. Give 0, or -1 after error(). */
-int nvtx_see_name(struct nvtx *nvtx, const struct event *event);
+/* nvtx_names.c: a name; and after the last, which the two above call. Return 0, or -1 after error(). */
+int nvtx_index_name(struct nvtx *nvtx, const struct event *event);
 int nvtx_close_names(struct nvtx *nvtx);
 
 /* All ranges by one number: those of push and pop, then the started ones. */
@@ -132,7 +163,7 @@ struct nvtx_places {
 bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end);
 
 /* Whether all ranges of push and pop of a thread nest: calls UNFIT for a thread of which they do not, at least once.
- * After nvtx_close(). Gives 0, or -1 after error(). */
+ * After nvtx_close(). Returns 0, or -1 after error(). */
 int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uint32_t thread), void *context);
 
 #endif

@@ -25,14 +25,14 @@ void nvtx_clocks_release(struct nvtx_clocks *clocks)
     big_array_release(&clocks->syncs);
 }
 
-void nvtx_clocks_rest(const struct nvtx_clocks *clocks)
+void nvtx_clocks_evict(const struct nvtx_clocks *clocks)
 {
     big_array_rest(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
         big_array_rest(&clocks->pairs.items[i].points);
 }
 
-int nvtx_clocks_see(struct nvtx_clocks *clocks, const struct event *event)
+int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)
 {
     const struct spool_record *head = event->record;
     if (head->type == SPOOL_RECORD_NVTX_TIME_DOMAIN) {
@@ -103,7 +103,7 @@ int nvtx_clocks_close(struct nvtx_clocks *clocks)
             add_point(clocks, clocks->syncs.items[i], true) != 0)
             return -1;
         if (i % REST_SYNCS == 0)
-            nvtx_clocks_rest(clocks);
+            nvtx_clocks_evict(clocks);
     }
     big_array_release(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)

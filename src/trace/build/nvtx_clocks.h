@@ -10,8 +10,8 @@
 
 #include "common/array.h"
 #include "common/big_array.h"
-#include "trace/spool/event_record.h"
 #include "common/spool_records.h"
+#include "trace/spool/event_record.h"
 
 #define NVTX_CLOCKS_OURS 1 /* the clock of nvtxTimestampGet(): the trace's */
 
@@ -37,12 +37,12 @@ struct nvtx_clocks {
 void nvtx_clocks_release(struct nvtx_clocks *clocks);
 
 /* What is known need not stay in memory for now. */
-void nvtx_clocks_rest(const struct nvtx_clocks *clocks);
+void nvtx_clocks_evict(const struct nvtx_clocks *clocks);
 
-/* Remembers a record of a clock; others are passed over. Gives 0, or -1 after error(). */
-int nvtx_clocks_see(struct nvtx_clocks *clocks, const struct event *event);
+/* Remembers a record of a clock; others are passed over. Returns 0, or -1 after error(). */
+int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event);
 
-/* After the last. Gives 0, or -1 after error(). */
+/* After the last. Returns 0, or -1 after error(). */
 int nvtx_clocks_close(struct nvtx_clocks *clocks);
 
 /* The trace's time of a clock's TICKS. False: nothing says how the clock goes. */

@@ -10,9 +10,9 @@
 #include "common/array.h"
 #include "common/big_array.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
-#include "trace/build/payload_schemas.h"
 #include "common/spool_records.h"
+#include "trace/build/payload_schemas.h"
+#include "trace/spool/event_record.h"
 
 #define NVTX_SERIES_MAX 32 /* values of one counter group; what comes after is not shown */
 
@@ -49,19 +49,28 @@ struct nvtx_counters {
 
 void nvtx_counters_release(struct nvtx_counters *counters);
 
-/* Remembers a record of a counter, its semantics or samples; others are passed over. Gives 0, or -1 after error(). */
-int nvtx_counters_see(struct nvtx_counters *counters, const struct event *event);
+/* Remembers a record of a counter, its semantics or samples; others are passed over. Returns 0, or -1 after error(). */
+int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event);
 
-/* After the last record. Gives 0, or -1 after error(). */
+/* After the last record. Returns 0, or -1 after error(). */
 int nvtx_counters_close(struct nvtx_counters *counters);
 
 /* NULL: there is none of this id in the domain. */
 struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, uint32_t domain, uint64_t id);
 
-/* A sample at TIME. Gives 0, or -1 after error(). */
+/* A sample at TIME. Returns 0, or -1 after error(). */
 int nvtx_counters_put(struct nvtx_counters *counters, const struct spool_nvtx_sample *record, uint32_t index,
                       uint64_t time);
-/* After the last. Gives 0, or -1 after error(). */
+/* After the last. Returns 0, or -1 after error(). */
 int nvtx_counters_sort(struct nvtx_counters *counters);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+int emit_nvtx_counters(struct piece_writer *out, struct process *process);
+/* Within an object: "nvtx_counters" is an array of what is known of each counter. */
+void put_nvtx_counters(const struct conversion *conversion, struct json_out *json);
 
 #endif

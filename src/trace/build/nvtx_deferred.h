@@ -9,8 +9,8 @@
 #include "common/array.h"
 #include "common/big_array.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
 #include "common/spool_records.h"
+#include "trace/spool/event_record.h"
 
 struct nvtx_submission {
     const struct spool_nvtx_deferred *record;
@@ -41,8 +41,8 @@ struct nvtx_deferred {
 
 void nvtx_deferred_release(struct nvtx_deferred *deferred);
 
-/* Remembers a record of deferred events; others are passed over. Gives 0, or -1 after error(). */
-int nvtx_deferred_see(struct nvtx_deferred *deferred, const struct event *event);
+/* Remembers a record of deferred events; others are passed over. Returns 0, or -1 after error(). */
+int nvtx_deferred_index(struct nvtx_deferred *deferred, const struct event *event);
 
 /* Index + 1 of the row of a scope, made when it is new; 0 after error(). */
 uint32_t nvtx_deferred_row(struct nvtx_deferred *deferred, uint32_t domain, uint64_t scope);
@@ -50,7 +50,14 @@ uint32_t nvtx_deferred_row(struct nvtx_deferred *deferred, uint32_t domain, uint
 /* How many of the events are started ranges. */
 size_t nvtx_deferred_started(const struct nvtx_deferred *deferred);
 
-/* What encloses comes first. Gives 0, or -1 after error(). */
+/* What encloses comes first. Returns 0, or -1 after error(). */
 int nvtx_deferred_sort(struct nvtx_deferred *deferred);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+int write_deferred(struct piece_writer *out, struct process *process);
 
 #endif

@@ -4,15 +4,19 @@
 
 #include "common/log.h"
 #include "common/sink.h"
-#include "trace/build/conversion.h"
-#include "trace/build/payload_facts.h"
+#include "trace/build/nvtx_clocks.h"
+#include "trace/build/nvtx_counters.h"
+#include "trace/build/nvtx_deferred.h"
+#include "trace/build/nvtx_write.h"
 #include "trace/build/payload_values.h"
+#include "trace/build/process.h"
+#include "trace/build/nvtx_memory.h"
 
-#define REST_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
+#define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
 
-/* --- survey --- */
+/* --- index --- */
 
-int see_nvtx_extension(struct process *process, const struct event *event)
+int index_nvtx_extension(struct process *process, const struct event *event)
 {
     const struct spool_record *record = event->record;
     process->nvtx_seen = process->nvtx_wanted = true;
@@ -24,14 +28,19 @@ int see_nvtx_extension(struct process *process, const struct event *event)
     if (has_row && !process_thread(process, TRACK_THREAD, event->thread))
         return -1;
     if (record->type == SPOOL_RECORD_NVTX_MEMORY)
-        see_time(process, event->start, event->start);
-    return nvtx_extensions_see(&process->extensions, event);
+        widen_process_time(process, event->start, event->start);
+    return payload_schemas_index(process->payload_schemas, event) |
+           payload_copies_index(process->payload_copies, event) | nvtx_scopes_index(process->nvtx_scopes, event) |
+           nvtx_clocks_index(process->nvtx_clocks, event) | nvtx_counters_index(process->nvtx_counters, event) |
+           nvtx_deferred_index(process->nvtx_deferred, event) | nvtx_heaps_index(process->nvtx_heaps, event);
 }
 
-int close_nvtx_extensions(struct process *process)
+int index_nvtx_extensions_end(struct process *process)
 {
-    process->losses.cut_texts += process->extensions.pieces.lost;
-    return nvtx_extensions_close(&process->extensions);
+    process->losses.cut_texts += process->payload_copies->lost;
+    return nvtx_heaps_sort(process->nvtx_heaps) | payload_schemas_close(process->payload_schemas) |
+           nvtx_clocks_close(process->nvtx_clocks) | nvtx_counters_close(process->nvtx_counters) |
+           payload_copies_close(process->payload_copies);
 }
 
 /* --- deferred events --- */
@@ -39,7 +48,7 @@ int close_nvtx_extensions(struct process *process)
 static bool time_of(const struct process *process, uint32_t domain, const struct payload_facts *facts,
                     const struct payload_moment *moment, uint64_t *time)
 {
-    const struct nvtx_clocks *clocks = &process->extensions.clocks;
+    const struct nvtx_clocks *clocks = process->nvtx_clocks;
     uint64_t clock = moment->clock ? moment->clock : nvtx_clocks_of_scope(clocks, domain, facts->scope);
     return moment->told && nvtx_clocks_convert(clocks, domain, clock, moment->ticks, time) &&
            process_knows_time(process, *time);
@@ -69,7 +78,7 @@ static struct track *row_of(struct process *process, struct nvtx_deferred_event 
 {
     if (scope == NVTX_SCOPES_THREAD || scope == NVTX_SCOPES_INNERMOST)
         return process_thread(process, TRACK_THREAD, event->thread);
-    event->row = nvtx_deferred_row(&process->extensions.deferred, event->record->domain, scope);
+    event->row = nvtx_deferred_row(process->nvtx_deferred, event->record->domain, scope);
     return event->row ? process_thread(process, TRACK_DEFERRED, event->row) : NULL;
 }
 
@@ -79,16 +88,16 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
         process->losses.unplaced++;
         return 0;
     }
-    if (!windows_hold(&process->windows, made.start))
+    if (!capture_intervals_hold(process->capture_intervals, made.start))
         return 0;
     uint64_t scope =
         facts->scope_rank <= PAYLOAD_SCOPE_BY_BATCH && made.record->scope ? made.record->scope : facts->scope;
     struct track *track = row_of(process, &made, scope);
-    struct nvtx_deferred_event *event = track ? big_array_push(&process->extensions.deferred.events) : NULL;
+    struct nvtx_deferred_event *event = track ? big_array_push(&process->nvtx_deferred->events) : NULL;
     if (!event)
         return error_no_memory("deferred events");
     *event = made;
-    see_time(process, made.start, made.end);
+    widen_process_time(process, made.start, made.end);
     if (made.kind != NVTX_DEFERRED_NESTED)
         return 0;
     if (made.row == 0)
@@ -96,9 +105,9 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     return lanes_collect(&track->lanes, made.start, made.end);
 }
 
-int match_deferred(struct process *process)
+int resolve_deferred(struct process *process)
 {
-    struct nvtx_deferred *deferred = &process->extensions.deferred;
+    struct nvtx_deferred *deferred = process->nvtx_deferred;
     struct payload_sources sources = process_payload_sources(process);
     struct payload_view view;
     struct payload_facts facts;
@@ -111,23 +120,23 @@ int match_deferred(struct process *process)
             result = add_event(process,
                                (struct nvtx_deferred_event){.record = record, .index = n, .thread = submission->thread},
                                &facts);
-        if (i % REST_ITEMS == 0)
-            process_rest(process);
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
     }
     return result == 0 ? nvtx_deferred_sort(deferred) : -1;
 }
 
 char *deferred_row_name(const struct process *process, uint32_t number)
 {
-    const struct nvtx_deferred_row *row = &process->extensions.deferred.rows.items[number - 1];
-    struct nvtx_text domain = nvtx_domain_name(&process->nvtx, row->domain);
+    const struct nvtx_deferred_row *row = &process->nvtx_deferred->rows.items[number - 1];
+    struct nvtx_text domain = nvtx_domain_name(process->nvtx, row->domain);
     struct sink name;
     sink_init_memory(&name);
     sink_text(&name, "NVTX");
     if (domain.text)
         sink_format(&name, " %.*s", (int)domain.length, domain.text);
     sink_text(&name, row->scope == NVTX_SCOPES_NONE ? " deferred" : ": ");
-    nvtx_scopes_put(&process->extensions.scopes, &name, row->domain, row->scope);
+    nvtx_scopes_put(process->nvtx_scopes, &name, row->domain, row->scope);
     sink_char(&name, '\0');
     if (sink_finish(&name) != 0) {
         error_no_memory("names of rows");
@@ -144,7 +153,7 @@ static uint64_t clock_of(const struct process *process, const struct nvtx_counte
 {
     if (counter && counter->semantics && counter->semantics->meanings & SPOOL_NVTX_TIME_MEANT)
         return counter->semantics->time_domain;
-    return counter ? nvtx_clocks_of_scope(&process->extensions.clocks, counter->record->domain, counter->record->scope)
+    return counter ? nvtx_clocks_of_scope(process->nvtx_clocks, counter->record->domain, counter->record->scope)
                    : NVTX_CLOCKS_OURS;
 }
 
@@ -154,7 +163,7 @@ static bool time_inside(const struct process *process, const struct nvtx_counter
 {
     uint32_t domain = counter->record->domain;
     const struct payload_described *schema =
-        payload_schemas_find(&process->extensions.schemas, domain, counter->record->schema);
+        payload_schemas_find(process->payload_schemas, domain, counter->record->schema);
     struct payload_sources sources = process_payload_sources(process);
     struct payload_view view;
     struct payload_cursor cursor;
@@ -171,17 +180,17 @@ static bool time_inside(const struct process *process, const struct nvtx_counter
             continue;
         if (semantics && semantics->meanings & SPOOL_NVTX_TIME_MEANT)
             clock = semantics->time_domain;
-        return nvtx_clocks_convert(&process->extensions.clocks, domain, clock, number.i64, time);
+        return nvtx_clocks_convert(process->nvtx_clocks, domain, clock, number.i64, time);
     }
     return false;
 }
 
 static int put_sample(struct process *process, const struct spool_nvtx_sample *record, uint32_t index, uint64_t time)
 {
-    if (!windows_hold(&process->windows, time))
+    if (!capture_intervals_hold(process->capture_intervals, time))
         return 0;
-    see_time(process, time, time);
-    return nvtx_counters_put(&process->extensions.counters, record, index, time);
+    widen_process_time(process, time, time);
+    return nvtx_counters_put(process->nvtx_counters, record, index, time);
 }
 
 /* The time of sample INDEX of a batch. */
@@ -199,11 +208,11 @@ static bool batch_time(const struct process *process, const struct nvtx_counter 
         return time_inside(process, counter, (const uint8_t *)text + times + index * record->stride, record->stride,
                            clock, time);
     }
-    return nvtx_clocks_convert(&process->extensions.clocks, record->domain, clock, ticks, time);
+    return nvtx_clocks_convert(process->nvtx_clocks, record->domain, clock, ticks, time);
 }
 
-static int match_batch(struct process *process, const struct nvtx_counter *counter,
-                       const struct spool_nvtx_sample *record)
+static int resolve_batch(struct process *process, const struct nvtx_counter *counter,
+                         const struct spool_nvtx_sample *record)
 {
     uint64_t times = (uint64_t)record->count * sizeof(int64_t);
     uint64_t count = record->stride && times <= record->length ? (record->length - times) / record->stride : 0;
@@ -218,9 +227,9 @@ static int match_batch(struct process *process, const struct nvtx_counter *count
     return result;
 }
 
-int match_counters(struct process *process)
+int resolve_counters(struct process *process)
 {
-    struct nvtx_counters *counters = &process->extensions.counters;
+    struct nvtx_counters *counters = process->nvtx_counters;
     int result = 0;
     for (size_t i = 0; i < counters->samplings.count && result == 0; i++) {
         const struct spool_nvtx_sample *record = counters->samplings.items[i].record;
@@ -229,11 +238,11 @@ int match_counters(struct process *process)
         if (!counter)
             process->losses.undecoded++;
         else if (batch)
-            result = match_batch(process, counter, record);
+            result = resolve_batch(process, counter, record);
         else
             result = put_sample(process, record, 0, record->head.time);
-        if (i % REST_ITEMS == 0)
-            process_rest(process);
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
     }
     return result == 0 ? nvtx_counters_sort(counters) : -1;
 }

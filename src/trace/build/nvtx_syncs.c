@@ -5,7 +5,7 @@
 
 #define REST_STEPS ((size_t)1 << 17) /* are taken before pages are given back */
 
-void nvtx_syncs_rest(const struct nvtx_syncs *syncs)
+void nvtx_syncs_evict(const struct nvtx_syncs *syncs)
 {
     big_array_rest(&syncs->steps);
     big_array_rest(&syncs->waits);
@@ -21,7 +21,7 @@ void nvtx_syncs_release(struct nvtx_syncs *syncs)
     map_release(&syncs->held);
 }
 
-int nvtx_syncs_see(struct nvtx_syncs *syncs, const struct event *event)
+int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 {
     struct nvtx_sync_step *step = big_array_push(&syncs->steps);
     if (!step)
@@ -122,41 +122,41 @@ static int take_step(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
     }
 }
 
-/* What is open at the end of all, or of the window it began in, ends there. */
-static uint64_t last_time(const struct windows *windows, uint64_t start, uint64_t time)
+/* What is open at the end of all, or of the capture interval it began in, ends there. */
+static uint64_t last_time(const struct capture_intervals *capture_intervals, uint64_t start, uint64_t time)
 {
-    uint64_t window_end = windows_end(windows, start);
+    uint64_t window_end = capture_intervals_end(capture_intervals, start);
     uint64_t end = time < window_end ? time : window_end;
     return end > start ? end : start;
 }
 
-static void end_open_waits(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time)
+static void end_open_waits(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     for (size_t i = 0; i < syncs->waits.count; i++) {
         struct nvtx_wait *wait = &syncs->waits.items[i];
         wait->open_at_end = wait->end == 0;
         if (wait->open_at_end)
-            wait->end = last_time(windows, wait->start, time);
+            wait->end = last_time(capture_intervals, wait->start, time);
         if (i % REST_STEPS == 0)
-            nvtx_syncs_rest(syncs);
+            nvtx_syncs_evict(syncs);
     }
 }
 
-static void end_open_holds(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time)
+static void end_open_holds(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     for (size_t i = 0; i < syncs->holds.count; i++) {
         struct nvtx_hold *hold = &syncs->holds.items[i];
         hold->open_at_end = hold->end == 0;
         if (hold->open_at_end) {
-            hold->end = last_time(windows, hold->start, time);
+            hold->end = last_time(capture_intervals, hold->start, time);
             hold->end_thread = hold->thread;
         }
         if (i % REST_STEPS == 0)
-            nvtx_syncs_rest(syncs);
+            nvtx_syncs_evict(syncs);
     }
 }
 
-int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time)
+int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (big_array_sort(&syncs->steps, by_time) != 0)
         return error_no_memory("NVTX synchronisation");
@@ -164,12 +164,12 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct windows *windows, ui
         if (take_step(syncs, &syncs->steps.items[i]) != 0)
             return -1;
         if (i % REST_STEPS == 0)
-            nvtx_syncs_rest(syncs);
+            nvtx_syncs_evict(syncs);
     }
     big_array_release(&syncs->steps);
-    end_open_waits(syncs, windows, time);
-    end_open_holds(syncs, windows, time);
-    if (windows->limited)
+    end_open_waits(syncs, capture_intervals, time);
+    end_open_holds(syncs, capture_intervals, time);
+    if (capture_intervals->limited)
         syncs->unmatched = 0; /* what they follow from may have come while recording was off */
     return 0;
 }

@@ -13,8 +13,8 @@
 #include "common/array.h"
 #include "common/big_array.h"
 #include "common/map.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/spool/event_record.h"
-#include "trace/build/windows.h"
 
 struct nvtx_sync_step {
     uint64_t time, object;
@@ -47,12 +47,12 @@ struct nvtx_syncs {
 void nvtx_syncs_release(struct nvtx_syncs *syncs);
 
 /* What is known need not stay in memory for now. */
-void nvtx_syncs_rest(const struct nvtx_syncs *syncs);
+void nvtx_syncs_evict(const struct nvtx_syncs *syncs);
 
-/* An EVENT_NVTX of such a step. Gives 0, or -1 after error(). */
-int nvtx_syncs_see(struct nvtx_syncs *syncs, const struct event *event);
+/* An EVENT_NVTX of such a step. Returns 0, or -1 after error(). */
+int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event);
 
-/* After the last; what is open ends at TIME, or with its window. Gives 0, or -1 after error(). */
-int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct windows *windows, uint64_t time);
+/* After the last; what is open ends at TIME, or with its capture interval. Returns 0, or -1 after error(). */
+int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time);
 
 #endif

@@ -5,22 +5,186 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "trace/build/conversion.h"
-#include "trace/build/emitter.h"
+#include "trace/build/clocks.h"
+#include "trace/build/memory.h"
+#include "trace/build/metadata.h"
+#include "trace/build/plugin_lines.h"
+#include "trace/build/plugins.h"
+#include "trace/build/session.h"
+#include "trace/build/stacks.h"
 #include "trace/output.h"
+#include "trace/build/compilation.h"
+#include "trace/build/cuda_events.h"
+#include "trace/build/device_ranges.h"
+#include "trace/build/kernel_names.h"
+#include "trace/build/nvtx_clocks.h"
+#include "trace/build/nvtx_counters.h"
+#include "trace/build/nvtx_deferred.h"
+#include "trace/build/nvtx_memory.h"
+#include "trace/build/pools.h"
+#include "trace/build/projections.h"
+#include "trace/spool/cupti.h"
+#include "trace/spool/spool_directory.h"
 
-static uint64_t image_key(const struct process *process)
+/* What is known of a process: each topic's own struct. */
+struct process_state {
+    struct process process;
+    struct clock_axis clocks;
+    struct capture_intervals capture_intervals;
+    struct plugin_intervals plugin_intervals;
+    struct kernel_names kernel_names;
+    struct launches launches;
+    struct conditional_launches conditional;
+    struct nvtx nvtx;
+    struct payload_schemas payload_schemas;
+    struct payload_copies payload_copies;
+    struct nvtx_scopes nvtx_scopes;
+    struct nvtx_clocks nvtx_clocks;
+    struct nvtx_counters nvtx_counters;
+    struct nvtx_deferred nvtx_deferred;
+    struct nvtx_heaps nvtx_heaps;
+    struct projections projections;
+    struct memory memory;
+    struct pools pools;
+    struct cuda_events cuda_events;
+    struct device_ranges device_ranges;
+    struct compilation compilation;
+    struct plugins plugins;
+    struct stacks stacks;
+};
+
+/* Where it lies: conversion.memory has blocks of this size. */
+#define PROCESS_BLOCK ((size_t)16384)
+_Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has room in its block");
+
+/* What indexes and spool hold need not stay in memory for now. */
+static void evict_process(const struct process *process)
 {
-    const struct spool_header *header = &process->file.header;
-    uint64_t key[] = {header->pid, header->pid_namespace, header->process_started};
-    return hash_bytes(key, sizeof(key));
+    spool_file_rest(&process->file);
+    launches_evict(process->launches);
+    big_array_rest(&process->conditional->items);
+    nvtx_evict(process->nvtx);
+    projections_evict(process->projections);
+    tracks_rest(&process->tracks);
+    big_array_rest(&process->memory->steps);
+    big_array_rest(&process->cuda_events->items);
+    big_array_rest(&process->plugins->slices);
+    big_array_rest(&process->capture_intervals->marks);
+    big_array_rest(&process->kernel_names->nodes.changes);
+    big_array_rest(&process->pools->steps);
+    big_array_rest(&process->compilation->steps);
+    plugin_intervals_rest(process->plugin_intervals);
+    big_array_rest(&process->nvtx_counters->samplings);
+    big_array_rest(&process->nvtx_counters->samples);
+    big_array_rest(&process->nvtx_deferred->submissions);
+    big_array_rest(&process->nvtx_deferred->events);
+    big_array_rest(&process->nvtx_heaps->steps);
+    big_array_rest(&process->payload_copies->items);
+    nvtx_clocks_evict(process->nvtx_clocks);
+    device_ranges_evict(process->device_ranges);
 }
 
-const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process)
+/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 when the file is left out, or
+ * -1 after error(). */
+static int process_open(struct process_state *state, const struct spool_directory *spools, size_t number,
+                        const char *directory)
 {
-    const uint64_t *index = map_get(&conversion->images, image_key(process));
-    const struct process *image = index ? conversion->processes.items[*index] : NULL;
-    return image && is_same_process(&image->file.header, &process->file.header) ? image : NULL;
+    struct process *process = &state->process;
+    *state = (struct process_state){0};
+    process->rest = evict_process;
+    process->clocks = &state->clocks;
+    process->capture_intervals = &state->capture_intervals;
+    process->plugin_intervals = &state->plugin_intervals;
+    process->kernel_names = &state->kernel_names;
+    process->launches = &state->launches;
+    process->conditional = &state->conditional;
+    process->nvtx = &state->nvtx;
+    process->payload_schemas = &state->payload_schemas;
+    process->payload_copies = &state->payload_copies;
+    process->nvtx_scopes = &state->nvtx_scopes;
+    process->nvtx_clocks = &state->nvtx_clocks;
+    process->nvtx_counters = &state->nvtx_counters;
+    process->nvtx_deferred = &state->nvtx_deferred;
+    process->nvtx_heaps = &state->nvtx_heaps;
+    process->projections = &state->projections;
+    process->memory = &state->memory;
+    process->pools = &state->pools;
+    process->cuda_events = &state->cuda_events;
+    process->device_ranges = &state->device_ranges;
+    process->compilation = &state->compilation;
+    process->plugins = &state->plugins;
+    process->stacks = &state->stacks;
+    const struct spool_place *place = &spools->places[number];
+    int result = place->ended ? spool_file_open_ended(&process->file, spools->ended_path, place->ended - 1, directory)
+                              : spool_file_open(&process->file, place->path, directory);
+    if (result != 0)
+        return result;
+    const struct spool_header *header = &process->file.header;
+    process->pid = header->pid;
+    process->losses.undecoded = process->file.damaged;
+    process->losses.cupti_dropped = header->losses.cupti_dropped;
+    process->losses.spool_dropped = header->losses.no_room + header->losses.nested;
+    process->losses.cut_texts = header->losses.cut_texts;
+    process->losses.unannounced = header->unannounced;
+    process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
+    cupti_record_sizes(process->record_bytes, header);
+    launches_init(process->launches, directory);
+    conditional_launches_init(process->conditional, directory);
+    nvtx_init(process->nvtx, directory);
+    projections_init(process->projections, directory);
+    process->nvtx_counters->samplings.memory.directory = process->nvtx_counters->samples.memory.directory = directory;
+    process->nvtx_deferred->submissions.memory.directory = process->nvtx_deferred->events.memory.directory = directory;
+    process->nvtx_heaps->steps.memory.directory = process->payload_copies->items.memory.directory = directory;
+    process->nvtx_clocks->directory = directory;
+    device_ranges_init(process->device_ranges, directory);
+    process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
+        process->pools->steps.memory.directory = process->compilation->steps.memory.directory = directory;
+    process->plugin_intervals->directory = process->plugins->slices.memory.directory = directory;
+    process->tracks.directory = process->memory->steps.memory.directory = process->cuda_events->items.memory.directory =
+        directory;
+    return 0;
+}
+
+static void process_close(struct process *process)
+{
+    clock_axis_release(process->clocks);
+    capture_intervals_release(process->capture_intervals);
+    plugin_intervals_release(process->plugin_intervals);
+    pointer_names_release(&process->symbols);
+    release_kernel_names(process);
+    launches_release(process->launches);
+    conditional_launches_release(process->conditional);
+    tracks_release(&process->tracks);
+    nvtx_release(process->nvtx);
+    payload_schemas_release(process->payload_schemas);
+    payload_copies_release(process->payload_copies);
+    nvtx_scopes_release(process->nvtx_scopes);
+    nvtx_clocks_release(process->nvtx_clocks);
+    nvtx_counters_release(process->nvtx_counters);
+    nvtx_deferred_release(process->nvtx_deferred);
+    nvtx_heaps_release(process->nvtx_heaps);
+    projections_release(process->projections);
+    memory_release(process->memory);
+    pools_release(process->pools);
+    cuda_events_release(process->cuda_events);
+    device_ranges_release(process->device_ranges);
+    compilation_release(process->compilation);
+    plugins_release(process->plugins);
+    stacks_release(process->stacks);
+    sink_release(&process->mapping_lines);
+    array_release(&process->devices);
+    array_release(&process->names);
+    array_release(&process->gpus);
+    array_release(&process->crash_records);
+    map_release(&process->device_of_context);
+    map_release(&process->stream_of_handle);
+    map_release(&process->context_of_handle);
+    map_release(&process->name_of_thread);
+    map_release(&process->name_of_stream);
+    map_release(&process->name_of_device);
+    map_release(&process->name_of_context);
+    tracks_release(&process->waits);
+    spool_file_close(&process->file);
 }
 
 static int note_image(struct conversion *conversion, const struct process *process)
@@ -28,7 +192,7 @@ static int note_image(struct conversion *conversion, const struct process *proce
     const struct process *image = conversion_latest_image(conversion, process);
     if (image && image->file.header.started >= process->file.header.started)
         return 0;
-    uint64_t *index = map_put(&conversion->images, image_key(process), NULL);
+    uint64_t *index = map_put(&conversion->images, process_image_key(process), NULL);
     if (!index)
         return error_no_memory("a process");
     *index = process->index;
@@ -45,15 +209,6 @@ static uint32_t row_pid(const struct conversion *conversion, const struct proces
     return map_get(&conversion->rows.taken_pids, pid) ? TRACKS_PROCESS_PID + process->index : pid;
 }
 
-/* Of so many processes. */
-#define REST_PROCESSES 2048
-
-void conversion_rest(const struct conversion *conversion, size_t passed)
-{
-    if (passed % REST_PROCESSES == REST_PROCESSES - 1)
-        spill_rest(&conversion->memory);
-}
-
 /* A launcher that died may have left the files of a process that is among those that have ended. */
 static bool is_open(const struct conversion *conversion, const struct process *process)
 {
@@ -67,10 +222,11 @@ static bool is_open(const struct conversion *conversion, const struct process *p
 
 static int open_process(struct conversion *conversion, const struct spool_directory *spools, size_t number)
 {
-    struct process *process = spill_block(&conversion->memory, PROCESS_BLOCK);
-    if (!process)
+    struct process_state *state = spill_block(&conversion->memory, PROCESS_BLOCK);
+    if (!state)
         return error_no_memory("a process");
-    int result = process_open(process, spools, number, conversion->options->spool_directory);
+    struct process *process = &state->process;
+    int result = process_open(state, spools, number, conversion->options->spool_directory);
     if (result != 0) {
         conversion->losses.undecoded += result > 0;
         return result < 0 ? -1 : 0;
@@ -97,24 +253,24 @@ static int open_processes(struct conversion *conversion)
     int result = spool_directory_read(&directory, conversion->options->spool_directory);
     for (size_t i = 0; i < directory.count && result == 0; i++) {
         result = open_process(conversion, &directory, i);
-        conversion_rest(conversion, i);
+        conversion_evict(conversion, i);
     }
     conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
     spool_directory_release(&directory);
     return result;
 }
 
-/* Correlation ids of each process follow those of the one before; arrow ids beyond all of these come after. */
-static int number_arrows(struct conversion *conversion)
+/* Correlation ids of each process follow those of the one before; flow ids beyond all of these come after. */
+static int number_flows(struct conversion *conversion)
 {
     uint64_t next = 1;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        struct launches *launches = &conversion_process(conversion, i)->launches;
+        struct launches *launches = conversion_process(conversion, i)->launches;
         launches->offset = next - 1 < UINT32_MAX ? (uint32_t)(next - 1) : UINT32_MAX;
         next += launches_highest(launches);
     }
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (launches_number(&conversion_process(conversion, i)->launches, &next) != 0)
+        if (launches_number(conversion_process(conversion, i)->launches, &next) != 0)
             return -1;
     return 0;
 }
@@ -145,18 +301,18 @@ static int learn(struct conversion *conversion)
     if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (survey_process(conversion, conversion_process(conversion, i)) != 0)
+        if (index_process(conversion, conversion_process(conversion, i)) != 0)
             return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (match_process(conversion, conversion_process(conversion, i)) != 0)
+        if (resolve_process(conversion, conversion_process(conversion, i)) != 0)
             return -1;
-    if (number_arrows(conversion) != 0)
+    if (number_flows(conversion) != 0)
         return -1;
     set_base(conversion);
     if (gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;
     sum_losses(conversion);
-    session_note_read(&conversion->session, conversion->options->spool_directory);
+    session_note_read(conversion->session, conversion->options->spool_directory);
     return find_missed(conversion);
 }
 
@@ -165,7 +321,7 @@ static int write_trace(struct conversion *conversion, struct output *output)
     if (write_metadata(conversion) != 0)
         return -1;
     conversion->writer.format->begin(&conversion->writer, conversion->base);
-    if (emit_all(conversion, output) != 0)
+    if (write_events(conversion, output) != 0)
         return -1;
     conversion->writer.format->finish(&conversion->writer);
     return 0;
@@ -198,8 +354,8 @@ static void summarise(struct conversion *conversion, struct convert_summary *sum
     summary->losses = conversion->losses;
     summary->plugins = conversion->plugins;
     conversion->plugins = (struct convert_plugins){0};
-    summary->missed_all = conversion->missed.all;
-    snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed.text.data);
+    summary->missed_all = conversion->missed->all;
+    snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed->text.data);
     for (size_t i = 0; i < conversion->processes.count; i++) {
         summary->cuda |= conversion_process(conversion, i)->cuda;
         summary->nvtx |= conversion_process(conversion, i)->nvtx_seen;
@@ -214,8 +370,8 @@ static void release(struct conversion *conversion)
     array_release(&conversion->processes);
     spill_release(&conversion->memory);
     map_release(&conversion->images);
-    session_note_release(&conversion->session);
-    release_missed(&conversion->missed);
+    session_note_release(conversion->session);
+    release_missed(conversion->missed);
     convert_plugins_release(&conversion->plugins);
     sink_release(&conversion->stacks.frames);
     sink_release(&conversion->stacks.stacks);
@@ -226,10 +382,14 @@ static void release(struct conversion *conversion)
 
 int convert_spool(const struct convert_options *options, struct convert_summary *summary)
 {
+    struct session_note session = {0};
+    struct missed missed = {0};
     struct conversion *conversion = calloc(1, sizeof(*conversion));
     if (!conversion)
         return error_no_memory("the conversion");
     conversion->options = options;
+    conversion->session = &session;
+    conversion->missed = &missed;
     spill_init(&conversion->memory, options->spool_directory);
     *summary = (struct convert_summary){0};
     int result = learn(conversion);

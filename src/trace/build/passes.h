@@ -1,120 +1,58 @@
 /*
- * From a spool directory to a trace file: the one door to spool, decode, model and write.
+ * From a spool directory to a trace file, in three passes over every spool:
+ *
+ *   index    the agent's records first (when recording was on, names, threads, NVTX, allocations), then CUPTI's: which
+ *            call started which GPU operation, which rows there are and whether they need lanes, the first and last
+ *            time. Everything in flight or without times is counted here.
+ *   resolve  CUPTI's records again, now that all calls are known: flows that will lack an end, operations before their
+ *            launch, NVTX ranges on the GPU, lanes. Then rows and flows get their numbers.
+ *   write    writes each event and forgets it.
+ *
+ * Where graphs have conditional nodes, CUPTI's records are walked once more, before all: from then on an operation in
+ * the body of such a node has the correlation id of its launch. Several threads read CUPTI's records in each pass
+ * (parallel_scan.h, write_pass.c).
+ *
+ * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
+ * that grow with every trace lie in files once they are large (common/spill.h, common/big_array.h). Bytes for each:
+ *
+ *   32       correlation id, slice of a row that needs lanes, record of a CUDA event, plugin's slice, NVTX sample
+ *   52       NVTX range (84 when it was started, not pushed)
+ *   36       range on the GPU
+ *   72       call that allocates or releases
+ *   48       deferred NVTX event, launch of a graph with conditional nodes
+ *   272      device range, of which 160 until the index pass is done
+ *   80       start or end of a compilation phase
+ *   40       step of a memory pool, node of a graph
+ *   24       copy of a payload
+ *   16       interval of a plugin, named CUDA event's record, mark of recording
+ *   12       launch of a graph whose operations are in several parts of the spool
+ *
+ * Memory holds what there is at once: 48 bytes and more for a live allocation, and for an NVTX range that is open or
+ * ended before its start was read. Of released allocations and regions of NVTX heaps it holds a bounded number
+ * (memory.h, nvtx_memory.h). Names, threads, streams, functions and call stacks, each recorded once, stay in memory
+ * too, as do allocations that failed.
  */
 #ifndef GPUTRACE_TRACE_BUILD_PASSES_H
 #define GPUTRACE_TRACE_BUILD_PASSES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trace/build/conversion.h"
 
-#include "trace/frames.h"
-
-struct spool_header;
-
-struct writer_format;
-
-/* Who wants a trace's bytes instead of a file. */
-struct convert_stream {
-    const struct writer_format *format;
-    /* Bytes in their order, by the thread that converts. Gives 0, or -1 after error(). */
-    int (*take)(void *context, const char *data, size_t size);
-    void *context;
-};
-
-/* How far the writing is; another thread may read it meanwhile, each number by itself. */
-struct convert_progress {
-    uint64_t done, total; /* TOTAL 0: it has not begun */
-};
-
-struct convert_options {
-    const char *spool_directory;         /* holds *.spool files and session.json */
-    const struct convert_stream *stream; /* NULL: a file is written */
-    const char *output;                  /* path of the trace; a name that ends in .gz is written with gzip */
-    struct convert_progress *progress;   /* NULL: nobody asks */
-    /* Facts of the run for the trace's metadata, beyond what session.json holds. */
-    uint64_t ran;          /* ns from the program's start to its end; 0: not known */
-    const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
-    unsigned unrecorded;   /* processes that were not recorded, of which the directory has no note */
-    /* Gives frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
-    const struct frame_namer *namer;
-    unsigned workers; /* threads that write; 0: as many as there are processors. The trace is the same. */
-};
-
-/* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.
- *      field              words for the user */
-#define CONVERT_LOSSES(X)                                                       \
-    X(cupti_dropped, "records dropped by CUPTI")                                \
-    X(spool_dropped, "records dropped by the recorder")                         \
-    X(zero_time, "GPU records without times")                                   \
-    X(in_flight, "GPU records still in flight at the end")                      \
-    X(unnamed, "kernels without a name")                                        \
-    X(unmatched_arrows, "GPU records whose launching call is not in the trace") \
-    X(before_launch, "kernels that start before their launch")                  \
-    X(undecoded, "records that could not be decoded")                           \
-    X(unmatched_ranges, "NVTX pops and ends without a start")                   \
-    X(left_out_stacks, "call stacks left out")                                  \
-    X(untimed_ranges, "device ranges without times")                            \
-    X(unplaced, "NVTX events and samples whose clock is not known")             \
-    X(cut_texts, "texts cut at 16 KiB")                                         \
-    X(unannounced, "calls in children of _Fork() or clone()")                   \
-    X(unrecorded, "processes that could not be recorded")                       \
-    X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end")
-
-struct convert_losses {
-#define FIELD(field, words) uint64_t field;
-    CONVERT_LOSSES(FIELD)
-#undef FIELD
-};
-
-/* A line that a plugin, or the program, wrote for the user at the end. */
-struct convert_line {
-    char *text; /* valid UTF-8 or not, as it came */
-    size_t length;
-    struct stack_frame *frames; /* innermost first; their texts are the namer's */
-    size_t frame_count;         /* 0: no stack is to be shown */
-};
-
-/* Who added to the trace, of one process: plugins, and the program itself where it registered callbacks. */
-struct convert_plugin {
-    char *name;
-    uint32_t pid;
-    uint64_t calls; /* of its callbacks */
-    uint64_t ns;    /* spent in them */
-    struct convert_line *lines;
-    size_t line_count;
-};
-
-/* In order of processes, then of plugins' numbers. */
-struct convert_plugins {
-    struct convert_plugin *items;
-    size_t count;
-};
-
-/* Also of plugins that are all 0. */
-void convert_plugins_release(struct convert_plugins *plugins);
-
-struct convert_summary {
-    uint64_t events;    /* slices, instants, asynchronous ranges and counters written; not names, not arrows */
-    uint64_t kernels;   /* of them */
-    uint64_t bytes;     /* of the finished file */
-    uint64_t unpacked;  /* of the same without compression */
-    uint32_t processes; /* spool files read */
-    bool cuda;          /* some process recorded CUDA */
-    bool nvtx;          /* some process recorded NVTX */
-    struct convert_losses losses;
-    struct convert_plugins plugins; /* the caller's: convert_plugins_release() */
-    /* Recording, or NVTX, that the user waited for in vain, and what was seen instead; "": there is none. */
-    char missed[1024];
-    bool missed_all; /* nothing was recorded */
-};
+struct conversion;
+struct output;
+struct process;
 
 /*
  * Reads every spool file of the directory and writes the trace beside its final name, then renames it. A spool that is
  * cut or damaged gives what can be read, and the rest is counted. SUMMARY is filled on success.
- * Gives 0, or -1 after error(): the output could not be written, or the directory not be read. The spool is left as it
- * is.
+ * Returns 0, or -1 after error(): the output could not be written, or the directory not be read. The spool is left as
+ * it is.
  */
 int convert_spool(const struct convert_options *options, struct convert_summary *summary);
+
+/* The passes, each in a file of its name; the last writes the rows of all processes, then their events. Return 0, or -1
+ * after error(). */
+int index_process(struct conversion *conversion, struct process *process);
+int resolve_process(struct conversion *conversion, struct process *process);
+int write_events(struct conversion *conversion, struct output *output);
 
 #endif

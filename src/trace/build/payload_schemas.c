@@ -1,8 +1,10 @@
 #include "trace/build/payload_schemas.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/sink.h"
 
 void payload_schemas_release(struct payload_schemas *schemas)
 {
@@ -24,7 +26,7 @@ void payload_split_text(const char *text, uint32_t length, uint32_t first, struc
     *rest = (struct payload_text){length > bytes ? text + bytes : NULL, length - bytes};
 }
 
-static int see_schema(struct payload_schemas *schemas, const struct event *event)
+static int index_schema(struct payload_schemas *schemas, const struct event *event)
 {
     const struct spool_nvtx_schema *record = event->record;
     struct payload_described *schema = array_push(&schemas->items);
@@ -40,11 +42,11 @@ static int see_schema(struct payload_schemas *schemas, const struct event *event
     return 0;
 }
 
-int payload_schemas_see(struct payload_schemas *schemas, const struct event *event)
+int payload_schemas_index(struct payload_schemas *schemas, const struct event *event)
 {
     const struct spool_record *head = event->record;
     if (head->type == SPOOL_RECORD_NVTX_SCHEMA)
-        return see_schema(schemas, event);
+        return index_schema(schemas, event);
     if (head->type == SPOOL_RECORD_NVTX_ENTRY) {
         const struct spool_nvtx_entry **entry = array_push(&schemas->entries);
         if (!entry)
@@ -163,4 +165,162 @@ const struct payload_described *payload_schemas_find(const struct payload_schema
     const uint64_t *index = map_get(&schemas->by_id, payload_key(domain, id));
     const struct payload_described *found = index && *index ? &schemas->items.items[*index - 1] : NULL;
     return found && found->layout.id == id && found->record->domain == domain ? found : NULL;
+}
+
+void payload_copies_release(struct payload_copies *pieces)
+{
+    big_array_release(&pieces->items);
+}
+
+int payload_copies_index(struct payload_copies *pieces, const struct event *event)
+{
+    const struct spool_nvtx_piece *record = event->record;
+    if (record->head.type != SPOOL_RECORD_NVTX_PIECE)
+        return 0;
+    if (record->head.flags == SPOOL_NVTX_PIECE_LOST) {
+        pieces->lost += record->size;
+        return 0;
+    }
+    struct payload_copy *piece = big_array_push(&pieces->items);
+    if (!piece)
+        return error_no_memory("payloads");
+    *piece = (struct payload_copy){.record = record, .number = record->number, .order = pieces->items.count};
+    return 0;
+}
+
+static int by_piece(const void *a, const void *b)
+{
+    const struct payload_copy *left = a, *right = b;
+    if (left->number != right->number)
+        return left->number < right->number ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+int payload_copies_close(struct payload_copies *pieces)
+{
+    return big_array_sort(&pieces->items, by_piece) == 0 ? 0 : error_no_memory("payloads");
+}
+
+const struct payload_copy *payload_copies_first(const struct payload_copies *pieces, uint64_t number)
+{
+    size_t low = 0, high = pieces->items.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pieces->items.items[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < pieces->items.count && pieces->items.items[low].number == number ? &pieces->items.items[low] : NULL;
+}
+
+const uint8_t *payload_copies_at(const struct payload_copies *pieces, uint64_t number, uint64_t address, uint64_t *size)
+{
+    const struct payload_copy *piece = payload_copies_first(pieces, number);
+    for (; piece; piece = payload_copies_next(pieces, piece)) {
+        const struct spool_nvtx_piece *record = piece->record;
+        bool text = record->head.flags == SPOOL_NVTX_PIECE_STRING;
+        uint64_t at = address - record->address;
+        if (text || address < record->address || at > record->length || (at == record->length && at != 0))
+            continue;
+        *size = record->length - at;
+        return (const uint8_t *)record->text + at;
+    }
+    return NULL;
+}
+
+const uint8_t *payload_copies_string(const struct payload_copies *pieces, uint64_t number, uint64_t handle,
+                                     uint64_t *size)
+{
+    const struct payload_copy *piece = payload_copies_first(pieces, number);
+    while (piece && (piece->record->head.flags != SPOOL_NVTX_PIECE_STRING || piece->record->address != handle))
+        piece = payload_copies_next(pieces, piece);
+    if (!piece)
+        return NULL;
+    *size = piece->record->length;
+    return (const uint8_t *)piece->record->text;
+}
+
+#define PARENTS_MAX 16 /* a scope that is its own parent ends here */
+
+void nvtx_scopes_release(struct nvtx_scopes *scopes)
+{
+    array_release(&scopes->items);
+    map_release(&scopes->by_id);
+}
+
+int nvtx_scopes_index(struct nvtx_scopes *scopes, const struct event *event)
+{
+    const struct spool_nvtx_scope *record = event->record;
+    if (record->head.type != SPOOL_RECORD_NVTX_SCOPE)
+        return 0;
+    uint64_t *index = map_put(&scopes->by_id, payload_key(record->domain, record->id), NULL);
+    const struct spool_nvtx_scope **item = index ? array_push(&scopes->items) : NULL;
+    if (!item)
+        return error_no_memory("scopes");
+    *item = record;
+    *index = scopes->items.count;
+    return 0;
+}
+
+static const struct spool_nvtx_scope *find(const struct nvtx_scopes *scopes, uint32_t domain, uint64_t id)
+{
+    const uint64_t *index = map_get(&scopes->by_id, payload_key(domain, id));
+    const struct spool_nvtx_scope *found = index && *index ? scopes->items.items[*index - 1] : NULL;
+    return found && found->id == id && found->domain == domain ? found : NULL;
+}
+
+static const char *predefined(uint64_t id)
+{
+    static const struct {
+        uint64_t id;
+        const char *name;
+    } names[] = {{NVTX_SCOPES_ROOT, "root"},
+                 {2, "machine"},
+                 {3, "socket"},
+                 {4, "physical CPU"},
+                 {5, "logical CPU"},
+                 {15, "CPU"},
+                 {16, "hypervisor"},
+                 {17, "virtual machine"},
+                 {18, "kernel"},
+                 {19, "container"},
+                 {20, "operating system"},
+                 {NVTX_SCOPES_PROCESS, "process"},
+                 {NVTX_SCOPES_THREAD, "thread"},
+                 {NVTX_SCOPES_INNERMOST, "thread"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (names[i].id == id)
+            return names[i].name;
+    return NULL;
+}
+
+static void put_path(struct sink *sink, const struct spool_nvtx_scope *scope)
+{
+    uint32_t slashes = 0;
+    while (slashes < scope->length && scope->text[slashes] == '/')
+        slashes++;
+    sink_bytes(sink, scope->text + slashes, scope->length - slashes);
+}
+
+/* The root, and none, are above all paths and not part of them. */
+void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct sink *sink, uint32_t domain, uint64_t id)
+{
+    const struct spool_nvtx_scope *path[PARENTS_MAX];
+    size_t count = 0;
+    const struct spool_nvtx_scope *scope = find(scopes, domain, id);
+    for (; scope && count < PARENTS_MAX; scope = find(scopes, domain, scope->parent))
+        path[count++] = scope;
+    uint64_t above = count ? path[count - 1]->parent : id;
+    const char *name = predefined(above);
+    bool told = above != NVTX_SCOPES_NONE && (count == 0 || above != NVTX_SCOPES_ROOT) && count < PARENTS_MAX;
+    if (told && name)
+        sink_text(sink, name);
+    else if (told)
+        sink_u64(sink, above);
+    for (size_t i = count; i > 0; i--) {
+        if (i < count || told)
+            sink_char(sink, '/');
+        put_path(sink, path[i - 1]);
+    }
 }

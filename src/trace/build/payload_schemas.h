@@ -1,8 +1,5 @@
 /*
- * Payload schemas and enumerations of one process, put together from the records of their entries: what
- * common/payload.h walks by, and what things are called. Texts lie in the spool.
- *
- * Records may be read in any order: they are collected, and put together at the end.
+ * What NVTX events refer to: payload schemas, copies of payloads, scopes.
  */
 #ifndef GPUTRACE_TRACE_BUILD_PAYLOAD_SCHEMAS_H
 #define GPUTRACE_TRACE_BUILD_PAYLOAD_SCHEMAS_H
@@ -11,10 +8,18 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/big_array.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
 #include "common/payload.h"
 #include "common/spool_records.h"
+#include "trace/spool/event_record.h"
+
+/*
+ * Payload schemas and enumerations of one process, put together from the records of their entries: what
+ * common/payload.h walks by, and what things are called. Texts lie in the spool.
+ *
+ * Records may be read in any order: they are collected, and put together at the end.
+ */
 
 struct payload_text {
     const char *text; /* NULL: there is none */
@@ -43,10 +48,10 @@ struct payload_schemas {
 
 void payload_schemas_release(struct payload_schemas *schemas);
 
-/* Remembers a record of a schema, an entry or semantics; others are passed over. Gives 0, or -1 after error(). */
-int payload_schemas_see(struct payload_schemas *schemas, const struct event *event);
+/* Remembers a record of a schema, an entry or semantics; others are passed over. Returns 0, or -1 after error(). */
+int payload_schemas_index(struct payload_schemas *schemas, const struct event *event);
 
-/* After the last: puts them together. Gives 0, or -1 after error(). */
+/* After the last: puts them together. Returns 0, or -1 after error(). */
 int payload_schemas_close(struct payload_schemas *schemas);
 
 /* NULL: there is none of this id in the domain. */
@@ -62,5 +67,72 @@ static inline uint64_t payload_key(uint32_t domain, uint64_t id)
 {
     return id + domain * UINT64_C(0x9e3779b97f4a7c15);
 }
+
+/*
+ * Pieces of the program's memory that were recorded with payloads, by the payloads' numbers. Their bytes lie in the
+ * spool.
+ */
+
+struct payload_copy {
+    const struct spool_nvtx_piece *record;
+    uint64_t number; /* of its payload */
+    uint64_t order;  /* in which it was read */
+};
+
+struct payload_copies {
+    BIG_ARRAY(struct payload_copy) items; /* once closed: by number and order */
+    uint64_t lost;                        /* that the library did not keep */
+};
+
+void payload_copies_release(struct payload_copies *pieces);
+
+/* Remembers a record of a piece; others are passed over. Returns 0, or -1 after error(). */
+int payload_copies_index(struct payload_copies *pieces, const struct event *event);
+/* After the last, before any is asked for. Returns 0, or -1 after error(). */
+int payload_copies_close(struct payload_copies *pieces);
+
+/* The first piece of a payload, in their order; NULL: there is none. */
+const struct payload_copy *payload_copies_first(const struct payload_copies *pieces, uint64_t number);
+static inline const struct payload_copy *payload_copies_next(const struct payload_copies *pieces,
+                                                             const struct payload_copy *piece)
+{
+    const struct payload_copy *next = piece + 1;
+    return next < pieces->items.items + pieces->items.count && next->number == piece->number ? next : NULL;
+}
+
+/* The bytes that lay at ADDRESS, *SIZE of them; NULL: they were not recorded. */
+const uint8_t *payload_copies_at(const struct payload_copies *pieces, uint64_t number, uint64_t address,
+                                 uint64_t *size);
+/* The text of a registered string with this handle, likewise. */
+const uint8_t *payload_copies_string(const struct payload_copies *pieces, uint64_t number, uint64_t handle,
+                                     uint64_t *size);
+
+/*
+ * NVTX's scopes: where events and counters of a process come from, by paths.
+ */
+
+struct sink;
+
+/* Predefined ones that mean something here. */
+enum {
+    NVTX_SCOPES_NONE = 0,
+    NVTX_SCOPES_ROOT = 1,
+    NVTX_SCOPES_PROCESS = 21,
+    NVTX_SCOPES_THREAD = 22,
+    NVTX_SCOPES_INNERMOST = 31,
+};
+
+struct nvtx_scopes {
+    ARRAY(const struct spool_nvtx_scope *) items;
+    struct map by_id; /* domain and id -> index + 1 */
+};
+
+void nvtx_scopes_release(struct nvtx_scopes *scopes);
+
+/* Remembers a record of a scope; others are passed over. Returns 0, or -1 after error(). */
+int nvtx_scopes_index(struct nvtx_scopes *scopes, const struct event *event);
+
+/* Writes the path of a scope, "device/queue", as it is; of one that is not known its number, of none nothing. */
+void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct sink *sink, uint32_t domain, uint64_t id);
 
 #endif

@@ -1,5 +1,11 @@
 #include "trace/build/payload_view.h"
 
+#include <stddef.h>
+#include <string.h>
+
+#include "common/utf8.h"
+#include "trace/build/payload_values.h"
+
 #define VALUES_MAX 16384u /* of one event: pointers may lead to the same place again and again */
 
 static const struct payload_schema *find_layout(const void *context, uint64_t id)
@@ -23,8 +29,8 @@ void payload_view_open(struct payload_view *view, const struct payload_sources *
     view->values_left = VALUES_MAX;
     view->reader =
         (struct payload_reader){.find = find_layout, .context = view, .blobs = view->blobs, .budget = PAYLOAD_BUDGET};
-    const struct payload_piece *piece = payload_pieces_first(sources->pieces, number);
-    for (; piece; piece = payload_pieces_next(sources->pieces, piece)) {
+    const struct payload_copy *piece = payload_copies_first(sources->pieces, number);
+    for (; piece; piece = payload_copies_next(sources->pieces, piece)) {
         const struct spool_nvtx_piece *record = piece->record;
         if (record->head.flags != SPOOL_NVTX_PIECE_PAYLOAD || record->index >= PAYLOAD_BLOBS_MAX)
             continue;
@@ -70,8 +76,141 @@ const uint8_t *payload_view_bytes(const struct payload_view *view, const struct 
         return cursor->bytes + field->at;
     }
     const uint8_t *bytes =
-        field->address ? payload_pieces_at(view->sources->pieces, view->number, field->address, size) : NULL;
+        field->address ? payload_copies_at(view->sources->pieces, view->number, field->address, size) : NULL;
     if (bytes)
         payload_found(field, bytes, *size);
     return bytes;
+}
+
+static void take_message(struct payload_facts *facts, const struct payload_field *field, const uint8_t *bytes)
+{
+    uint64_t width = payload_bytes_of(field->entry->type);
+    uint64_t length = payload_text_length(bytes, field->count * width, width);
+    facts->message = (struct payload_text){(const char *)bytes, (uint32_t)length};
+    if (width > 1)
+        facts->message =
+            (struct payload_text){facts->wide, (uint32_t)utf8_from_units(facts->wide, sizeof(facts->wide), bytes,
+                                                                         (size_t)length, (size_t)width)};
+}
+
+static void take_handle(struct payload_facts *facts, const struct payload_view *view, uint64_t handle)
+{
+    uint64_t size = 0;
+    const uint8_t *text = payload_copies_string(view->sources->pieces, view->number, handle, &size);
+    if (text)
+        facts->message = (struct payload_text){(const char *)text, (uint32_t)size};
+}
+
+static void take_moment(struct payload_facts *facts, const struct payload_entry *entry,
+                        const struct spool_nvtx_semantics *semantics, int64_t ticks)
+{
+    uint64_t clock = semantics && semantics->meanings & SPOOL_NVTX_TIME_MEANT ? semantics->time_domain : 0;
+    struct payload_moment moment = {.told = true, .ticks = ticks, .clock = clock};
+    switch (entry->flags & PAYLOAD_FLAG_ROLE) {
+    case PAYLOAD_FLAG_RANGE_BEGIN: facts->begin = moment; break;
+    case PAYLOAD_FLAG_RANGE_END: facts->end = moment; break;
+    case PAYLOAD_FLAG_MARK: facts->mark = moment; break;
+    default: *(facts->begin.told ? &facts->end : &facts->begin) = moment; break; /* in their order */
+    }
+}
+
+static void take_scope(struct payload_facts *facts, uint64_t scope, unsigned rank)
+{
+    if (rank < facts->scope_rank || scope == NVTX_SCOPES_NONE)
+        return;
+    facts->scope = scope;
+    facts->scope_rank = rank;
+}
+
+static bool has_role(const struct payload_entry *entry)
+{
+    return (entry->flags & (PAYLOAD_FLAG_ROLE | PAYLOAD_FLAG_TIMESTAMP)) != 0;
+}
+
+static void take_number(struct payload_facts *facts, const struct payload_field *field,
+                        const struct spool_nvtx_semantics *semantics, const uint8_t *bytes)
+{
+    struct payload_number number;
+    switch (payload_value_of(field->entry->type)) {
+    case PAYLOAD_CATEGORY:
+        facts->category = (uint32_t)payload_load(bytes, 4);
+        facts->has_category = true;
+        break;
+    case PAYLOAD_COLOR:
+        facts->color = (uint32_t)payload_load(bytes, 4);
+        facts->has_color = true;
+        break;
+    case PAYLOAD_SCOPE:
+        take_scope(facts, payload_load(bytes, 8),
+                   has_role(field->entry) ? PAYLOAD_SCOPE_BY_ROLE_ENTRY : PAYLOAD_SCOPE_BY_ENTRY);
+        break;
+    default:
+        if ((field->entry->flags & PAYLOAD_FLAG_TIMESTAMP) && payload_number(&number, field->entry->type, bytes))
+            take_moment(facts, field->entry, semantics,
+                        number.kind == PAYLOAD_NUMBER_REAL ? (int64_t)number.real : number.i64);
+    }
+}
+
+static void read_schema(struct payload_facts *facts, struct payload_view *view, struct payload_cursor *cursor);
+
+static void read_field(struct payload_facts *facts, struct payload_view *view, const struct payload_cursor *cursor,
+                       struct payload_field *field)
+{
+    const struct payload_described *schema = (const struct payload_described *)cursor->schema;
+    const struct spool_nvtx_semantics *semantics = schema->words[field->index].semantics;
+    uint64_t size = 0;
+    const uint8_t *bytes = payload_view_bytes(view, cursor, field, &size);
+    struct payload_cursor inner;
+    if (semantics && semantics->meanings & SPOOL_NVTX_SCOPE_MEANT)
+        take_scope(facts, semantics->scope,
+                   has_role(field->entry) ? PAYLOAD_SCOPE_BY_ROLE_SEMANTICS : PAYLOAD_SCOPE_BY_SEMANTICS);
+    if (!bytes || field->count == 0)
+        return;
+    if (field->form == PAYLOAD_TEXT) {
+        if (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)
+            take_message(facts, field, bytes);
+    } else if (field->nested && field->nested->kind != PAYLOAD_ENUM && !field->pointer) {
+        if (field->form == PAYLOAD_ONE && payload_enter(&inner, cursor, field, 0))
+            read_schema(facts, view, &inner);
+    } else if (!field->nested && field->form == PAYLOAD_ONE && size >= field->unit) {
+        if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE && field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)
+            take_handle(facts, view, payload_load(bytes, 8));
+        take_number(facts, field, semantics, bytes);
+    }
+}
+
+static void read_schema(struct payload_facts *facts, struct payload_view *view, struct payload_cursor *cursor)
+{
+    struct payload_field field;
+    while (payload_next(cursor, &field))
+        read_field(facts, view, cursor, &field);
+}
+
+/* Event at START of a payload. */
+static void read_blob(struct payload_facts *facts, struct payload_view *view, const struct payload_blob *blob,
+                      uint64_t start)
+{
+    const struct payload_described *schema = payload_schemas_find(view->sources->schemas, view->domain, blob->schema);
+    struct payload_cursor cursor;
+    if (!blob->bytes || !schema || schema->layout.kind == PAYLOAD_ENUM)
+        return;
+    if (schema->layout.flags & PAYLOAD_SCHEMA_ROLE)
+        facts->role = schema->layout.flags & PAYLOAD_SCHEMA_ROLE;
+    payload_begin(&cursor, &view->reader, &schema->layout, blob->bytes, blob->size, start);
+    read_schema(facts, view, &cursor);
+}
+
+bool payload_facts_read(struct payload_facts *facts, struct payload_view *view, uint64_t stride, uint64_t n)
+{
+    memset(facts, 0, offsetof(struct payload_facts, wide));
+    view->reader.budget = PAYLOAD_BUDGET;
+    if (stride != 0) {
+        bool there = view->reader.blob_count > 0 && stride <= view->blobs[0].size && n < view->blobs[0].size / stride;
+        if (there)
+            read_blob(facts, view, &view->blobs[0], n * stride);
+        return there;
+    }
+    for (size_t i = 0; i < view->reader.blob_count; i++)
+        read_blob(facts, view, &view->blobs[i], 0);
+    return n == 0 && view->reader.blob_count > 0;
 }

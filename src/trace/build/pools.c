@@ -1,6 +1,12 @@
 #include "trace/build/pools.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/json_out.h"
 #include "common/log.h"
+#include "trace/build/capture_intervals.h"
+#include "trace/build/piece_writer.h"
 
 void pools_release(struct pools *pools)
 {
@@ -94,4 +100,66 @@ struct pool_level *pools_apply(struct pools *pools, size_t index)
     level->reserved_changed |= level->reserved != told.reserved;
     level->used_changed |= level->used != told.used;
     return level;
+}
+
+/*
+ * What the stream-ordered pools of each device hold, and how much of it is in use, as counters.
+ */
+
+static void emit_counter(struct piece_writer *out, uint32_t pid, uint64_t time, const char *name, uint64_t bytes)
+{
+    struct counter counter = {.name = name_plain(name), .pid = pid, .time = time, .bytes = bytes};
+    out->writer.format->counter(&out->writer, &counter);
+}
+
+int emit_pools(struct piece_writer *out, struct process *process)
+{
+    for (size_t i = 0; i < process->pools->steps.count; i++) {
+        uint64_t time = process->pools->steps.items[i].time;
+        struct pool_level *level = pools_apply(process->pools, i);
+        uint32_t pid;
+        if (!level || process_gpu_pid(out->conversion, process, level->device, &pid) != 0)
+            return -1;
+        if (!capture_intervals_hold(process->capture_intervals, time))
+            continue;
+        if (level->reserved_changed)
+            emit_counter(out, pid, time, "Pool reserved", level->reserved);
+        if (level->used_changed)
+            emit_counter(out, pid, time, "Pool used", level->used);
+        level->reserved_changed = level->used_changed = false;
+        piece_writer_passed(out, process);
+    }
+    return 0;
+}
+
+/*
+ * Pools of stream-ordered memory: what CUDA says was the most of each, which may lie between two values of the
+ * counters.
+ */
+
+static void put_pool(const struct pool_peak *peak, struct json_out *json)
+{
+    char handle[24];
+    snprintf(handle, sizeof(handle), "0x%" PRIx64, peak->pool);
+    json_begin_object(json);
+    json_key(json, "pool");
+    json_string(json, handle);
+    json_key(json, "device");
+    json_u64(json, peak->device);
+    json_key(json, "reserved_peak");
+    json_u64(json, peak->reserved);
+    json_key(json, "used_peak");
+    json_u64(json, peak->used);
+    json_end(json);
+}
+
+void put_pools(const struct pools *pools, struct json_out *json)
+{
+    if (pools->peaks.count == 0)
+        return;
+    json_key(json, "pools");
+    json_begin_array(json);
+    for (size_t i = 0; i < pools->peaks.count; i++)
+        put_pool(&pools->peaks.items[i], json);
+    json_end(json);
 }

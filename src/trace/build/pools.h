@@ -46,11 +46,20 @@ struct pools {
 
 void pools_release(struct pools *pools);
 
-/* Remembers an EVENT_POOL; and after the last. Give 0, or -1 after error(). */
+/* Remembers an EVENT_POOL; and after the last. Return 0, or -1 after error(). */
 int pools_collect(struct pools *pools, const struct event *event);
 int pools_sort(struct pools *pools);
 
-/* Applies step INDEX, one after the other. Gives what the pools of its device hold then; NULL after error(). */
+/* Applies step INDEX, one after the other. Returns what the pools of its device hold then; NULL after error(). */
 struct pool_level *pools_apply(struct pools *pools, size_t index);
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+int emit_pools(struct piece_writer *out, struct process *process);
+/* metadata_pools.c: the same, of a process. */
+void put_pools(const struct pools *pools, struct json_out *json);
 
 #endif

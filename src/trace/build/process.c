@@ -1,4 +1,4 @@
-#include "trace/build/conversion.h"
+#include "trace/build/process.h"
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -11,105 +11,18 @@
 #define TIME_BEFORE (24 * 3600 * NS_PER_S)
 #define TIME_AFTER (UINT64_C(100) * 24 * 3600 * NS_PER_S)
 
-int process_open(struct process *process, const struct spool_directory *spools, size_t number, const char *directory)
-{
-    *process = (struct process){0};
-    const struct spool_place *place = &spools->places[number];
-    int result = place->ended ? spool_file_open_ended(&process->file, spools->ended_path, place->ended - 1, directory)
-                              : spool_file_open(&process->file, place->path, directory);
-    if (result != 0)
-        return result;
-    const struct spool_header *header = &process->file.header;
-    process->pid = header->pid;
-    process->losses.undecoded = process->file.damaged;
-    process->losses.cupti_dropped = header->losses.cupti_dropped;
-    process->losses.spool_dropped = header->losses.no_room + header->losses.nested;
-    process->losses.cut_texts = header->losses.cut_texts;
-    process->losses.unannounced = header->unannounced;
-    process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
-    cupti_record_sizes(process->record_bytes, header);
-    launches_init(&process->launches, directory);
-    conditional_launches_init(&process->conditional, directory);
-    nvtx_init(&process->nvtx, directory);
-    projections_init(&process->projections, directory);
-    nvtx_extensions_init(&process->extensions, directory);
-    device_ranges_init(&process->device_ranges, directory);
-    process->windows.marks.memory.directory = process->kernel_names.nodes.changes.memory.directory =
-        process->pools.steps.memory.directory = process->compilation.steps.memory.directory = directory;
-    process->plugin_windows.directory = process->plugins.slices.memory.directory = directory;
-    process->tracks.directory = process->memory.steps.memory.directory = process->cuda_events.items.memory.directory =
-        directory;
-    return 0;
-}
-
 bool is_same_process(const struct spool_header *a, const struct spool_header *b)
 {
     return a->pid == b->pid && a->pid_namespace == b->pid_namespace && a->process_started == b->process_started;
 }
 
-void process_close(struct process *process)
-{
-    clock_axis_release(&process->clocks);
-    windows_release(&process->windows);
-    plugin_windows_release(&process->plugin_windows);
-    pointer_names_release(&process->symbols);
-    release_kernel_names(process);
-    launches_release(&process->launches);
-    conditional_launches_release(&process->conditional);
-    tracks_release(&process->tracks);
-    nvtx_release(&process->nvtx);
-    nvtx_extensions_release(&process->extensions);
-    projections_release(&process->projections);
-    memory_release(&process->memory);
-    pools_release(&process->pools);
-    cuda_events_release(&process->cuda_events);
-    device_ranges_release(&process->device_ranges);
-    compilation_release(&process->compilation);
-    plugins_release(&process->plugins);
-    stacks_release(&process->stacks);
-    sink_release(&process->mapping_lines);
-    array_release(&process->devices);
-    array_release(&process->names);
-    array_release(&process->gpus);
-    array_release(&process->last_words);
-    map_release(&process->device_of_context);
-    map_release(&process->stream_of_handle);
-    map_release(&process->context_of_handle);
-    map_release(&process->name_of_thread);
-    map_release(&process->name_of_stream);
-    map_release(&process->name_of_device);
-    map_release(&process->name_of_context);
-    tracks_release(&process->waits);
-    spool_file_close(&process->file);
-}
-
 void process_walked(const struct process *process, const struct spool_part *part, uint64_t *walked)
 {
     *walked += part->size;
-    if (*walked < PROCESS_REST_BYTES)
+    if (*walked < PROCESS_EVICT_BYTES)
         return;
-    process_rest(process);
+    process_evict(process);
     *walked = 0;
-}
-
-void process_rest(const struct process *process)
-{
-    spool_file_rest(&process->file);
-    launches_rest(&process->launches);
-    big_array_rest(&process->conditional.items);
-    nvtx_rest(&process->nvtx);
-    projections_rest(&process->projections);
-    tracks_rest(&process->tracks);
-    big_array_rest(&process->memory.steps);
-    big_array_rest(&process->cuda_events.items);
-    big_array_rest(&process->plugins.slices);
-    big_array_rest(&process->windows.marks);
-    big_array_rest(&process->kernel_names.nodes.changes);
-    big_array_rest(&process->pools.steps);
-    big_array_rest(&process->compilation.steps);
-    plugin_windows_rest(&process->plugin_windows);
-    nvtx_extensions_rest(&process->extensions);
-    device_ranges_rest(&process->device_ranges);
 }
 
 bool process_was_to_record(const struct process *process, uint64_t bits)
@@ -192,7 +105,59 @@ const struct given_name *process_name(const struct process *process, const struc
     return index && *index ? &process->names.items[*index - 1] : NULL;
 }
 
-uint32_t process_correlation(const struct process *process, uint32_t correlation)
+/*
+ * Names that the program, or the system, has given to threads, devices, contexts and streams.
+ */
+
+int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
+                   bool by_program)
 {
-    return correlation ? launch_arrow(&process->launches, NULL, correlation, 0) : 0;
+    uint64_t *index = map_put(map, object, NULL);
+    if (!index)
+        return error_no_memory("names");
+    if (*index != 0 && process->names.items[*index - 1].by_program && !by_program)
+        return 0; /* the program's own word counts more */
+    if (*index == 0 && !array_push(&process->names))
+        return error_no_memory("names");
+    if (*index == 0)
+        *index = process->names.count;
+    process->names.items[*index - 1] = (struct given_name){
+        .object = object, .by_program = by_program, .text = event->text, .length = event->text_length};
+    return 0;
+}
+
+int index_thread_name(struct process *process, const struct event *event)
+{
+    return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
+}
+
+void widen_process_time(struct process *process, uint64_t start, uint64_t end)
+{
+    if (process->first_time == 0 || start < process->first_time)
+        process->first_time = start;
+    if (end > process->last_time)
+        process->last_time = end;
+}
+
+uint64_t process_image_key(const struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    uint64_t key[] = {header->pid, header->pid_namespace, header->process_started};
+    return hash_bytes(key, sizeof(key));
+}
+
+const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process)
+{
+    const uint64_t *index = map_get(&conversion->images, process_image_key(process));
+    const struct process *image = index ? conversion->processes.items[*index] : NULL;
+    return image && is_same_process(&image->file.header, &process->file.header) ? image : NULL;
+}
+
+/* Of so many processes. */
+#define EVICT_PROCESSES 2048
+
+void conversion_evict(const struct conversion *conversion, size_t passed)
+{
+    if (passed % EVICT_PROCESSES == EVICT_PROCESSES - 1)
+        spill_rest(&conversion->memory);
 }

@@ -7,7 +7,7 @@ static int no_memory(void)
     return error_no_memory("NVTX ranges on the GPU");
 }
 
-#define REST_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
+#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
 void projections_init(struct projections *projections, const char *directory)
 {
@@ -16,7 +16,7 @@ void projections_init(struct projections *projections, const char *directory)
     extents_init(&projections->extents, directory);
 }
 
-void projections_rest(const struct projections *projections)
+void projections_evict(const struct projections *projections)
 {
     big_array_rest(&projections->items);
     big_array_rest(&projections->of_two);
@@ -81,9 +81,9 @@ static int add_all_started(struct projections *projections, const struct nvtx *n
         if (add_started(projections, range->thread, range, number) != 0 ||
             (range->end_thread != range->thread && add_started(projections, range->end_thread, range, number) != 0))
             return -1;
-        if (i % REST_ITEMS == 0) {
-            projections_rest(projections);
-            nvtx_rest(nvtx);
+        if (i % EVICT_ITEMS == 0) {
+            projections_evict(projections);
+            nvtx_evict(nvtx);
         }
     }
     return 0;
@@ -136,9 +136,9 @@ static int add_track(struct pushed *pushed, const struct nvtx *nvtx, const struc
         uint32_t number = track->ranges.items[i];
         if (push(pushed, &nvtx->ranges.items[number], number) != 0)
             return -1;
-        if (i % REST_ITEMS == 0) {
-            projections_rest(pushed->projections);
-            nvtx_rest(nvtx);
+        if (i % EVICT_ITEMS == 0) {
+            projections_evict(pushed->projections);
+            nvtx_evict(nvtx);
         }
     }
     while (pushed->open.count > 0)
@@ -270,9 +270,9 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
         return -1;
     *projection = (struct projection){
         .range = number, .track = track, .start = (uint64_t)extent->start, .end = (uint64_t)extent->end};
-    if (++finish->made % REST_ITEMS == 0) {
-        projections_rest(finish->projections);
-        nvtx_rest(finish->nvtx);
+    if (++finish->made % EVICT_ITEMS == 0) {
+        projections_evict(finish->projections);
+        nvtx_evict(finish->nvtx);
     }
     return 0;
 }
@@ -324,7 +324,7 @@ int projections_finish(struct projections *projections, const struct nvtx *nvtx)
     if (extents_each(&projections->extents, add_projection, &finish) != 0)
         return no_memory();
     extents_release(&projections->extents);
-    nvtx_rest(nvtx);
+    nvtx_evict(nvtx);
     if (join_two(projections) != 0)
         return no_memory();
     big_array_release(&projections->of_two);

@@ -41,9 +41,9 @@ struct projections {
 /* DIRECTORY is for what memory cannot hold, as nvtx_init() has it. */
 void projections_init(struct projections *projections, const char *directory);
 void projections_release(struct projections *projections);
-void projections_rest(const struct projections *projections);
+void projections_evict(const struct projections *projections);
 
-/* Before the first work, when all ranges are known. Gives 0, or -1 after error(). */
+/* Before the first work, when all ranges are known. Returns 0, or -1 after error(). */
 int projections_begin(struct projections *projections, const struct nvtx *nvtx);
 
 #define PROJECTIONS_RECENT 64 /* a power of two */
@@ -56,14 +56,14 @@ struct projections_found {
     size_t places[PROJECTIONS_RECENT];   /* … and by thread, where the last search ended */
 };
 
-/* GPU work on TRACK, whose call THREAD began at CALLED. Gives 0, or -1 after error(). */
+/* GPU work on TRACK, whose call THREAD began at CALLED. Returns 0, or -1 after error(). */
 int projections_find(struct projections_found *found, const struct projections *projections, uint32_t thread,
                      uint64_t called, uint32_t track, uint64_t start, uint64_t end);
-/* Adds what was found, and makes FOUND empty. Gives 0, or -1 after error(). */
+/* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
 int projections_add(struct projections *projections, struct projections_found *found);
 void projections_found_release(struct projections_found *found);
 
-/* After the last: makes the items, in order of their start, outer ones first. Gives 0, or -1 after error(). */
+/* After the last: makes the items, in order of their start, outer ones first. Returns 0, or -1 after error(). */
 int projections_finish(struct projections *projections, const struct nvtx *nvtx);
 
 #endif

@@ -1,6 +1,11 @@
 #include "trace/build/stacks.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json_out.h"
 #include "common/log.h"
+#include "common/number.h"
 
 void stacks_release(struct stacks *stacks)
 {
@@ -26,7 +31,7 @@ static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
     return stack;
 }
 
-static int see_stack(struct stacks *stacks, const struct event *event)
+static int index_stack(struct stacks *stacks, const struct event *event)
 {
     struct recorded_stack *stack = put(stacks, event->stack.number);
     if (!stack)
@@ -36,7 +41,7 @@ static int see_stack(struct stacks *stacks, const struct event *event)
     return 0;
 }
 
-static int see_mapping(struct stacks *stacks, const struct event *event)
+static int index_mapping(struct stacks *stacks, const struct event *event)
 {
     struct recorded_mapping *mapping = array_push(&stacks->mappings);
     if (!mapping)
@@ -45,9 +50,9 @@ static int see_mapping(struct stacks *stacks, const struct event *event)
     return 0;
 }
 
-int stacks_see(struct stacks *stacks, const struct event *event)
+int stacks_index(struct stacks *stacks, const struct event *event)
 {
-    return event->type == EVENT_STACK ? see_stack(stacks, event) : see_mapping(stacks, event);
+    return event->type == EVENT_STACK ? index_stack(stacks, event) : index_mapping(stacks, event);
 }
 
 int stacks_want(struct stacks *stacks, uint32_t number)
@@ -62,4 +67,223 @@ struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number)
 {
     const uint64_t *index = number ? map_get(&stacks->by_number, number) : NULL;
     return index && *index ? &stacks->items.items[*index - 1] : NULL;
+}
+
+/*
+ * Call stacks: named, and those that events refer to made ready for the metadata, each once and its frames once.
+ *
+ * A stack has one number in the whole trace: its own, after all numbers of the processes before.
+ */
+
+/* Bytes that all of them may take in the metadata, which readers hold whole; what is beyond is left out and counted. */
+#define STACKS_BYTES_MAX ((size_t)8 << 20)
+
+/* Made when the first stack of the process needs it. */
+static const struct mapping_text *mappings_of(struct process *process)
+{
+    struct mapping_text *maps = &process->mapping_text;
+    if (maps->text)
+        return maps;
+    struct sink *sink = &process->mapping_lines;
+    sink_init_memory(sink);
+    for (size_t i = 0; i < process->stacks->mappings.count; i++) {
+        const struct recorded_mapping *line = &process->stacks->mappings.items[i];
+        sink_bytes(sink, line->text, line->length);
+        sink_char(sink, '\n');
+    }
+    sink_char(sink, '\0');
+    if (sink_finish(sink) != 0) {
+        error_no_memory("the mappings of a process");
+        return NULL;
+    }
+    *maps = (struct mapping_text){.pid = process->pid, .text = sink->data, .length = sink->length - 1};
+    return maps;
+}
+
+/* Returns the addresses to the namer; there is one. */
+static int name_frames(const struct frame_namer *namer, struct process *process, const char *words, uint32_t count,
+                       struct stack_frame *frames)
+{
+    const struct mapping_text *maps = mappings_of(process);
+    uint64_t *addresses = maps ? calloc(count, sizeof(*addresses)) : NULL;
+    if (!addresses)
+        return maps ? error_no_memory("call stacks") : -1;
+    memcpy(addresses, words, count * sizeof(*addresses));
+    int result = namer->name(namer->data, maps, addresses, count, frames);
+    free(addresses);
+    return result;
+}
+
+int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
+                 size_t *count)
+{
+    const struct recorded_stack *stack = stacks_get(process->stacks, number);
+    *frames = NULL;
+    *count = 0;
+    if (!stack || stack->count == 0)
+        return 0;
+    *frames = calloc(stack->count, sizeof(**frames));
+    if (!*frames)
+        return error_no_memory("call stacks");
+    *count = stack->count;
+    for (uint32_t i = 0; i < stack->count; i++)
+        memcpy(&(*frames)[i].address, stack->words + i * sizeof(uint64_t), sizeof(uint64_t));
+    const struct frame_namer *namer = conversion->options->namer;
+    return namer ? name_frames(namer, process, stack->words, stack->count, *frames) : 0;
+}
+
+/* --- for the metadata --- */
+
+/* The first frame has the address of a call, the others lie behind theirs: one address may stand for two places. */
+#define FIRST_FRAME (UINT64_C(1) << 63)
+
+struct gathering {
+    struct conversion *conversion;
+    struct process *process;
+    struct json_out frames, stacks;
+    struct map known; /* addresses of the process -> number + 1 of the frame */
+    uint64_t frame_count;
+};
+
+static int gather_frame(struct gathering *gathering, const struct stack_frame *frame, bool first)
+{
+    bool is_new = false;
+    uint64_t *number = map_put(&gathering->known, first ? frame->address | FIRST_FRAME : frame->address, &is_new);
+    if (!number)
+        return error_no_memory("call stacks");
+    if (is_new) {
+        *number = ++gathering->frame_count;
+        put_frame(frame, &gathering->frames);
+    }
+    json_u64(&gathering->stacks, *number - 1);
+    return 0;
+}
+
+static int gather_stack(struct gathering *gathering, struct recorded_stack *stack)
+{
+    struct stack_frame *frames;
+    size_t count;
+    int result = stack_frames(gathering->conversion, gathering->process, stack->number, &frames, &count);
+    struct json_out *json = &gathering->stacks;
+    json_begin_object(json);
+    json_key(json, "stack");
+    json_u64(json, stack_in_trace(gathering->process, stack->number));
+    json_key(json, "pid");
+    json_u64(json, gathering->process->pid);
+    json_key(json, "frames");
+    json_begin_array(json);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = gather_frame(gathering, &frames[i], i == 0);
+    json_end(json);
+    json_end(json);
+    free(frames);
+    stack->told = true;
+    return result;
+}
+
+static int gather_process(struct gathering *gathering)
+{
+    struct process *process = gathering->process;
+    int result = 0;
+    for (size_t i = 0; i < process->stacks->items.count && result == 0; i++) {
+        struct recorded_stack *stack = &process->stacks->items.items[i];
+        if (!stack->wanted)
+            continue;
+        bool fits = gathering->frames.sink->length + gathering->stacks.sink->length < STACKS_BYTES_MAX;
+        if (fits && stack->count > 0)
+            result = gather_stack(gathering, stack);
+        else
+            process->losses.left_out_stacks++;
+    }
+    map_release(&gathering->known);
+    return result;
+}
+
+int gather_stacks(struct conversion *conversion)
+{
+    struct gathering gathering = {.conversion = conversion};
+    uint32_t offset = 0;
+    int result = 0;
+    sink_init_memory(&conversion->stacks.frames);
+    sink_init_memory(&conversion->stacks.stacks);
+    json_out_init(&gathering.frames, &conversion->stacks.frames, false);
+    json_out_init(&gathering.stacks, &conversion->stacks.stacks, false);
+    json_begin_array(&gathering.frames);
+    json_begin_array(&gathering.stacks);
+    for (size_t i = 0; i < conversion->processes.count && result == 0; i++) {
+        gathering.process = conversion_process(conversion, i);
+        gathering.process->stack_offset = offset;
+        offset += gathering.process->stacks->highest;
+        result = gather_process(&gathering);
+    }
+    json_end(&gathering.frames);
+    json_end(&gathering.stacks);
+    if (result == 0 && (sink_finish(&conversion->stacks.frames) != 0 || sink_finish(&conversion->stacks.stacks) != 0))
+        result = error_no_memory("call stacks");
+    return result;
+}
+
+void write_stacks(const struct conversion *conversion, struct json_out *json)
+{
+    json_key(json, "frames");
+    json_raw(json, conversion->stacks.frames.data, conversion->stacks.frames.length);
+    json_key(json, "stacks");
+    json_raw(json, conversion->stacks.stacks.data, conversion->stacks.stacks.length);
+}
+
+/*
+ * Frames of call stacks in the metadata.
+ */
+
+static void put_text(struct json_out *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text);
+}
+
+static void put_hex(struct json_out *json, const char *key, uint64_t value)
+{
+    char number[NUMBER_ROOM];
+    json_key(json, key);
+    json_string_n(json, number, (size_t)(number_hex(number, value) - number));
+}
+
+/* Only what is known. */
+static void put_function(const struct stack_frame *frame, struct json_out *json)
+{
+    if (frame->function)
+        put_text(json, "function", frame->function);
+    if (frame->file)
+        put_text(json, "file", frame->file);
+    if (frame->line == 0)
+        return;
+    json_key(json, "line");
+    json_u64(json, frame->line);
+}
+
+/* The calls that the compiler put into a frame's function, innermost first. */
+static void put_inlined(const struct stack_frame *frame, struct json_out *json)
+{
+    json_key(json, "inlined");
+    json_begin_array(json);
+    for (size_t i = 0; i < frame->inlined_count; i++) {
+        json_begin_object(json);
+        put_function(&frame->inlined[i], json);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+void put_frame(const struct stack_frame *frame, struct json_out *json)
+{
+    json_begin_object(json);
+    put_hex(json, "address", frame->address);
+    put_function(frame, json);
+    if (frame->module) {
+        put_text(json, "module", frame->module);
+        put_hex(json, "offset", frame->offset);
+    }
+    if (frame->inlined_count > 0)
+        put_inlined(frame, json);
+    json_end(json);
 }

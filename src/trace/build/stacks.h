@@ -11,6 +11,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
+#include "trace/build/process.h"
 #include "trace/spool/event_record.h"
 
 struct recorded_stack {
@@ -35,13 +36,32 @@ struct stacks {
 /* All zero is empty. */
 void stacks_release(struct stacks *stacks);
 
-/* Remembers an EVENT_STACK or EVENT_MAPPING. Gives 0, or -1 after error(). */
-int stacks_see(struct stacks *stacks, const struct event *event);
+/* Remembers an EVENT_STACK or EVENT_MAPPING. Returns 0, or -1 after error(). */
+int stacks_index(struct stacks *stacks, const struct event *event);
 
-/* An event refers to stack NUMBER; 0 is none. Gives 0, or -1 after error(). */
+/* An event refers to stack NUMBER; 0 is none. Returns 0, or -1 after error(). */
 int stacks_want(struct stacks *stacks, uint32_t number);
 
 /* NULL: nothing is known of it. */
 struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number);
+
+struct json_out;
+struct stack_frame;
+/* The frames of a process's stack, with names where there is a namer; to be freed. None when it is not known. Returns
+ * 0, or -1 after error(). */
+int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
+                 size_t *count);
+/* Names the stacks that events refer to, and makes them ready for the metadata. Returns 0, or -1 after error(). */
+int gather_stacks(struct conversion *conversion);
+/* Within an object: "frames" is an array of them, "stacks" one whose elements refer to it. */
+void write_stacks(const struct conversion *conversion, struct json_out *json);
+/* The number that the trace has for a stack. */
+static inline uint32_t stack_in_trace(const struct process *process, uint32_t number)
+{
+    return process->stack_offset + number;
+}
+
+/* metadata_frames.c: an object. */
+void put_frame(const struct stack_frame *frame, struct json_out *json);
 
 #endif

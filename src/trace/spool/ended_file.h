@@ -14,7 +14,7 @@
 #define ENDED_HEAD_MAX ((size_t)8192)
 
 /* Puts the head of an entry into HEAD, aligned to 8: the spool's NAME, its HEADER, and how many bytes of packed chunks
- * are to follow. Gives its bytes, a multiple of SPOOL_ALIGN; 0: the name is too long. */
+ * are to follow. Returns its bytes, a multiple of SPOOL_ALIGN; 0: the name is too long. */
 size_t ended_head_pack(uint8_t head[ENDED_HEAD_MAX], const char *name, const struct spool_header *header,
                        uint64_t chunks);
 
@@ -23,9 +23,9 @@ struct ended_entry {
     struct spool_ended head; /* its name ends with a NUL */
     uint64_t chunks, end;    /* where its chunks begin, and where the next entry does */
 };
-/* Gives 0, or -1: there is no whole entry. */
+/* Returns 0, or -1: there is no whole entry. */
 int ended_entry_read(struct ended_entry *entry, int fd, uint64_t offset, uint64_t size);
-/* Gives 0, or -1: it is damaged. */
+/* Returns 0, or -1: it is damaged. */
 int ended_header_read(struct spool_header *header, const struct ended_entry *entry, int fd, uint64_t offset);
 
 #endif

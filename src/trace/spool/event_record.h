@@ -126,7 +126,7 @@ struct event {
         struct {
             uint64_t bytes, graph_node;
             uint32_t graph;
-            uint8_t kind, source, target; /* numbers of memory_names.h */
+            uint8_t kind, source, target; /* numbers of cuda_names.h */
             bool peer;                    /* then the devices and contexts of both sides are known */
             uint32_t source_device, source_context, target_device, target_context;
             uint64_t copies; /* of a batch; 0: not told */

@@ -10,7 +10,7 @@
 
 #include "common/log.h"
 #include "trace/spool/packing.h"
-#include "trace/spool/spool_file.h"
+#include "trace/spool/spool_parts.h"
 
 int packed_file_name(const char *spool, char *name, size_t room)
 {
@@ -21,7 +21,7 @@ int packed_file_name(const char *spool, char *name, size_t room)
     return length < 0 || (size_t)length >= room ? -1 : 0;
 }
 
-/* Gives 0; 1 when there is nothing in it; -1 after error(). */
+/* Returns 0; 1 when there is nothing in it; -1 after error(). */
 static int look_at_file(struct spool_file *file, int fd, const char *path, size_t *size)
 {
     struct stat status;

@@ -4,6 +4,261 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NONE UINT8_MAX
+#define SLOTS 256u /* a power of two, and more than there are kinds */
+
+static size_t whole_words(size_t bytes)
+{
+    return (bytes + 3) & ~(size_t)3;
+}
+
+static const uint32_t *words_at(const uint8_t *bytes)
+{
+    return (const uint32_t *)(const void *)bytes;
+}
+
+/* --- splitting --- */
+
+struct split {
+    const uint8_t *data;
+    const uint16_t *record_bytes; /* of CUPTI's kinds; NULL: they are the library's own */
+    size_t end;                   /* of the records that are split */
+    uint32_t records, kinds;
+    uint8_t index[SLOTS]; /* of each kind's entry below; NONE: not seen */
+    struct splitting {
+        const uint32_t *first, *last; /* record */
+        uint32_t records, words, varying, at;
+        uint32_t varies[COLUMNS_WORDS_MAX]; /* bits that did */
+        uint16_t which[COLUMNS_WORDS_MAX];
+        uint32_t *columns;
+    } kind[COLUMNS_KINDS_MAX];
+};
+
+/* The words of the record at DATA, of which LEFT bytes are there; 0: not known. */
+static uint32_t words_of(const struct split *split, const uint8_t *data, size_t left)
+{
+    if (left < 2 * sizeof(uint32_t))
+        return 0;
+    const uint32_t *record = words_at(data);
+    uint32_t kind = record[0] & ~SPOOL_IN_FLIGHT, bytes = record[1];
+    if (split->record_bytes)
+        bytes = kind < SPOOL_CUPTI_KINDS ? split->record_bytes[kind] : 0;
+    bool fits = bytes >= 8 && bytes % 8 == 0 && bytes <= left && bytes <= COLUMNS_WORDS_MAX * sizeof(uint32_t);
+    return fits ? bytes / 4 : 0;
+}
+
+/* Where the index of the record's kind is, or would be. Our own records have all that makes their kind in the first two
+ * words. */
+static uint32_t slot_of(const struct split *split, const uint32_t *record)
+{
+    if (split->record_bytes)
+        return record[0] & ~SPOOL_IN_FLIGHT;
+    uint32_t slot = (record[0] * UINT32_C(0x9e3779b1) ^ record[1] * UINT32_C(0x85ebca6b)) / (UINT32_MAX / SLOTS + 1);
+    while (split->index[slot] != NONE) {
+        const uint32_t *known = split->kind[split->index[slot]].first;
+        if (known[0] == record[0] && known[1] == record[1])
+            break;
+        slot = (slot + 1) % SLOTS;
+    }
+    return slot;
+}
+
+/* NULL: there is no room for one kind more. */
+static struct splitting *splitting_of(struct split *split, const uint32_t *record, uint32_t words)
+{
+    uint8_t *index = &split->index[slot_of(split, record)];
+    if (*index == NONE) {
+        if (split->kinds == COLUMNS_KINDS_MAX)
+            return NULL;
+        *index = (uint8_t)split->kinds;
+        split->kind[split->kinds++] = (struct splitting){.first = record, .last = record, .words = words};
+    }
+    return &split->kind[*index];
+}
+
+/* The first pass: which words of each kind vary. */
+static void look(struct split *split, size_t size)
+{
+    uint32_t words;
+    size_t at = 0;
+    for (; (words = words_of(split, split->data + at, size - at)) != 0; at += words * 4) {
+        const uint32_t *record = words_at(split->data + at);
+        struct splitting *of = splitting_of(split, record, words);
+        if (!of)
+            break;
+        for (uint32_t i = 0; i < words; i++)
+            of->varies[i] |= record[i] ^ of->first[i];
+        of->records++;
+        split->records++;
+    }
+    split->end = at;
+    for (uint32_t k = 0; k < split->kinds; k++)
+        for (uint16_t i = 0; i < split->kind[k].words; i++)
+            if (split->kind[k].varies[i])
+                split->kind[k].which[split->kind[k].varying++] = i;
+}
+
+static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    memset(at + size, 0, whole_words(size) - size);
+    return at + whole_words(size);
+}
+
+static uint8_t *put_kinds(const struct split *split, uint8_t *at)
+{
+    struct columns_head head = {split->records, split->kinds};
+    at = put(at, &head, sizeof(head));
+    for (uint32_t k = 0; k < split->kinds; k++) {
+        const struct splitting *of = &split->kind[k];
+        struct columns_kind kind = {of->records, (uint16_t)of->words, (uint16_t)of->varying};
+        at = put(at, &kind, sizeof(kind));
+    }
+    for (uint32_t k = 0; k < split->kinds; k++) {
+        at = put(at, split->kind[k].first, split->kind[k].words * 4);
+        at = put(at, split->kind[k].which, split->kind[k].varying * sizeof(uint16_t));
+    }
+    return at;
+}
+
+/* The second pass: ORDER gets each record's kind, the columns get their differences. */
+static void fill(struct split *split, uint8_t *order)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < split->records; i++) {
+        const uint32_t *record = words_at(split->data + at);
+        order[i] = split->index[slot_of(split, record)];
+        struct splitting *of = &split->kind[order[i]];
+        uint32_t *to = of->columns + of->at;
+        if (record != of->first) {
+            for (uint32_t v = 0; v < of->varying; v++, to += of->records - 1)
+                *to = record[of->which[v]] - of->last[of->which[v]];
+            of->at++;
+        }
+        of->last = record;
+        at += of->words * 4;
+    }
+}
+
+size_t columns_split(const uint8_t *data, size_t size, const uint16_t record_bytes[SPOOL_CUPTI_KINDS], uint8_t *out)
+{
+    struct split split;
+    split.data = data;
+    split.record_bytes = record_bytes;
+    split.records = split.kinds = 0;
+    memset(split.index, NONE, sizeof(split.index));
+    look(&split, size);
+    uint8_t *order = put_kinds(&split, out);
+    uint8_t *at = order + whole_words(split.records);
+    memset(order + split.records, 0, (size_t)(at - order) - split.records);
+    for (uint32_t k = 0; k < split.kinds; k++) {
+        split.kind[k].columns = (uint32_t *)(void *)at;
+        at += (size_t)(split.kind[k].records - 1) * split.kind[k].varying * 4;
+    }
+    fill(&split, order);
+    at = put(at, data + split.end, size - split.end);
+    return (size_t)(at - out);
+}
+
+/* --- joining --- */
+
+struct join {
+    const uint8_t *at, *end;
+    uint32_t records, kinds;
+    struct joining {
+        const uint32_t *last; /* record */
+        const uint16_t *which;
+        const uint32_t *columns;
+        uint32_t records, words, varying, at;
+    } kind[COLUMNS_KINDS_MAX];
+};
+
+/* SIZE bytes and what fills them up; NULL: there are not so many. */
+static const uint8_t *take(struct join *join, size_t size)
+{
+    const uint8_t *at = join->at;
+    if (whole_words(size) > (size_t)(join->end - at))
+        return NULL;
+    join->at += whole_words(size);
+    return at;
+}
+
+static bool take_kinds(struct join *join)
+{
+    const struct columns_head *head = (const void *)take(join, sizeof(*head));
+    if (!head || head->kinds > COLUMNS_KINDS_MAX)
+        return false;
+    join->records = head->records;
+    join->kinds = head->kinds;
+    for (uint32_t k = 0; k < join->kinds; k++) {
+        const struct columns_kind *kind = (const void *)take(join, sizeof(*kind));
+        if (!kind || kind->records == 0 || kind->words < 2 || kind->words > COLUMNS_WORDS_MAX ||
+            kind->varying > kind->words)
+            return false;
+        join->kind[k] =
+            (struct joining){.records = kind->records, .words = kind->words, .varying = kind->varying, .at = 0};
+    }
+    for (uint32_t k = 0; k < join->kinds; k++) {
+        struct joining *of = &join->kind[k];
+        of->last = (const void *)take(join, of->words * sizeof(uint32_t));
+        of->which = of->last ? (const void *)take(join, of->varying * sizeof(uint16_t)) : NULL;
+        if (!of->which)
+            return false;
+        for (uint32_t v = 0; v < of->varying; v++)
+            if (of->which[v] >= of->words)
+                return false;
+    }
+    return true;
+}
+
+static bool take_columns(struct join *join)
+{
+    for (uint32_t k = 0; k < join->kinds; k++) {
+        struct joining *of = &join->kind[k];
+        of->columns = (const void *)take(join, (size_t)(of->records - 1) * of->varying * sizeof(uint32_t));
+        if (!of->columns)
+            return false;
+    }
+    return true;
+}
+
+static bool join_record(struct joining *of, uint32_t *record)
+{
+    if (of->at == of->records)
+        return false;
+    memcpy(record, of->last, of->words * sizeof(uint32_t));
+    const uint32_t *from = of->columns + of->at - 1;
+    for (uint32_t v = 0; of->at > 0 && v < of->varying; v++, from += of->records - 1)
+        record[of->which[v]] += *from;
+    of->last = record;
+    of->at++;
+    return true;
+}
+
+bool columns_join(const uint8_t *in, size_t in_size, uint8_t *data, size_t size)
+{
+    struct join join;
+    join.at = in;
+    join.end = in + in_size;
+    const uint8_t *order = take_kinds(&join) ? take(&join, join.records) : NULL;
+    if (!order || !take_columns(&join))
+        return false;
+    size_t at = 0;
+    for (uint32_t i = 0; i < join.records; i++) {
+        if (order[i] >= join.kinds || join.kind[order[i]].words * sizeof(uint32_t) > size - at)
+            return false;
+        struct joining *of = &join.kind[order[i]];
+        if (!join_record(of, (uint32_t *)(void *)(data + at)))
+            return false;
+        at += of->words * sizeof(uint32_t);
+    }
+    const uint8_t *rest = take(&join, size - at);
+    if (!rest || join.at != join.end)
+        return false;
+    memcpy(data + at, rest, size - at);
+    return true;
+}
+
 static size_t aligned(size_t bytes)
 {
     return (bytes + SPOOL_ALIGN - 1) & ~(size_t)(SPOOL_ALIGN - 1);

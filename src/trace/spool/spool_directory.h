@@ -22,7 +22,7 @@ struct spool_directory {
 
 /* Whether PATH is a directory of a run: it has spools, or says what there was of processes and of the session. */
 bool spool_directory_is(const char *path);
-/* Gives 0, or -1 after error(). Release it in either case. */
+/* Returns 0, or -1 after error(). Release it in either case. */
 int spool_directory_read(struct spool_directory *directory, const char *path);
 void spool_directory_release(struct spool_directory *directory);
 

@@ -10,15 +10,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/page.h"
 #include "trace/spool/ended_file.h"
-#include "trace/spool/own_parts.h"
 #include "trace/spool/packed_file.h"
-#include "trace/spool/packing.h"
 #include "common/spool_lock.h"
-
-/* A pipe or a device must not hold us up. */
-#define SPOOL_SOURCE_OPEN (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 static int look_at_file(struct spool_file *file, int fd, const char *path)
 {
@@ -37,7 +31,7 @@ static int look_at_file(struct spool_file *file, int fd, const char *path)
     return 0;
 }
 
-/* Gives 0; 1 when the file became shorter meanwhile; -1 after error(). */
+/* Returns 0; 1 when the file became shorter meanwhile; -1 after error(). */
 static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *path)
 {
     ssize_t got = pread(fd, bytes, size, (off_t)offset);
@@ -46,7 +40,7 @@ static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *
     return (size_t)got != size;
 }
 
-/* Gives 0, or 1 after saying why not. */
+/* Returns 0, or 1 after saying why not. */
 static int check_header(struct spool_header *header, const char *path)
 {
     header->program[sizeof(header->program) - 1] = '\0';
@@ -108,7 +102,7 @@ static int add_chunk(struct spool_file *file, size_t offset, const struct spool_
     return 0;
 }
 
-/* Gives 0; 1 where the chain is broken; -1 after error(). */
+/* Returns 0; 1 where the chain is broken; -1 after error(). */
 static int follow_chunks(struct spool_file *file, int fd, size_t offset, size_t end, const char *path)
 {
     while (offset < end && end - offset >= sizeof(struct spool_chunk)) {
@@ -256,62 +250,4 @@ void spool_file_close(struct spool_file *file)
     free(file->packed.path);
     array_release(&file->parts);
     *file = (struct spool_file){0};
-}
-
-void spool_scratch_release(struct spool_scratch *scratch)
-{
-    free(scratch->bytes);
-    *scratch = (struct spool_scratch){0};
-}
-
-/* What is not there any more reads as zeros. */
-static void read_part(const struct spool_part *part, uint8_t *bytes, size_t size)
-{
-    int fd = open(part->source->path, SPOOL_SOURCE_OPEN);
-    size_t there = 0;
-    ssize_t got = fd < 0 ? 0 : 1;
-    for (; there < size && got > 0; there += got > 0 ? (size_t)got : 0)
-        do {
-            got = pread(fd, bytes + there, size - there, (off_t)(part->offset + there));
-        } while (got < 0 && errno == EINTR);
-    if (fd >= 0)
-        close(fd);
-    if (there == size)
-        return;
-    memset(bytes + there, 0, size - there);
-    __atomic_store_n(&part->source->shorter, true, __ATOMIC_RELAXED); /* several threads may be reading */
-}
-
-const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scratch *scratch)
-{
-    if (part->data)
-        return part->data;
-    if (!scratch->bytes)
-        scratch->bytes = aligned_alloc(SPOOL_ALIGN, 2 * SPOOL_SEGMENT_BYTES + UNPACKING_ROOM);
-    if (!scratch->bytes)
-        return NULL;
-    if (part->packed == 0) {
-        read_part(part, scratch->bytes, part->size);
-        return scratch->bytes;
-    }
-    uint8_t *packed = scratch->bytes + SPOOL_SEGMENT_BYTES, *between = packed + SPOOL_SEGMENT_BYTES;
-    read_part(part, packed, part->packed);
-    bool whole = spool_unpack(packed, part->packed, part->columned, between, scratch->bytes, part->size);
-    return whole ? scratch->bytes : NULL;
-}
-
-void spool_part_rest(const struct spool_part *part)
-{
-    if (!part->in_file)
-        return;
-    size_t page = page_bytes();
-    uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)part->data + part->size) / page * page;
-    if (first < end)
-        madvise((void *)first, end - first, MADV_DONTNEED);
-}
-
-void spool_file_rest(const struct spool_file *file)
-{
-    spill_rest(&file->unpacked);
 }

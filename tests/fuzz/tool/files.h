@@ -10,7 +10,7 @@
 const char *fuzz_path(const char *name);
 const char *fuzz_directory(void);
 
-/* Makes NAME there, anew. Gives its path. */
+/* Makes NAME there, anew. Returns its path. */
 const char *fuzz_file(const char *name, const void *bytes, size_t size);
 
 /* Whether the file at PATH is one JSON value and valid UTF-8. */

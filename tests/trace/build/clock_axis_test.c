@@ -1,4 +1,4 @@
-#include "trace/build/clock_axis.h"
+#include "trace/build/clocks.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,5 +83,5 @@ int main(void)
         cmocka_unit_test(a_process_that_began_after_the_step_is_on_the_axis_of_the_first),
         cmocka_unit_test(clocks_that_nobody_set_leave_every_time_as_it_is),
     };
-    return cmocka_run_group_tests_name("model/clock_axis", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/clock_axis", tests, NULL, NULL);
 }

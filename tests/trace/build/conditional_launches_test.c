@@ -1,4 +1,4 @@
-#include "trace/build/conditional_launches.h"
+#include "trace/build/graphs.h"
 
 #include "tests/unit.h"
 
@@ -22,7 +22,7 @@ static void launch(uint32_t graph, uint32_t correlation, uint64_t called)
 {
     struct event event = {.type = EVENT_GRAPH_LAUNCH, .start = called, .correlation = correlation};
     event.graph.graph = graph;
-    assert_int_equal(conditional_launches_see(&launches, &event), 0);
+    assert_int_equal(conditional_launches_index(&launches, &event), 0);
 }
 
 static struct event kernel(uint32_t graph, uint64_t node, uint32_t correlation, uint64_t start, uint64_t stop)
@@ -183,5 +183,5 @@ int main(void)
         TEST(without_own_works_the_last_call_counts),
         TEST(work_of_no_recorded_launch_belongs_to_none),
     };
-    return cmocka_run_group_tests_name("model/conditional_launches", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/conditional_launches", tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static void see(struct cuda_events *events, uint64_t number, uint32_t context, u
         .stream = correlation,
         .cuda_event = {.event = number, .event_context = context, .sync_id = sync_id},
     };
-    assert_int_equal(cuda_events_see(events, &event), 0);
+    assert_int_equal(cuda_events_index(events, &event), 0);
 }
 
 /* The correlation id of the record that the wait was for; 0: it is not known. */
@@ -85,5 +85,5 @@ int main(void)
         cmocka_unit_test(a_record_with_the_waits_own_number_counts_more),
         cmocka_unit_test(handles_and_numbers_of_contexts_do_not_mix),
     };
-    return cmocka_run_group_tests_name("model/cuda_events", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/cuda_events", tests, NULL, NULL);
 }

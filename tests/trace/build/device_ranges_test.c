@@ -2,7 +2,7 @@
 
 #include "trace/build/device_ranges.h"
 
-static const struct windows always = {.limited = false};
+static const struct capture_intervals always = {.limited = false};
 
 static void see(struct device_ranges *ranges, uint64_t number, bool ended, uint64_t called, uint32_t correlation)
 {
@@ -12,7 +12,7 @@ static void see(struct device_ranges *ranges, uint64_t number, bool ended, uint6
                           .thread = 9,
                           .record = ranges, /* any */
                           .device_range = {.number = number, .ended = ended}};
-    assert_int_equal(device_ranges_see(ranges, &event), 0);
+    assert_int_equal(device_ranges_index(ranges, &event), 0);
 }
 
 /* CUPTI's records, which are read after all of the library's. */
@@ -186,5 +186,5 @@ int main(void)
         cmocka_unit_test(test_of_what_ended_twice_the_first_counts),
         cmocka_unit_test(test_a_range_without_an_end_lasts_to_the_end_of_all),
     };
-    return cmocka_run_group_tests_name("model/device_ranges", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/device_ranges", tests, NULL, NULL);
 }

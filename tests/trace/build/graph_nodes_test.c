@@ -1,4 +1,4 @@
-#include "trace/build/graph_nodes.h"
+#include "trace/build/graphs.h"
 
 #include "tests/unit.h"
 
@@ -11,7 +11,7 @@ static void see(uint64_t node, uint64_t original, uint64_t function, uint32_t co
     event.graph_node.node = node;
     event.graph_node.original = original;
     event.graph_node.function = function;
-    assert_int_equal(graph_nodes_see(&nodes, &event), 0);
+    assert_int_equal(graph_nodes_index(&nodes, &event), 0);
 }
 
 static uint64_t find(uint64_t node, uint32_t correlation)
@@ -115,5 +115,5 @@ int main(void)
         cmocka_unit_test_teardown(the_time_is_when_the_function_was_told, clear),
         cmocka_unit_test_teardown(a_ring_of_copies_ends, clear),
     };
-    return cmocka_run_group_tests_name("model/graph_nodes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/graph_nodes", tests, NULL, NULL);
 }

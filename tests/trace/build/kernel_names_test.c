@@ -223,5 +223,5 @@ int main(void)
         cmocka_unit_test(a_node_launches_what_had_the_handle_when_it_was_made),
         cmocka_unit_test(launches_without_a_correlation_id_have_no_name),
     };
-    return cmocka_run_group_tests_name("convert/kernel_names", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/kernel_names", tests, NULL, NULL);
 }

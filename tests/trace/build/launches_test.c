@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "trace/build/launches.h"
+#include "trace/spool/cuda_names.h"
 
 static void call(struct launches *launches, uint32_t correlation, enum event_api_domain domain, uint64_t start)
 {
@@ -15,7 +16,7 @@ static void call(struct launches *launches, uint32_t correlation, enum event_api
 static void work(struct launches *launches, uint32_t correlation, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        assert_int_equal(launches_work(launches, correlation), 0);
+        assert_int_equal(launches_gpu_op(launches, correlation), 0);
 }
 
 static bool is_call(struct launches *launches, uint32_t correlation, enum event_api_domain domain, uint64_t start)
@@ -56,9 +57,9 @@ static void test_ids_far_apart_are_kept_apart(void **state)
     struct launches launches = {0};
     static const uint32_t ids[] = {1, 1023, 1024, 1025, 5000000, UINT32_MAX};
     for (uint32_t i = 0; i < 6; i++)
-        launches_put(&launches, ids[i])->works = i + 1;
+        launches_put(&launches, ids[i])->gpu_ops = i + 1;
     for (uint32_t i = 0; i < 6; i++)
-        assert_int_equal(launches_get(&launches, ids[i])->works, i + 1);
+        assert_int_equal(launches_get(&launches, ids[i])->gpu_ops, i + 1);
     assert_null(launches_get(&launches, 2000000));
     assert_int_equal(launches_highest(&launches), UINT32_MAX);
     launches_release(&launches);
@@ -77,14 +78,14 @@ static void test_arrow_ids_are_unique_and_begin_with_the_correlation(void **stat
     launches_number(&launches, &next);
     assert_int_equal(next, 1003);
     const struct launch *seven = launches_get(&launches, 7), *eight = launches_get(&launches, 8);
-    assert_int_equal(launch_arrow(&launches, seven, 7, 0), 107);
-    assert_int_equal(launch_arrow(&launches, seven, 7, 1), 1000);
-    assert_int_equal(launch_arrow(&launches, seven, 7, 2), 1001);
-    assert_int_equal(launch_arrow(&launches, eight, 8, 1), 1002);
+    assert_int_equal(launch_flow(&launches, seven, 7, 0), 107);
+    assert_int_equal(launch_flow(&launches, seven, 7, 1), 1000);
+    assert_int_equal(launch_flow(&launches, seven, 7, 2), 1001);
+    assert_int_equal(launch_flow(&launches, eight, 8, 1), 1002);
     launches_release(&launches);
 }
 
-/* Part by part, whoever reads a part knows how many works of a launch came before. */
+/* Part by part, whoever reads a part knows how many GPU operations of a launch came before. */
 static void test_works_in_several_parts_are_counted_through(void **state)
 {
     (void)state;
@@ -117,8 +118,8 @@ static void test_ids_beyond_32_bits_are_not_given(void **state)
     call(&launches, 7, EVENT_API_RUNTIME, 10);
     launches_number(&launches, &next);
     const struct launch *launch = launches_get(&launches, 7);
-    assert_int_equal(launch_arrow(&launches, launch, 7, 1), 0);
-    assert_int_equal(launch_arrow(&launches, launch, UINT32_MAX - 5, 0), 0);
+    assert_int_equal(launch_flow(&launches, launch, 7, 1), 0);
+    assert_int_equal(launch_flow(&launches, launch, UINT32_MAX - 5, 0), 0);
     launches_release(&launches);
 }
 
@@ -127,17 +128,17 @@ static void test_work_is_a_plugins_when_no_shown_call_starts_such_work(void **st
     (void)state;
     struct launches launches = {0};
     struct event plugins = {.type = EVENT_API, .correlation = 1};
-    assert_int_equal(launches_aside(&launches, &plugins), 0);
-    assert_true(launch_is_aside(launches_get(&launches, 1), EVENT_KERNEL));
+    assert_int_equal(launches_suppress(&launches, &plugins), 0);
+    assert_true(launch_is_suppressed(launches_get(&launches, 1), EVENT_KERNEL));
     call(&launches, 1, EVENT_API_RUNTIME, 10);
-    assert_true(launch_is_aside(launches_get(&launches, 1), EVENT_KERNEL));
+    assert_true(launch_is_suppressed(launches_get(&launches, 1), EVENT_KERNEL));
     assert_int_equal(launches_starts(&launches, 1, LAUNCH_KERNELS), 0);
     assert_int_equal(launches_starts(&launches, 1, LAUNCH_SETS), 0);
-    assert_false(launch_is_aside(launches_get(&launches, 1), EVENT_KERNEL));
-    assert_false(launch_is_aside(launches_get(&launches, 1), EVENT_MEMSET));
-    assert_true(launch_is_aside(launches_get(&launches, 1), EVENT_MEMCPY));
+    assert_false(launch_is_suppressed(launches_get(&launches, 1), EVENT_KERNEL));
+    assert_false(launch_is_suppressed(launches_get(&launches, 1), EVENT_MEMSET));
+    assert_true(launch_is_suppressed(launches_get(&launches, 1), EVENT_MEMCPY));
     call(&launches, 2, EVENT_API_RUNTIME, 20); /* no plugin's call: all is the program's */
-    assert_false(launch_is_aside(launches_get(&launches, 2), EVENT_MEMCPY));
+    assert_false(launch_is_suppressed(launches_get(&launches, 2), EVENT_MEMCPY));
     launches_release(&launches);
 }
 
@@ -155,7 +156,7 @@ static void *add_pages(void *context)
 {
     struct adder *adder = context;
     for (uint32_t i = 0; i < PAGES && !adder->failed; i++)
-        adder->failed = launches_work(adder->launches, (adder->first + i * ADDERS) * LAUNCHES_PAGE + 1) != 0;
+        adder->failed = launches_gpu_op(adder->launches, (adder->first + i * ADDERS) * LAUNCHES_PAGE + 1) != 0;
     atomic_fetch_add(adder->done, 1);
     return NULL;
 }
@@ -172,13 +173,13 @@ static void test_pages_are_given_back_while_others_are_added(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, add_pages, &adders[i]), 0);
     }
     while (atomic_load(&done) < ADDERS)
-        launches_rest(&launches);
+        launches_evict(&launches);
     for (uint32_t i = 0; i < ADDERS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         assert_false(adders[i].failed);
     }
     for (uint32_t i = 0; i < ADDERS * PAGES; i++)
-        assert_int_equal(launches_get(&launches, i * LAUNCHES_PAGE + 1)->works, 1);
+        assert_int_equal(launches_get(&launches, i * LAUNCHES_PAGE + 1)->gpu_ops, 1);
     launches_release(&launches);
 }
 

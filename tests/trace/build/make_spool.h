@@ -53,7 +53,7 @@ void *make_spool_bytes(struct make_spool *spool, size_t size);
 /* Copies the first bytes of RECORD, as many as CUPTI's records of this kind have in this spool. */
 void make_cupti(struct make_spool *spool, uint32_t kind, const void *record, size_t size);
 
-/* A record of ours of SIZE bytes whose last ROOM bytes are the first of its text. Gives its place, to be filled. */
+/* A record of ours of SIZE bytes whose last ROOM bytes are the first of its text. Returns its place, to be filled. */
 void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t room, const void *text,
                size_t text_length);
 

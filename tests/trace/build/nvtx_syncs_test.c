@@ -5,14 +5,14 @@
 
 enum { ONE = 501, TWO = 502, THREE = 503, LOCK = 1, OTHER = 2, END = 9000 };
 
-static const struct windows whole_run;
+static const struct capture_intervals whole_run;
 
 static void step(struct nvtx_syncs *syncs, uint64_t time, uint32_t thread, enum spool_nvtx_what what, uint64_t object)
 {
     struct event event = {.type = EVENT_NVTX, .start = time, .thread = thread};
     event.nvtx.what = (uint16_t)what;
     event.nvtx.range = object;
-    assert_int_equal(nvtx_syncs_see(syncs, &event), 0);
+    assert_int_equal(nvtx_syncs_index(syncs, &event), 0);
 }
 
 static void assert_hold(const struct nvtx_hold *hold, uint64_t start, uint64_t end, uint32_t thread,

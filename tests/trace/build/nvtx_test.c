@@ -5,14 +5,14 @@
 
 enum { ONE = 501, TWO = 502, END = 9000 };
 
-static const struct windows whole_run;
+static const struct capture_intervals whole_run;
 
 static void tell(struct nvtx *nvtx, uint64_t time, uint32_t thread, uint32_t domain, enum spool_nvtx_what what)
 {
     struct event event = {.type = EVENT_NVTX, .start = time, .end = time, .thread = thread};
     event.nvtx.what = (uint16_t)what;
     event.nvtx.domain = domain;
-    assert_int_equal(nvtx_see(nvtx, &whole_run, &event), 0);
+    assert_int_equal(nvtx_index(nvtx, &whole_run, &event), 0);
 }
 
 static void range(struct nvtx *nvtx, uint64_t start, uint64_t end, uint32_t thread, uint32_t domain)

@@ -231,7 +231,7 @@ static void test_processes_that_share_a_gpu_do_not_mix(void **state)
         make_spool_save(&spool, directory);
         make_spool_release(&spool);
     }
-    struct trace trace = trace_convert(directory); /* which checks that arrows are pairs */
+    struct trace trace = trace_convert(directory); /* which checks that flows are pairs */
     log_set_level(LOG_NORMAL);
     assert_int_equal(trace.summary.processes, 2);
     assert_int_equal(trace_count(&trace, "f", NULL, NULL), 6);

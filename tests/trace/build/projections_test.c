@@ -6,7 +6,7 @@
 
 enum { THREADS = 3, DOMAINS = 2, STREAMS = 3, STEPS = 300, WORKS = 300, TIMES = 700 };
 
-static const struct windows whole_run;
+static const struct capture_intervals whole_run;
 static unsigned seed;
 
 static unsigned random_below(unsigned most)
@@ -21,7 +21,7 @@ static void tell(struct nvtx *nvtx, uint64_t time, enum spool_nvtx_what what, ui
     event.nvtx.what = (uint16_t)what;
     event.nvtx.domain = random_below(DOMAINS);
     event.nvtx.range = range;
-    assert_int_equal(nvtx_see(nvtx, &whole_run, &event), 0);
+    assert_int_equal(nvtx_index(nvtx, &whole_run, &event), 0);
 }
 
 /* Times often repeat, so that ranges begin and end where others and calls do. */
@@ -149,5 +149,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_ranges_agree_with_looking_at_every_launch),
     };
-    return cmocka_run_group_tests_name("projections", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/projections", tests, NULL, NULL);
 }

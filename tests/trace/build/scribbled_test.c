@@ -255,5 +255,5 @@ int main(void)
         TEST(a_spool_that_changes_while_it_is_converted_does_no_harm),
         TEST(a_spool_that_changes_while_it_is_drained_does_no_harm),
     };
-    return cmocka_run_group_tests_name("convert/scribbled", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/build/scribbled", tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ struct trace {
 };
 
 /* Converts DIRECTORY into DIRECTORY/trace.json, or the file name given, and reads it. Aborts when it is no strict JSON,
- * holds invalid UTF-8, or is not sound: slices that do not nest, arrows without both ends, ids beyond 32 bits. */
+ * holds invalid UTF-8, or is not sound: slices that do not nest, flows without both ends, ids beyond 32 bits. */
 struct trace trace_convert(const char *directory);
 struct trace trace_convert_to(const char *directory, const char *file);
 /* With names for frames of stacks; NAMER may be NULL. */

@@ -3,7 +3,8 @@
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 
-#include "trace/spool/api_names.h"
+#include "trace/spool/cuda_names.h"
+#include "trace/spool/event_record.h"
 
 #define RUNTIME(cbid) api_name(EVENT_API_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_##cbid)
 #define DRIVER(cbid) api_name(EVENT_API_DRIVER, CUPTI_DRIVER_TRACE_CBID_##cbid)

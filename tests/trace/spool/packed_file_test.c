@@ -20,7 +20,7 @@ static void put_chunk(uint64_t sequence, uint32_t first, enum spool_chunk_state 
     }
 }
 
-/* Packs the chunk that was put last. Gives the bytes of its entry. */
+/* Packs the chunk that was put last. Returns the bytes of its entry. */
 static size_t pack(FILE *file, bool as_it_is)
 {
     struct packer packer;
@@ -242,5 +242,5 @@ int main(void)
         TEST(what_does_not_become_smaller_stays_as_it_is),  TEST(entries_that_lie_end_the_list),
         TEST(damaged_bytes_are_a_part_that_cannot_be_read),
     };
-    return cmocka_run_group_tests_name("spool/packed_file", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/spool/packed_file", tests, NULL, NULL);
 }

@@ -100,5 +100,5 @@ int main(void)
         TEST(own_records_are_unpacked_when_the_spool_is_opened),
         TEST(own_records_that_are_damaged_are_counted_and_left_out),
     };
-    return cmocka_run_group_tests_name("spool/packed_own", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("trace/spool/packed_own", tests, NULL, NULL);
 }

@@ -1,0 +1,63 @@
+#include "trace/build/capture_intervals.h"
+
+#include "common/log.h"
+
+void capture_intervals_release(struct capture_intervals *capture_intervals)
+{
+    big_array_release(&capture_intervals->marks);
+}
+
+int capture_intervals_mark(struct capture_intervals *capture_intervals, const struct event *event)
+{
+    struct window_mark *mark = big_array_push(&capture_intervals->marks);
+    if (!mark)
+        return error_no_memory("capture windows");
+    *mark = (struct window_mark){.time = event->start, .on = event->capture.on};
+    capture_intervals->limited |= !mark->on;
+    capture_intervals->any_on |= mark->on;
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct window_mark *left = a, *right = b;
+    return left->time < right->time ? -1 : left->time > right->time;
+}
+
+int capture_intervals_close(struct capture_intervals *capture_intervals)
+{
+    return big_array_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
+}
+
+/* Marks at or before TIME. */
+static size_t marks_until(const struct capture_intervals *capture_intervals, uint64_t time)
+{
+    size_t low = 0, high = capture_intervals->marks.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (capture_intervals->marks.items[middle].time <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool capture_intervals_hold(const struct capture_intervals *capture_intervals, uint64_t time)
+{
+    if (!capture_intervals->limited)
+        return true;
+    size_t until = marks_until(capture_intervals, time);
+    /* Before the first mark is what came while the mark was being made. */
+    return until > 0 ? capture_intervals->marks.items[until - 1].on : capture_intervals->marks.items[0].on;
+}
+
+uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals, uint64_t time)
+{
+    if (!capture_intervals->limited)
+        return UINT64_MAX;
+    for (size_t i = marks_until(capture_intervals, time); i < capture_intervals->marks.count; i++)
+        if (!capture_intervals->marks.items[i].on)
+            return capture_intervals->marks.items[i].time;
+    return UINT64_MAX;
+}

@@ -1,0 +1,153 @@
+/*
+ * How a process ended that did not run its exit handlers: the signal that its last thread told, and the calls that
+ * threads were in.
+ */
+#include "trace/build/crashes.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json_out.h"
+#include "common/log.h"
+#include "common/spool.h"
+#include "common/spool_records.h"
+#include "trace/build/launches.h"
+#include "trace/build/process.h"
+#include "trace/spool/cuda_names.h"
+
+int index_crash_record(struct process *process, const struct event *event)
+{
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    widen_process_time(process, event->start, event->start);
+    struct event *kept = array_push(&process->crash_records);
+    if (!kept)
+        return error_no_memory("last words");
+    *kept = *event;
+    return 0;
+}
+
+/* Another image of the same process began later. */
+static bool became_another(const struct conversion *conversion, const struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    const struct process *image = header->process_started != 0 ? conversion_latest_image(conversion, process) : NULL;
+    return image && image->file.header.started > header->started;
+}
+
+const char *process_state(const struct conversion *conversion, const struct process *process)
+{
+    if (process->file.header.state == SPOOL_FINISHED)
+        return "finished";
+    if (became_another(conversion, process))
+        return "became another program";
+    if (process->file.is_written)
+        return "still runs";
+    return "ended without its exit handlers";
+}
+
+static void put_number(struct json_out *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    json_i64(json, value);
+}
+
+static void put_hex(struct json_out *json, const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "0x%" PRIx64, value);
+    json_key(json, key);
+    json_string(json, text);
+}
+
+static void put_time(const struct conversion *conversion, struct json_out *json, uint64_t time)
+{
+    json_key(json, "ts");
+    json_us(json, (int64_t)(time - conversion->base));
+}
+
+/* Faults that the kernel raises have an address. */
+static bool has_address(const struct event *event)
+{
+    int32_t signal = event->death.signal;
+    return event->death.code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
+}
+
+static void put_signal(const struct conversion *conversion, struct json_out *json, const struct event *event)
+{
+    json_key(json, "death");
+    json_begin_object(json);
+    put_number(json, "signal", event->death.signal);
+    json_key(json, "words");
+    json_string(json, strsignal(event->death.signal));
+    put_number(json, "code", event->death.code);
+    put_number(json, "thread", event->thread);
+    if (has_address(event))
+        put_hex(json, "address", event->death.address);
+    if (event->death.sender != 0)
+        put_number(json, "sender", event->death.sender);
+    put_time(conversion, json, event->start);
+    json_end(json);
+}
+
+static void put_object(const struct process *process, struct json_out *json, const struct event *event)
+{
+    static const char *const words[] = {
+        [SPOOL_CALL_OF_STREAM] = "stream", [SPOOL_CALL_OF_EVENT] = "event", [SPOOL_CALL_OF_CONTEXT] = "context"};
+    uint32_t what = event->open_call.what;
+    if (what == SPOOL_CALL_OF_NOTHING || what >= sizeof(words) / sizeof(*words))
+        return;
+    json_key(json, "waits_for");
+    json_string(json, words[what]);
+    const uint64_t *stream =
+        what == SPOOL_CALL_OF_STREAM ? map_get(&process->stream_of_handle, event->open_call.object) : NULL;
+    if (stream)
+        put_number(json, "stream", (int64_t)*stream - 1);
+    if (what != SPOOL_CALL_OF_CONTEXT)
+        put_hex(json, "handle", event->open_call.object);
+}
+
+/* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
+static bool has_returned(const struct process *process, const struct event *event)
+{
+    struct launches *launches = (struct launches *)process->launches;
+    const struct launch *launch = event->correlation ? launches_get(launches, event->correlation) : NULL;
+    return launch && launch->from != LAUNCH_UNKNOWN;
+}
+
+static void put_open_call(const struct conversion *conversion, const struct process *process, struct json_out *json,
+                          const struct event *event)
+{
+    const char *function = api_name(EVENT_API_DRIVER, event->open_call.cbid);
+    json_begin_object(json);
+    put_number(json, "thread", event->thread);
+    json_key(json, "function");
+    json_string(json, function ? function : "a driver call");
+    put_time(conversion, json, event->start);
+    put_number(json, "correlation", process_correlation(process, event->correlation));
+    put_object(process, json, event);
+    json_end(json);
+}
+
+void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json)
+{
+    const struct event *death = NULL;
+    if (process->file.header.state == SPOOL_FINISHED)
+        return;
+    json_key(json, "open_calls");
+    json_begin_array(json);
+    for (size_t i = 0; i < process->crash_records.count; i++) {
+        const struct event *event = &process->crash_records.items[i];
+        if (event->type == EVENT_DEATH)
+            death = event;
+        else if (!has_returned(process, event))
+            put_open_call(conversion, process, json, event);
+    }
+    json_end(json);
+    if (death)
+        put_signal(conversion, json, death);
+}

@@ -1,0 +1,267 @@
+#include "trace/build/gpu_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/settings.h"
+#include "trace/build/kernel_names.h"
+#include "trace/build/launches.h"
+#include "trace/build/piece_writer.h"
+#include "trace/spool/cuda_names.h"
+
+/*
+ * Allocation rules from the CUDA C++ Programming Guide, "Compute Capabilities": registers are given to warps in units
+ * of 256, from the quarter of the register file that a warp's scheduler owns; shared memory is given in units of 128
+ * bytes (256 before 8.x), and from 8.x on the system takes 1 KiB of each block.
+ */
+
+enum { REGISTER_UNIT = 256, SCHEDULERS = 4 };
+
+static uint32_t up_to_multiple(uint32_t value, uint32_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t blocks_by_registers(const struct device *device, uint32_t warps, uint32_t registers)
+{
+    uint32_t warp_registers = up_to_multiple(registers * device->warp_size, REGISTER_UNIT);
+    if (warp_registers == 0)
+        return UINT32_MAX;
+    uint32_t warps_held = device->registers_per_multiprocessor / SCHEDULERS / warp_registers * SCHEDULERS;
+    return warps_held / up_to_multiple(warps, SCHEDULERS);
+}
+
+static uint32_t blocks_by_shared(const struct device *device, uint32_t shared)
+{
+    uint32_t reserved = device->major >= 8 ? 1024 : 0;
+    uint32_t taken = up_to_multiple(shared + reserved, device->major >= 8 ? 128 : 256);
+    return taken ? device->shared_per_multiprocessor / taken : UINT32_MAX;
+}
+
+uint32_t occupancy_blocks(const struct device *device, uint32_t threads, uint32_t registers, uint32_t shared)
+{
+    if (threads == 0 || threads > 1u << 16 || registers > 1u << 16 || shared > 1u << 30 || device->warp_size == 0 ||
+        device->warp_size > 1024)
+        return 0; /* from a damaged record */
+    uint32_t warps = (threads + device->warp_size - 1) / device->warp_size;
+    uint32_t blocks = device->max_blocks_per_multiprocessor;
+    blocks = least(blocks, device->max_warps_per_multiprocessor / warps);
+    blocks = least(blocks, blocks_by_registers(device, warps, registers));
+    return least(blocks, blocks_by_shared(device, shared));
+}
+
+static double product(const int32_t size[3])
+{
+    return (double)size[0] * (double)size[1] * (double)size[2];
+}
+
+struct occupancy occupancy_of(const struct device *device, const struct event *kernel)
+{
+    struct occupancy result = {0};
+    if (!device || device->multiprocessors == 0 || device->warp_size == 0)
+        return result;
+    double threads = product(kernel->kernel.block);
+    result.blocks_per_multiprocessor = product(kernel->kernel.grid) / device->multiprocessors;
+    result.warps_per_multiprocessor = result.blocks_per_multiprocessor * (threads / device->warp_size);
+    if (threads < 1 || threads > 65536 || device->max_warps_per_multiprocessor == 0)
+        return result;
+    uint32_t held = occupancy_blocks(device, (uint32_t)threads, kernel->kernel.registers,
+                                     kernel->kernel.static_shared + kernel->kernel.dynamic_shared);
+    double blocks = result.blocks_per_multiprocessor < held ? result.blocks_per_multiprocessor : held;
+    double filled = blocks * threads / ((double)device->max_warps_per_multiprocessor * device->warp_size);
+    result.percent = (int)(100.0 * (filled > 1 ? 1 : filled < 0 ? 0 : filled) + 0.5);
+    return result;
+}
+
+/*
+ * Work of GPUs, what is told about it on its rows, and the heads of flows.
+ */
+
+#define NAME_ROOM 96 /* for a name that is put together */
+
+static struct name kernel_name(const struct piece_writer *out, const struct process *process, const struct event *event,
+                               char room[NAME_ROOM])
+{
+    uint32_t number = kernel_name_number(process, event);
+    if (number != NAMES_NO_MEMORY)
+        return *names_get(&out->conversion->names, number);
+    int length = snprintf(room, NAME_ROOM, "unnamed kernel 0x%llx", (unsigned long long)event->kernel.name);
+    return name_plain_n(room, (size_t)length);
+}
+
+static struct name copy_name(const struct event *event, char room[NAME_ROOM])
+{
+    char *at = stpcpy(stpcpy(room, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
+    at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
+    at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
+    return name_plain_n(room, (size_t)(at - room));
+}
+
+static struct name set_name(const struct event *event, char room[NAME_ROOM])
+{
+    char *at = stpcpy(stpcpy(stpcpy(room, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
+    return name_plain_n(room, (size_t)(at - room));
+}
+
+static struct name graph_name(const struct event *event, char room[NAME_ROOM])
+{
+    int length = snprintf(room, NAME_ROOM, "CUDA Graph %u", event->graph.graph);
+    return name_plain_n(room, (size_t)length);
+}
+
+void add_gpu_place(struct args *args, const struct process *process, const struct event *event)
+{
+    args_u64(args, ARG_DEVICE, event->device);
+    args_u64(args, ARG_CONTEXT, event->context);
+    args_u64(args, ARG_STREAM, event->stream);
+    args_u64(args, ARG_CORRELATION, process_correlation(process, event->correlation));
+}
+
+static void add_graph(struct args *args, uint32_t graph, uint64_t node)
+{
+    if (graph != 0)
+        args_u64(args, ARG_GRAPH, graph);
+    if (node != 0)
+        args_u64(args, ARG_GRAPH_NODE, node);
+}
+
+static void add_bytes(struct args *args, const struct event *event, uint64_t bytes)
+{
+    uint64_t duration = event->end - event->start;
+    args_u64(args, ARG_BYTES, bytes);
+    args_real(args, ARG_BANDWIDTH, ARG_TYPE_FIXED, duration ? (double)bytes / (double)duration : 0);
+}
+
+static void describe_kernel(struct args *args, const struct process *process, const struct event *event)
+{
+    struct occupancy occupancy = occupancy_of(process_device_info(process, event->device), event);
+    args_u64(args, ARG_QUEUED, event->kernel.queued);
+    add_gpu_place(args, process, event);
+    args_u64(args, ARG_REGISTERS, event->kernel.registers);
+    args_u64(args, ARG_SHARED_MEMORY, (uint64_t)event->kernel.static_shared + event->kernel.dynamic_shared);
+    args_real(args, ARG_BLOCKS_PER_SM, ARG_TYPE_FIXED, occupancy.blocks_per_multiprocessor);
+    args_real(args, ARG_WARPS_PER_SM, ARG_TYPE_FIXED, occupancy.warps_per_multiprocessor);
+    args_add(args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = event->kernel.grid;
+    args_add(args, ARG_BLOCK, ARG_TYPE_SIZE3)->size3 = event->kernel.block;
+    args_i64(args, ARG_OCCUPANCY, occupancy.percent);
+    add_graph(args, event->kernel.graph, event->kernel.graph_node);
+}
+
+static void describe_copy(struct args *args, const struct process *process, const struct event *event)
+{
+    add_gpu_place(args, process, event);
+    if (event->memcpy.peer) {
+        args_u64(args, ARG_FROM_DEVICE, event->memcpy.source_device);
+        args_u64(args, ARG_FROM_CONTEXT, event->memcpy.source_context);
+        args_u64(args, ARG_TO_DEVICE, event->memcpy.target_device);
+        args_u64(args, ARG_TO_CONTEXT, event->memcpy.target_context);
+    }
+    add_bytes(args, event, event->memcpy.bytes);
+    if (event->memcpy.copies > 1)
+        args_u64(args, ARG_COPIES, event->memcpy.copies);
+    add_graph(args, event->memcpy.graph, event->memcpy.graph_node);
+}
+
+static void describe_set(struct args *args, const struct process *process, const struct event *event)
+{
+    add_gpu_place(args, process, event);
+    add_bytes(args, event, event->memset.bytes);
+    args_u64(args, ARG_VALUE, event->memset.value);
+    add_graph(args, event->memset.graph, event->memset.graph_node);
+}
+
+/* Category, name, which may lie in ROOM, and args of GPU work. */
+static struct slice describe(const struct piece_writer *out, const struct process *process, const struct event *event,
+                             struct args *args, char room[NAME_ROOM])
+{
+    struct slice slice = {.start = event->start, .end = event->end, .args = args};
+    switch (event->type) {
+    case EVENT_KERNEL:
+        slice.category = CATEGORY_KERNEL;
+        slice.name = kernel_name(out, process, event, room);
+        describe_kernel(args, process, event);
+        break;
+    case EVENT_MEMCPY:
+        slice.category = CATEGORY_GPU_MEMCPY;
+        slice.name = copy_name(event, room);
+        describe_copy(args, process, event);
+        break;
+    case EVENT_MEMSET:
+        slice.category = CATEGORY_GPU_MEMSET;
+        slice.name = set_name(event, room);
+        describe_set(args, process, event);
+        break;
+    default:
+        slice.category = CATEGORY_GPU_GRAPH;
+        slice.name = graph_name(event, room);
+        add_gpu_place(args, process, event);
+        add_graph(args, event->graph.graph, 0);
+        break;
+    }
+    return slice;
+}
+
+/* Work without times is shown where its call ended, or at the end of all when even that is not known. */
+static void write_untimed(struct piece_writer *out, struct process *process, const struct event *event,
+                          struct slice *slice, const struct track *stream)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    slice->category = CATEGORY_GPU_IN_FLIGHT;
+    slice->start = launch && launch->from != LAUNCH_UNKNOWN ? launch_end(launch) : process->last_time;
+    slice->row = (struct row){stream->pid, stream->tids[0]};
+    out->writer.format->instant(&out->writer, slice);
+}
+
+/* How many GPU operations with an flow this launch had before this one. */
+static uint32_t count_earlier(struct piece_writer *out, const struct process *process, uint32_t correlation)
+{
+    uint64_t *next = map_put(&out->gpu_ops, correlation, NULL);
+    if (!next) {
+        out->writer.sink->failure = ENOMEM;
+        return 0;
+    }
+    if (*next == 0)
+        *next = (uint64_t)launches_met_before(process->launches, correlation, out->part) + 1;
+    return (uint32_t)((*next)++ - 1);
+}
+
+static void write_flow_end(struct piece_writer *out, struct process *process, const struct event *event, struct row row)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || !launch_reaches(launch, event->end))
+        return;
+    uint32_t earlier = launch->gpu_ops > 1 ? count_earlier(out, process, event->correlation) : 0;
+    struct arrow arrow = {
+        .id = launch_flow(process->launches, launch, event->correlation, earlier),
+        .row = row,
+        .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
+    };
+    if (arrow.id != 0)
+        out->writer.format->arrow_end(&out->writer, &arrow);
+}
+
+int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    struct track *stream = piece_writer_track(out, process, TRACK_STREAM, event->device, event->context, event->stream);
+    struct args args;
+    char room[NAME_ROOM];
+    if (!stream)
+        return 0;
+    args.count = 0;
+    struct slice slice = describe(out, process, event, &args, room);
+    if (event->in_flight || !process_knows_span(process, event)) {
+        write_untimed(out, process, event, &slice, stream);
+        return 0;
+    }
+    out->kernels += event->type == EVENT_KERNEL;
+    slice.row = track_row_own(stream, event->start, event->end, out->part);
+    out->writer.format->slice(&out->writer, &slice);
+    write_flow_end(out, process, event, slice.row);
+    return 0;
+}

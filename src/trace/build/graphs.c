@@ -1,0 +1,245 @@
+#include "trace/build/graphs.h"
+
+#include "common/log.h"
+
+/* Copies of copies that are followed: a spool may hold rings of them. */
+#define DEPTH 64u
+
+void graph_nodes_release(struct graph_nodes *nodes)
+{
+    big_array_release(&nodes->changes);
+}
+
+int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
+{
+    struct graph_node_change *change = big_array_push(&nodes->changes);
+    if (!change)
+        return error_no_memory("nodes of graphs");
+    *change = (struct graph_node_change){
+        .node = event->graph_node.node,
+        .original = event->graph_node.original,
+        .function = event->graph_node.function,
+        .time = event->start,
+        .correlation = event->correlation,
+    };
+    return 0;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_changes(const void *left, const void *right)
+{
+    const struct graph_node_change *a = left, *b = right;
+    int by_node = compare(a->node, b->node), by_call = compare(a->correlation, b->correlation);
+    return by_node != 0 ? by_node : by_call != 0 ? by_call : compare(a->time, b->time);
+}
+
+int graph_nodes_order(struct graph_nodes *nodes)
+{
+    return big_array_sort(&nodes->changes, compare_changes) == 0 ? 0 : error_no_memory("nodes of graphs");
+}
+
+/* How many changes come before those of NODE that are of later calls than CORRELATION. */
+static size_t changes_until(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation)
+{
+    size_t low = 0, high = nodes->changes.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct graph_node_change *change = &nodes->changes.items[middle];
+        if (change->node < node || (change->node == node && change->correlation <= correlation))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time)
+{
+    for (unsigned depth = 0; depth < DEPTH; depth++) {
+        size_t index = changes_until(nodes, node, correlation);
+        const struct graph_node_change *last = index > 0 ? &nodes->changes.items[index - 1] : NULL;
+        if (!last || last->node != node)
+            return 0;
+        *time = last->time;
+        if (last->original == 0)
+            return last->function;
+        node = last->original;
+        correlation = last->correlation;
+    }
+    return 0;
+}
+
+void conditional_launches_init(struct conditional_launches *launches, const char *directory)
+{
+    *launches = (struct conditional_launches){.lock = PTHREAD_MUTEX_INITIALIZER};
+    launches->items.memory.directory = directory;
+}
+
+void conditional_launches_release(struct conditional_launches *launches)
+{
+    big_array_release(&launches->items);
+    map_release(&launches->bodies);
+}
+
+static int no_memory(void)
+{
+    return error_no_memory("the table of graph launches");
+}
+
+int conditional_launches_index(struct conditional_launches *launches, const struct event *event)
+{
+    struct conditional_launch *launch = big_array_push(&launches->items);
+    if (!launch)
+        return no_memory();
+    *launch = (struct conditional_launch){
+        .called = event->start,
+        .first = UINT64_MAX,
+        .graph = event->graph.graph,
+        .correlation = event->correlation,
+    };
+    return 0;
+}
+
+static int compare_launches(const void *left, const void *right)
+{
+    const struct conditional_launch *a = left, *b = right;
+    if (a->graph != b->graph)
+        return a->graph < b->graph ? -1 : 1;
+    return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+}
+
+int conditional_launches_order(struct conditional_launches *launches)
+{
+    return big_array_sort(&launches->items, compare_launches) == 0 ? 0 : no_memory();
+}
+
+/* The first launch of GRAPH with CORRELATION or a higher one; else where it would be. */
+static size_t position(const struct conditional_launches *launches, uint32_t graph, uint32_t correlation)
+{
+    const struct conditional_launch wanted = {.graph = graph, .correlation = correlation};
+    size_t low = 0, high = launches->items.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_launches(&launches->items.items[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_of(const struct conditional_launches *launches, size_t index, uint32_t graph)
+{
+    return index < launches->items.count && launches->items.items[index].graph == graph;
+}
+
+static uint32_t graph_of(const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_KERNEL: return event->kernel.graph;
+    case EVENT_MEMCPY: return event->memcpy.graph;
+    case EVENT_MEMSET: return event->memset.graph;
+    default: return 0;
+    }
+}
+
+static uint64_t node_of(const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_KERNEL: return event->kernel.graph_node;
+    case EVENT_MEMCPY: return event->memcpy.graph_node;
+    case EVENT_MEMSET: return event->memset.graph_node;
+    default: return 0;
+    }
+}
+
+static void look_at_own(struct conditional_launch *launch, const struct event *event)
+{
+    if (event->start < launch->first)
+        launch->first = event->start;
+    if (event->end > launch->last)
+        launch->last = event->end;
+}
+
+static int look_at_body(struct conditional_launches *launches, const struct event *event)
+{
+    bool is_new;
+    uint64_t *earliest = map_put(&launches->bodies, node_of(event), &is_new);
+    if (!earliest)
+        return no_memory();
+    if (is_new || event->start < *earliest)
+        *earliest = event->start;
+    return 0;
+}
+
+int conditional_launches_look(struct conditional_launches *launches, const struct event *event)
+{
+    uint32_t graph = graph_of(event);
+    size_t index = graph != 0 ? position(launches, graph, event->correlation) : launches->items.count;
+    if (!is_of(launches, index, graph) || event->start == 0)
+        return 0;
+    struct conditional_launch *launch = &launches->items.items[index];
+    int result = 0;
+    pthread_mutex_lock(&launches->lock);
+    if (event->correlation == launch->correlation)
+        look_at_own(launch, event);
+    else if (event->correlation == 0 && event->start >= launch->called) /* not of a launch that was not recorded */
+        result = look_at_body(launches, event);
+    pthread_mutex_unlock(&launches->lock);
+    return result;
+}
+
+void conditional_launches_finish(struct conditional_launches *launches)
+{
+    struct conditional_launch *items = launches->items.items;
+    size_t count = launches->items.count;
+    uint64_t ended = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || items[i].graph != items[i - 1].graph)
+            ended = 0;
+        items[i].early_since = items[i].called > ended ? items[i].called : ended;
+        ended = items[i].last > items[i].early_since ? items[i].last : items[i].early_since;
+    }
+    for (size_t i = count; i-- > 0;) {
+        bool is_last = i + 1 == count || items[i + 1].graph != items[i].graph;
+        items[i].since = items[i].last > 0 ? items[i].first : items[i].called;
+        if (!is_last && items[i + 1].since < items[i].since)
+            items[i].since = items[i + 1].since;
+    }
+    launches->finished = true;
+}
+
+/* Whether work of the node has begun before any own work of its graph, whose first launch is FIRST. */
+static bool is_early(const struct conditional_launches *launches, const struct conditional_launch *first,
+                     const struct event *event)
+{
+    const uint64_t *earliest = map_get(&launches->bodies, node_of(event));
+    return earliest && *earliest < first->since;
+}
+
+uint32_t conditional_launches_find(const struct conditional_launches *launches, const struct event *event)
+{
+    uint32_t graph = graph_of(event);
+    if (graph == 0 || !launches->finished)
+        return 0;
+    size_t low = position(launches, graph, 0), high = position(launches, graph, UINT32_MAX);
+    if (low == high)
+        return 0;
+    const struct conditional_launch *items = launches->items.items;
+    bool early = is_early(launches, &items[low], event);
+    uint32_t correlation = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((early ? items[middle].early_since : items[middle].since) <= event->start) {
+            correlation = items[middle].correlation;
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return correlation;
+}

@@ -1,0 +1,95 @@
+/*
+ * CUDA graphs: which functions their nodes launch, and which launch an operation in a conditional node belongs to.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_GRAPHS_H
+#define GPUTRACE_TRACE_BUILD_GRAPHS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/big_array.h"
+#include "common/map.h"
+#include "trace/spool/event_record.h"
+
+/*
+ * Which functions the nodes of graphs launch, as far as the process told: the numbers of nodes stand in the
+ * records of kernels, and nodes are copies of others.
+ */
+
+struct graph_nodes {
+    BIG_ARRAY(struct graph_node_change {
+        uint64_t node;
+        uint64_t original; /* 0: none, but it launches … */
+        uint64_t function;
+        uint64_t time;
+        uint32_t correlation;
+    })
+    changes; /* ordered: by node, then as they came to be */
+};
+
+void graph_nodes_release(struct graph_nodes *nodes);
+
+/* EVENT_GRAPH_NODE. Returns 0, or -1 after error(). */
+int graph_nodes_index(struct graph_nodes *nodes, const struct event *event);
+
+/* Once all were seen, before any is looked for. Returns 0, or -1 after error(). */
+int graph_nodes_order(struct graph_nodes *nodes);
+
+/* What NODE launches in a graph that is launched by the call CORRELATION: the function's handle, *TIME is when that was
+ * told. 0: it is not known. */
+uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time);
+
+/*
+ * Launches of graphs that have conditional nodes, and which of them GPU work in the body of such a node belongs to.
+ *
+ * CUPTI's records of that work have the number of the executable graph and no correlation id (13.0; seen on an H200).
+ * Launches of one executable graph come one after another on the GPU, in the order of their calls. Between two of them
+ * it is known when the graph's own GPU operations, which do have the launch's correlation id, began and ended. So work
+ * of a body belongs
+ *
+ *   - to the last launch whose own GPU operations had begun;
+ *   - of a node that is known to come before the graph's own GPU operations, to the last launch whose predecessor's own
+ * GPU operations had ended;
+ *   - where the graph has no own GPU operations, to the last launch that was called by then. That is a guess when the
+ * program called the next launch before the GPU was done with the one before.
+ *
+ *     see … order, look … finish, find …
+ */
+
+struct conditional_launch {
+    uint64_t called;      /* when the call began, ns */
+    uint64_t first, last; /* start of the first and end of the last own work; UINT64_MAX and 0: there is none */
+    /* Work of a body belongs to this launch or a later one, if it starts then or later: usually, and of a node that
+     * comes before the own GPU operations. */
+    uint64_t since, early_since;
+    uint32_t graph, correlation;
+};
+
+struct conditional_launches {
+    BIG_ARRAY(struct conditional_launch) items; /* by graph, then by correlation id */
+    struct map bodies;                          /* nodes -> the earliest start of their work */
+    pthread_mutex_t lock;                       /* while GPU operations are looked at */
+    bool finished;
+};
+
+void conditional_launches_init(struct conditional_launches *launches, const char *directory);
+void conditional_launches_release(struct conditional_launches *launches);
+
+/* EVENT_GRAPH_LAUNCH. Returns 0, or -1 after error(). */
+int conditional_launches_index(struct conditional_launches *launches, const struct event *event);
+
+/* Once all were seen. Returns 0, or -1 after error(). */
+int conditional_launches_order(struct conditional_launches *launches);
+
+/* GPU work, of a graph or not. Several threads may look at once. Returns 0, or -1 after error(). */
+int conditional_launches_look(struct conditional_launches *launches, const struct event *event);
+
+/* Once all was looked at. */
+void conditional_launches_finish(struct conditional_launches *launches);
+
+/* The correlation id of the launch that GPU work without one belongs to; 0: of none, or it is not finished. Several
+ * threads may ask. */
+uint32_t conditional_launches_find(const struct conditional_launches *launches, const struct event *event);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * The index pass (passes.h): its order, and what both the agent and CUPTI record.
+ */
+#include "common/log.h"
+#include "trace/build/compilation.h"
+#include "trace/build/crashes.h"
+#include "trace/build/cuda_events.h"
+#include "trace/build/device_ranges.h"
+#include "trace/build/event_filter.h"
+#include "trace/build/kernel_names.h"
+#include "trace/build/memory.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/nvtx_extensions.h"
+#include "trace/build/parallel_scan.h"
+#include "trace/build/passes.h"
+#include "trace/build/cupti_events.h"
+#include "trace/build/plugins.h"
+#include "trace/build/pools.h"
+#include "trace/build/session.h"
+#include "trace/build/stacks.h"
+#include "trace/spool/cuda_names.h"
+#include "common/spool_records.h"
+
+/* --- the agent's records: rows of threads, allocations, NVTX, waits, plugins --- */
+
+static int index_stream(struct process *process, const struct event *event)
+{
+    uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
+    if (!stream)
+        return error_no_memory("streams");
+    *stream = (uint64_t)event->stream + 1;
+    return 0;
+}
+
+static int index_memory(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    process->cuda = true;
+    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    if (capture_intervals_hold(process->capture_intervals, event->start) &&
+        stacks_want(process->stacks, event->memory.stack) != 0)
+        return -1;
+    return memory_collect(process->memory, event);
+}
+
+/* It is told by the library's own thread, which is none of the program's. */
+static int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    process->cuda = true;
+    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    return pools_collect(process->pools, event);
+}
+
+static int index_nvtx(struct process *process, const struct event *event)
+{
+    process->nvtx_seen = true;
+    process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
+    struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
+    if (!thread)
+        return -1;
+    /* Ranges that end with a capture interval may cut a call. */
+    if (event->nvtx.what == SPOOL_NVTX_ACQUIRE ||
+        (event->nvtx.what == SPOOL_NVTX_PUSH && process->capture_intervals->limited))
+        lanes_must_collect(&thread->lanes);
+    return nvtx_index(process->nvtx, process->capture_intervals, event);
+}
+
+/* Records that stand at a point of the time line. */
+static int index_timed(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    widen_process_time(process, event->start, event->start);
+    switch (event->type) {
+    case EVENT_MEMORY: return index_memory(conversion, process, event);
+    case EVENT_POOL: return index_pool(conversion, process, event);
+    case EVENT_NVTX: return index_nvtx(process, event);
+    case EVENT_PHASE: return index_phase(process, event);
+    default: return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
+    }
+}
+
+static int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    return agent_wait_is_shown(process, event) ? index_sync(conversion, process, event) : 0;
+}
+
+static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    switch (event->type) {
+    case EVENT_POINTER_NAME: return index_pointer_name(conversion, process, event);
+    case EVENT_LAUNCH_NAME: return index_launch_name(conversion, process, event);
+    case EVENT_FUNCTION_NAME: return index_function_name(conversion, process, event);
+    case EVENT_GRAPH_NODE: return index_graph_node(process, event);
+    case EVENT_GRAPH_LAUNCH: return conditional_launches_index(process->conditional, event);
+    case EVENT_THREAD_NAME: return index_thread_name(process, event);
+    case EVENT_CONTEXT: process->cuda = true; return index_context(conversion, process, event);
+    case EVENT_STREAM: process->cuda = true; return index_stream(process, event);
+    case EVENT_NVTX_NAME: return 0; /* once all streams are known: index_late() */
+    case EVENT_NVTX:
+    case EVENT_MEMORY:
+    case EVENT_POOL:
+    case EVENT_PHASE:
+    case EVENT_CAPTURE: return index_timed(conversion, process, event);
+    case EVENT_SYNC: return index_agent_sync(conversion, process, event);
+    case EVENT_SEEN: return index_seen(conversion, event);
+    case EVENT_CUDA_EVENT: return cuda_events_index(process->cuda_events, event);
+    case EVENT_PLUGIN_EVENT: return index_plugin_event(process, event);
+    case EVENT_PLUGIN:
+    case EVENT_PLUGIN_TIME:
+    case EVENT_PLUGIN_LINE: return plugins_index(process->plugins, event);
+    case EVENT_STACK:
+    case EVENT_MAPPING: return stacks_index(process->stacks, event);
+    case EVENT_DEVICE_RANGE:
+    case EVENT_PLUGIN_WINDOW: return 0; /* before: find_capture_intervals() */
+    case EVENT_NVTX_EXTENSION: return index_nvtx_extension(process, event);
+    case EVENT_DEATH:
+    case EVENT_OPEN_CALL: return index_crash_record(process, event);
+    default: return nvtx_index(process->nvtx, process->capture_intervals, event);
+    }
+}
+
+/* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
+
+/* What one part of the spool has. */
+struct found {
+    struct tracks tracks;           /* threads and streams; their lanes watch */
+    struct nvtx_places places;      /* in the ranges of its thread, mostly */
+    uint64_t first_time, last_time; /* 0: none */
+    uint64_t undecoded, in_flight, zero_time;
+    bool any;
+};
+
+static void widen(struct found *found, const struct event *event)
+{
+    if (found->first_time == 0 || event->start < found->first_time)
+        found->first_time = event->start;
+    if (event->end > found->last_time)
+        found->last_time = event->end;
+}
+
+static int look_at_api(struct process *process, struct found *found, const struct event *event)
+{
+    if (!process_knows_span(process, event)) {
+        found->undecoded++;
+        return 0;
+    }
+    widen(found, event);
+    struct track *thread = tracks_put(&found->tracks, TRACK_THREAD, 0, 0, event->thread, NULL);
+    if (!thread)
+        return -1;
+    lanes_see(&thread->lanes, event->start, event->end);
+    if (!thread->lanes.collecting && !nvtx_fits(process->nvtx, &found->places, event->thread, event->start, event->end))
+        lanes_must_collect(&thread->lanes);
+    return event->correlation ? launches_call(process->launches, event) : 0;
+}
+
+/* Whether the work's name, or its time among others, has to be seen. */
+static bool is_to_be_seen(const struct process *process, const struct event *event)
+{
+    return process->device_ranges->any || (event->type == EVENT_KERNEL && !kernel_name_is_settled(process, event));
+}
+
+static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
+{
+    struct track *stream = tracks_put(&found->tracks, TRACK_STREAM, event->device, event->context, event->stream, NULL);
+    if (!stream)
+        return -1;
+    if (event->in_flight || !process_knows_span(process, event)) {
+        found->in_flight += event->in_flight;
+        found->zero_time += !event->in_flight;
+    } else {
+        widen(found, event);
+        lanes_see(&stream->lanes, event->start, event->end);
+        if (event->correlation && launches_gpu_op(process->launches, event->correlation) != 0)
+            return -1;
+    }
+    return is_to_be_seen(process, event) ? SCAN_DEFER : 0;
+}
+
+static int look(struct process *process, void *context, const struct event *event)
+{
+    struct found *found = context;
+    found->any = true;
+    if (event->type == EVENT_API)
+        return look_at_api(process, found, event);
+    return event_is_gpu_work(event->type) ? look_at_gpu_op(process, found, event) : SCAN_DEFER;
+}
+
+static void release(void *context)
+{
+    struct found *found = context;
+    tracks_release(&found->tracks);
+}
+
+/* Contexts created before recording began have no record of their own. */
+static int index_place(struct process *process, const struct track *stream)
+{
+    uint64_t *device = map_put(&process->device_of_context, stream->context, NULL);
+    if (!device)
+        return error_no_memory("contexts");
+    *device = (uint64_t)stream->device + 1;
+    return 0;
+}
+
+static struct track *take_track(struct conversion *conversion, struct process *process, const struct track *found)
+{
+    if (found->kind == TRACK_THREAD)
+        return process_thread(process, TRACK_THREAD, found->number);
+    if (index_place(process, found) != 0)
+        return NULL;
+    return process_stream(conversion, process, TRACK_STREAM, found->device, found->context, found->number);
+}
+
+static int take(struct conversion *conversion, struct process *process, void *context)
+{
+    struct found *found = context;
+    int result = 0;
+    process->cuda |= found->any;
+    process->losses.undecoded += found->undecoded;
+    process->losses.in_flight += found->in_flight;
+    process->losses.zero_time += found->zero_time;
+    if (found->first_time != 0)
+        widen_process_time(process, found->first_time, found->last_time);
+    for (size_t i = 0; i < found->tracks.items.count && result == 0; i++) {
+        const struct track *part = found->tracks.items.items[i];
+        struct track *track = take_track(conversion, process, part);
+        if (track)
+            lanes_append(&track->lanes, &part->lanes);
+        else
+            result = -1;
+    }
+    release(found);
+    *found = (struct found){0};
+    return result;
+}
+
+/* --- what was put off --- */
+
+static int index_deferred(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    const struct cupti_event_kind *kind = cupti_event_kind(event->type);
+    return kind->index ? kind->index(conversion, process, event) : 0;
+}
+
+static int look_at_graphs(struct process *process, void *context, const struct event *event)
+{
+    (void)context;
+    return event_is_gpu_work(event->type) && process_knows_span(process, event)
+               ? conditional_launches_look(process->conditional, event)
+               : 0;
+}
+
+/* Before all other walks, which show GPU operations by their launches. */
+static int index_conditional_launches(struct conversion *conversion, struct process *process)
+{
+    static const struct scan graphs = {.all = true, .look = look_at_graphs};
+    if (process->conditional->items.count == 0)
+        return 0;
+    if (conditional_launches_order(process->conditional) != 0 || parallel_scan(conversion, process, &graphs, NULL) != 0)
+        return -1;
+    conditional_launches_finish(process->conditional);
+    return 0;
+}
+
+static int index_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded)
+{
+    static const struct scan indexing = {
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = index_deferred};
+    if (index_conditional_launches(conversion, process) != 0)
+        return -1;
+    return parallel_scan(conversion, process, &indexing, undecoded);
+}
+
+/* --- before all: when recording was on, and which calls count --- */
+
+static int index_window(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (event->type == EVENT_CAPTURE)
+        return capture_intervals_mark(process->capture_intervals, event);
+    if (event->type == EVENT_DEVICE_RANGE)
+        return index_device_range(process, event);
+    process->agent_waits |= event->type == EVENT_SYNC;
+    if (event->type != EVENT_PLUGIN_WINDOW)
+        return 0;
+    if (process_knows_span(process, event))
+        return plugin_intervals_add(process->plugin_intervals, event->thread, event->start, event->end);
+    process->losses.undecoded++;
+    return 0;
+}
+
+/* Where recording was off at times, or plugins called CUDA, GPU work is shown by its call: all calls come before all
+ * work. */
+static int look_at_call(struct process *process, void *found, const struct event *event)
+{
+    (void)found;
+    if (event->type == EVENT_CUDA_EVENT)
+        return SCAN_DEFER;
+    if (event->type != EVENT_API || event->correlation == 0 || !process_knows_span(process, event))
+        return 0;
+    if (call_is_plugins(process, event))
+        return launches_suppress(process->launches, event);
+    if (!event_is_shown(process, event))
+        return 0;
+    unsigned sorts =
+        plugin_intervals_any(process->plugin_intervals) ? api_sorts(event->api.domain, event->api.cbid) : 0;
+    if (launches_starts(process->launches, event->correlation, sorts) != 0)
+        return -1;
+    return launches_call(process->launches, event);
+}
+
+static int index_moment(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    index_stream_marker(process, event);
+    return 0;
+}
+
+static int find_capture_intervals(struct conversion *conversion, struct process *process)
+{
+    static const struct scan calls = {.all = true, .look = look_at_call, .see = index_moment};
+    if (process_walk_agent_records(conversion, process, index_window, NULL) != 0)
+        return -1;
+    if (capture_intervals_close(process->capture_intervals) != 0 ||
+        plugin_intervals_close(process->plugin_intervals) != 0 || device_ranges_list(process->device_ranges) != 0)
+        return -1;
+    if (!process->capture_intervals->limited && !has_suppressed_calls(process))
+        return 0;
+    return parallel_scan(conversion, process, &calls, NULL);
+}
+
+/* --- the pass --- */
+
+static int index_context_name(struct process *process, const struct event *event)
+{
+    const uint64_t *context = map_get(&process->context_of_handle, event->nvtx_name.object);
+    return context ? put_given_name(process, &process->name_of_context, *context, event, true) : 0;
+}
+
+static int index_nvtx_name(struct process *process, const struct event *event)
+{
+    if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
+        return put_given_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
+    if (event->nvtx_name.what == SPOOL_NVTX_CONTEXT)
+        return index_context_name(process, event);
+    if (event->nvtx_name.what != SPOOL_NVTX_STREAM)
+        return nvtx_index(process->nvtx, process->capture_intervals, event);
+    uint64_t stream = event->stream;
+    if (stream == EVENT_NO_STREAM) {
+        const uint64_t *known = map_get(&process->stream_of_handle, event->nvtx_name.object);
+        if (!known)
+            return 0;
+        stream = *known - 1;
+    }
+    return put_given_name(process, &process->name_of_stream, stream, event, true);
+}
+
+/* Rows of waits, once it is known which device a context is of. */
+static int place_waits(struct conversion *conversion, struct process *process)
+{
+    for (size_t i = 0; i < process->waits.items.count; i++) {
+        const struct track *wait = process->waits.items.items[i];
+        uint32_t device = process_device(process, wait->device, wait->context);
+        if (!process_stream(conversion, process, TRACK_SYNC, device, wait->context, wait->number))
+            return -1;
+    }
+    tracks_release(&process->waits);
+    process->waits = (struct tracks){0};
+    return 0;
+}
+
+static int index_late(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return event->type == EVENT_NVTX_NAME ? index_nvtx_name(process, event) : 0;
+}
+
+static void spread_ranges(void *context, uint32_t thread)
+{
+    struct process *process = context;
+    struct track *track = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, thread);
+    if (track)
+        lanes_must_collect(&track->lanes);
+}
+
+int index_process(struct conversion *conversion, struct process *process)
+{
+    uint64_t *undecoded = &process->losses.undecoded;
+    if (find_capture_intervals(conversion, process) != 0 || device_ranges_order(process->device_ranges) != 0 ||
+        process_walk_agent_records(conversion, process, index_agent_record, undecoded) != 0 ||
+        process_walk_agent_records(conversion, process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
+        index_cupti(conversion, process, undecoded) != 0 || place_waits(conversion, process) != 0)
+        return -1;
+    close_kernel_names(process);
+    if (index_nvtx_extensions_end(process) != 0)
+        return -1;
+    index_device_times(process);
+    uint64_t finished = process->file.header.finished;
+    if (process->last_time != 0 && process_knows_time(process, finished) && finished > process->last_time)
+        process->last_time = finished;
+    if (nvtx_close(process->nvtx, process->capture_intervals, process->last_time) != 0)
+        return -1;
+    process->losses.unmatched_ranges = process->nvtx->unmatched;
+    if (nvtx_check_nesting(process->nvtx, spread_ranges, process) != 0)
+        return -1;
+    if (device_ranges_close(process->device_ranges, process->capture_intervals, process->last_time) != 0)
+        return -1;
+    process->losses.untimed_ranges = process->device_ranges->untimed;
+    return 0;
+}

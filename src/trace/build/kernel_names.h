@@ -1,0 +1,40 @@
+/* Names of kernels: what their records, launches, functions and graph nodes say of them. */
+#ifndef GPUTRACE_TRACE_BUILD_KERNEL_NAMES_H
+#define GPUTRACE_TRACE_BUILD_KERNEL_NAMES_H
+
+#include "common/map.h"
+#include "trace/build/graphs.h"
+#include "trace/names.h"
+
+struct conversion;
+struct piece_writer;
+struct event;
+struct json_out;
+struct process;
+/* Beside what the pointers of kernels' records mean. */
+struct kernel_names {
+    struct pointer_names told;      /* by pointers: what launches and nodes told and nobody read */
+    struct pointer_names functions; /* by their handles */
+    struct graph_nodes nodes;       /* what they launch; not of a process that ended in order */
+    struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
+    struct map unknown;             /* pointer -> how many records have it; its meaning was not known yet */
+};
+
+/* The index pass. All return 0, or -1 after error(); the last gives the number of a name, NAMES_NO_MEMORY:
+ * it is not known. */
+int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event);
+int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event);
+int index_function_name(struct conversion *conversion, struct process *process, const struct event *event);
+int index_graph_node(struct process *process, const struct event *event);
+int index_kernel_name(struct process *process, const struct event *event);
+/* Whether somebody read the name, and its launch told none: then a kernel need not be seen. Any number of threads may
+ * ask meanwhile. */
+bool kernel_name_is_settled(const struct process *process, const struct event *event);
+/* Once all but kernels were seen. Returns 0, or -1 after error(). */
+int order_kernel_names(struct process *process);
+/* Once all records were seen: counts those without a name. */
+void close_kernel_names(struct process *process);
+void release_kernel_names(struct process *process);
+uint32_t kernel_name_number(const struct process *process, const struct event *event);
+
+#endif

@@ -1,0 +1,241 @@
+#include "trace/build/parallel_scan.h"
+
+#include "common/log.h"
+#include "common/pieces.h"
+#include "trace/build/event_filter.h"
+#include "trace/build/graphs.h"
+#include "trace/spool/cupti.h"
+#include "trace/spool/agent_records.h"
+
+#define WORKERS_MOST 16 /* more would wait for the one that takes */
+#define PARTS_LEAST 4   /* of fewer no thread is worth its start */
+/* Parts that are looked at, or were and are not taken yet, may take this much: of the spool, or unpacked. */
+#define HELD_BYTES ((size_t)64 << 20)
+
+/* An event that was put off: where its record lies, and what it has beside: the times on the axis of all processes, and
+ * the correlation id of its launch. */
+struct deferred_event {
+    const void *record;
+    uint32_t kind, bytes;
+    uint64_t start, end;
+    uint32_t correlation;
+    bool in_flight;
+};
+
+struct part_found {
+    struct spool_scratch scratch;
+    void *noted;
+    ARRAY(struct deferred_event) deferred_event;
+    uint64_t undecoded;
+};
+
+struct scanning {
+    struct conversion *conversion;
+    struct process *process;
+    const struct scan *scan;
+    struct part_found *slots;
+    unsigned slot_count;
+    uint64_t undecoded, walked;
+};
+
+static const struct spool_part *part_of(const struct scanning *scanning, size_t number)
+{
+    const struct spool_part *part = &scanning->process->file.parts.items[number];
+    return part->type == SPOOL_CUPTI ? part : NULL;
+}
+
+static int deferred_event(struct part_found *found, const struct part_walk *walk, const struct event *event)
+{
+    struct deferred_event *deferred_event = array_push(&found->deferred_event);
+    if (!deferred_event)
+        return error_no_memory("reading");
+    *deferred_event = (struct deferred_event){
+        .record = walk->cupti.record,
+        .kind = walk->cupti.kind,
+        .bytes = walk->cupti.bytes,
+        .start = event->start,
+        .end = event->end,
+        .correlation = event->correlation,
+        .in_flight = walk->cupti.in_flight,
+    };
+    return 0;
+}
+
+static int look(void *context, size_t number, unsigned slot, unsigned worker)
+{
+    struct scanning *scanning = context;
+    const struct spool_part *part = part_of(scanning, number);
+    struct part_found *found = &scanning->slots[slot];
+    struct part_walk walk;
+    struct event event;
+    int result = 0;
+    (void)worker;
+    if (!part)
+        return 0;
+    part_walk_begin(&walk, scanning->process, part, spool_part_data(part, &found->scratch), scanning->scan->all);
+    while (result >= 0 && part_walk_next(&walk, &event)) {
+        result = scanning->scan->look(scanning->process, found->noted, &event);
+        if (result == SCAN_DEFER)
+            result = deferred_event(found, &walk, &event);
+    }
+    found->undecoded = part_walk_end(&walk);
+    return result;
+}
+
+static int visit_deferred(struct scanning *scanning, const struct deferred_event *deferred_event)
+{
+    const struct cupti_walk walk = {.record = deferred_event->record,
+                                    .kind = deferred_event->kind,
+                                    .bytes = deferred_event->bytes,
+                                    .in_flight = deferred_event->in_flight};
+    struct event event;
+    cupti_decode(&event, &walk);
+    event.start = deferred_event->start;
+    event.end = deferred_event->end;
+    event.correlation = deferred_event->correlation;
+    return scanning->scan->see(scanning->conversion, scanning->process, &event);
+}
+
+static int take(void *context, size_t number, unsigned slot)
+{
+    struct scanning *scanning = context;
+    const struct spool_part *part = part_of(scanning, number);
+    struct part_found *found = &scanning->slots[slot];
+    int result = 0;
+    if (!part)
+        return 0;
+    scanning->process->part = (uint32_t)number;
+    if (scanning->scan->take)
+        result = scanning->scan->take(scanning->conversion, scanning->process, found->noted);
+    for (size_t i = 0; i < found->deferred_event.count && result == 0; i++)
+        result = visit_deferred(scanning, &found->deferred_event.items[i]);
+    found->deferred_event.count = 0;
+    scanning->undecoded += found->undecoded;
+    process_walked(scanning->process, part, &scanning->walked);
+    return result;
+}
+
+static size_t held_size(void *context, size_t number)
+{
+    const struct spool_part *part = part_of(context, number);
+    return part ? part->size : 0;
+}
+
+static int make_slots(struct scanning *scanning, unsigned workers)
+{
+    scanning->slot_count = pieces_slots(workers);
+    scanning->slots = calloc(scanning->slot_count, sizeof(*scanning->slots));
+    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
+        scanning->slots[i].noted = scanning->scan->found_size ? calloc(1, scanning->scan->found_size) : NULL;
+        if (scanning->scan->found_size && !scanning->slots[i].noted)
+            return error_no_memory("reading");
+    }
+    return scanning->slots ? 0 : error_no_memory("reading");
+}
+
+static void release_slots(struct scanning *scanning)
+{
+    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
+        struct part_found *found = &scanning->slots[i];
+        if (found->noted && scanning->scan->release)
+            scanning->scan->release(found->noted);
+        free(found->noted);
+        array_release(&found->deferred_event);
+        spool_scratch_release(&found->scratch);
+    }
+    free(scanning->slots);
+}
+
+int parallel_scan(struct conversion *conversion, struct process *process, const struct scan *scan, uint64_t *undecoded)
+{
+    struct scanning scanning = {.conversion = conversion, .process = process, .scan = scan};
+    size_t parts = process->file.parts.count;
+    unsigned workers = parts < PARTS_LEAST ? 1 : pieces_workers(conversion->options->workers, WORKERS_MOST);
+    int result = make_slots(&scanning, workers);
+    if (result == 0)
+        result = pieces_run(&(struct pieces){.count = parts,
+                                             .workers = workers,
+                                             .make = look,
+                                             .take = take,
+                                             .size = held_size,
+                                             .most = HELD_BYTES,
+                                             .context = &scanning});
+    release_slots(&scanning);
+    if (undecoded)
+        *undecoded += scanning.undecoded;
+    return result;
+}
+
+void part_walk_begin(struct part_walk *walk, struct process *process, const struct spool_part *part,
+                     const uint8_t *data, bool all)
+{
+    walk->process = process;
+    walk->part = part;
+    walk->all = all;
+    walk->unreadable = 0;
+    clock_walk_begin(&walk->clocks, process, part);
+    if (part->type == SPOOL_CUPTI)
+        cupti_walk_begin(&walk->cupti, part, data, process->record_bytes);
+    else
+        own_walk_begin(&walk->own, part);
+}
+
+static bool next_cupti(struct part_walk *walk, struct event *event)
+{
+    while (cupti_walk_next(&walk->cupti)) {
+        if (!cupti_kind_decoded(walk->cupti.kind))
+            continue;
+        cupti_decode(event, &walk->cupti);
+        clock_walk_set(&walk->clocks, event);
+        if (event->correlation == 0)
+            event->correlation = conditional_launches_find(walk->process->conditional, event);
+        if (event->type == EVENT_NONE)
+            walk->unreadable++;
+        else if (walk->all || event_is_shown(walk->process, event))
+            return true;
+    }
+    return false;
+}
+
+static bool next_own(struct part_walk *walk, struct event *event)
+{
+    if (!own_walk_next(&walk->own))
+        return false;
+    own_decode(event, &walk->own, walk->part->thread);
+    clock_walk_set(&walk->clocks, event);
+    return true;
+}
+
+bool part_walk_next(struct part_walk *walk, struct event *event)
+{
+    return walk->part->type == SPOOL_CUPTI ? next_cupti(walk, event) : next_own(walk, event);
+}
+
+uint64_t part_walk_end(const struct part_walk *walk)
+{
+    spool_part_rest(walk->part);
+    return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
+}
+
+int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function visit,
+                               uint64_t *undecoded)
+{
+    const struct spool_file *file = &process->file;
+    uint64_t lost = 0, walked = 0;
+    int result = 0;
+    for (size_t i = 0; i < file->parts.count && result == 0; i++) {
+        const struct spool_part *part = &file->parts.items[i];
+        struct part_walk walk;
+        struct event event;
+        if (part->type != SPOOL_RECORDS)
+            continue;
+        part_walk_begin(&walk, process, part, part->data, false);
+        while (result == 0 && part_walk_next(&walk, &event))
+            result = visit(conversion, process, &event);
+        lost += part_walk_end(&walk);
+        process_walked(process, part, &walked);
+    }
+    if (undecoded)
+        *undecoded += lost;
+    return result;
+}

@@ -1,0 +1,49 @@
+/*
+ * Who writes events in the third pass (passes.h).
+ *
+ * What the conversion and its processes know changes no more by then, but for what one function alone uses; so pieces
+ * of the walk can be written by several threads at once.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_PIECE_WRITER_H
+#define GPUTRACE_TRACE_BUILD_PIECE_WRITER_H
+
+#include <stdint.h>
+
+#include "common/map.h"
+#include "trace/build/process.h"
+#include "trace/sink.h"
+
+/* One thread's: its writer, and what it remembers while it is at a piece. */
+struct piece_writer {
+    struct conversion *conversion;
+    struct writer writer;
+    struct spool_scratch scratch;
+    struct tracks_recent tracks;
+    uint32_t part;      /* of CUPTI's records: its index in the spool */
+    struct map gpu_ops; /* of this part, by correlation: how many GPU operations were met + 1 */
+    uint64_t kernels;   /* written in this piece */
+    size_t passed;      /* since pages were given back: things … */
+    uint64_t rested;    /* … and bytes that were written until then */
+};
+
+/* The next events go to SINK. */
+void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct sink *sink);
+void piece_writer_end(struct piece_writer *out);
+/* Of one that is all zero, too. */
+void piece_writer_release(struct piece_writer *out);
+
+/* Text that is written, and events, before the pages of what was read for them are given back. */
+#define PIECE_WRITER_EVICT_BYTES ((uint64_t)32 << 20)
+#define PIECE_WRITER_EVICT_EVENTS ((size_t)1 << 16)
+/* For who writes all there are: that much is written of it, and what was read for that need not stay in memory. */
+void piece_writer_passed(struct piece_writer *out, const struct process *process);
+
+/* The next events are of this part. */
+void piece_writer_enter_part(struct piece_writer *out, uint32_t part);
+static inline struct track *piece_writer_track(struct piece_writer *out, struct process *process, enum track_kind kind,
+                                               uint32_t device, uint32_t context, uint32_t number)
+{
+    return tracks_look(&process->tracks, &out->tracks, kind, device, context, number);
+}
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * The resolve pass (passes.h).
+ */
+#include "common/log.h"
+#include "common/settings.h"
+#include "trace/build/compilation.h"
+#include "trace/build/cuda_events.h"
+#include "trace/build/device_ranges.h"
+#include "trace/build/event_filter.h"
+#include "trace/build/memory.h"
+#include "trace/build/nvtx_extensions.h"
+#include "trace/build/parallel_scan.h"
+#include "trace/build/passes.h"
+#include "trace/build/plugins.h"
+#include "trace/build/pools.h"
+#include "trace/build/projections.h"
+
+#define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
+
+/* Without records of API calls no flow can be whole, and none is missing. */
+static bool calls_recorded(const struct process *process)
+{
+    uint64_t wanted = TRACE_RUNTIME | TRACE_DRIVER;
+    return process->file.header.trace_bits == 0 || (process->file.header.trace_bits & wanted) == wanted;
+}
+
+/* Works of a launch that has several, one after another. */
+struct found_gpu_ops {
+    uint32_t correlation, count;
+};
+
+/* What one part of the spool has. */
+struct found {
+    struct tracks_recent recent;
+    ARRAY(struct found_gpu_ops) gpu_ops;
+    struct projections_found ranges;
+    uint64_t unmatched, before_launch;
+};
+
+static int look_at_several(struct found *found, uint32_t correlation)
+{
+    struct found_gpu_ops *gpu_ops = found->gpu_ops.count ? &found->gpu_ops.items[found->gpu_ops.count - 1] : NULL;
+    if (!gpu_ops || gpu_ops->correlation != correlation) {
+        gpu_ops = array_push(&found->gpu_ops);
+        if (!gpu_ops)
+            return error_no_memory("the table of launches");
+        *gpu_ops = (struct found_gpu_ops){.correlation = correlation};
+    }
+    gpu_ops->count++;
+    return 0;
+}
+
+static int look_at_launch(struct process *process, struct found *found, const struct event *event,
+                          const struct track *stream)
+{
+    struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || launch->from == LAUNCH_UNKNOWN) {
+        found->unmatched++;
+        return 0;
+    }
+    found->before_launch += event->start < launch->start;
+    if (launch_reach(launch, event->end) == LAUNCH_REACHES_SEVERAL && look_at_several(found, event->correlation) != 0)
+        return -1;
+    if (nvtx_range_count(process->nvtx) == 0)
+        return 0;
+    return projections_find(&found->ranges, process->projections, launch->thread, launch->start, stream->index,
+                            event->start, event->end);
+}
+
+static struct track *stream_of(struct process *process, struct tracks_recent *recent, const struct event *event)
+{
+    return tracks_look(&process->tracks, recent, TRACK_STREAM, event->device, event->context, event->stream);
+}
+
+static struct track *thread_of(struct process *process, struct tracks_recent *recent, const struct event *event)
+{
+    return tracks_look(&process->tracks, recent, TRACK_THREAD, 0, 0, event->thread);
+}
+
+static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
+{
+    const struct track *stream = stream_of(process, &found->recent, event);
+    if (!stream || event->in_flight || !process_knows_span(process, event))
+        return 0;
+    if (look_at_launch(process, found, event, stream) != 0)
+        return -1;
+    return stream->lanes.collecting || process->device_ranges->any ? SCAN_DEFER : 0;
+}
+
+static int look_at_api(struct process *process, struct found *found, const struct event *event)
+{
+    const struct track *thread = thread_of(process, &found->recent, event);
+    return thread && thread->lanes.collecting && process_knows_span(process, event) ? SCAN_DEFER : 0;
+}
+
+static int look(struct process *process, void *context, const struct event *event)
+{
+    if (event_is_gpu_work(event->type))
+        return look_at_gpu_op(process, context, event);
+    if (event->type == EVENT_API)
+        return look_at_api(process, context, event);
+    return event->type == EVENT_SYNC ? SCAN_DEFER : 0;
+}
+
+static int take(struct conversion *conversion, struct process *process, void *context)
+{
+    struct found *found = context;
+    int result = projections_add(process->projections, &found->ranges);
+    (void)conversion;
+    for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
+        const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
+        result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
+    }
+    found->gpu_ops.count = 0;
+    if (calls_recorded(process))
+        process->losses.unmatched_arrows += found->unmatched;
+    process->losses.before_launch += found->before_launch;
+    found->unmatched = found->before_launch = 0;
+    return result;
+}
+
+static void release(void *context)
+{
+    struct found *found = context;
+    array_release(&found->gpu_ops);
+    projections_found_release(&found->ranges);
+}
+
+static int collect_gpu_op(struct process *process, const struct event *event)
+{
+    struct track *stream = stream_of(process, &process->tracks.recent, event);
+    if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
+        return -1;
+    resolve_device_gpu_op(process, event);
+    return 0;
+}
+
+static int collect_sync(struct process *process, const struct event *event)
+{
+    uint32_t device = process_device(process, event->device, event->context);
+    struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
+    if (!track || !process_knows_span(process, event))
+        return 0;
+    return lanes_collect(&track->lanes, event->start, event->end);
+}
+
+static int see(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (event_is_gpu_work(event->type))
+        return collect_gpu_op(process, event);
+    if (event->type == EVENT_SYNC)
+        return collect_sync(process, event);
+    return lanes_collect(&thread_of(process, &process->tracks.recent, event)->lanes, event->start, event->end);
+}
+
+static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return event->type == EVENT_SYNC && agent_wait_is_shown(process, event) ? collect_sync(process, event) : 0;
+}
+
+static int resolve_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)
+{
+    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, number);
+    return thread ? lanes_collect(&thread->lanes, start, end) : 0;
+}
+
+/* Ranges of push and pop, and waiting for synchronisation objects. */
+static int resolve_ranges(struct process *process)
+{
+    for (size_t i = 0; i < process->nvtx->ranges.count; i++) {
+        const struct nvtx_range *range = &process->nvtx->ranges.items[i];
+        if (resolve_host(process, range->thread, range->start, range->end) != 0)
+            return -1;
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
+    }
+    for (size_t i = 0; i < process->nvtx->syncs.waits.count; i++) {
+        const struct nvtx_wait *wait = &process->nvtx->syncs.waits.items[i];
+        if (resolve_host(process, wait->thread, wait->start, wait->end) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A row of ranges for each stream that has any. */
+static int resolve_projections(struct conversion *conversion, struct process *process)
+{
+    if (projections_finish(process->projections, process->nvtx) != 0)
+        return -1;
+    for (size_t i = 0; i < process->projections->items.count; i++) {
+        const struct projection *projection = &process->projections->items.items[i];
+        const struct track *stream = process->tracks.items.items[projection->track];
+        struct track *track =
+            process_stream(conversion, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
+        if (!track || lanes_collect(&track->lanes, projection->start, projection->end) != 0)
+            return -1;
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
+    }
+    return 0;
+}
+
+int resolve_process(struct conversion *conversion, struct process *process)
+{
+    static const struct scan matching = {
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = see};
+    if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 ||
+        resolve_device_ranges(conversion, process) != 0 ||
+        projections_begin(process->projections, process->nvtx) != 0 ||
+        parallel_scan(conversion, process, &matching, NULL) != 0 || resolve_ranges(process) != 0 ||
+        resolve_projections(conversion, process) != 0 || resolve_compilation(process) != 0 ||
+        resolve_plugins(process) != 0)
+        return -1;
+    if (process->agent_waits && process_walk_agent_records(conversion, process, index_agent_record, NULL) != 0)
+        return -1;
+    if (pools_sort(process->pools) != 0 || memory_sort(process->memory) != 0 ||
+        cuda_events_sort(process->cuda_events) != 0)
+        return -1;
+    process_evict(process);
+    return tracks_number(&process->tracks, &conversion->rows);
+}

@@ -1,0 +1,178 @@
+#include "trace/spool/spool_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/page.h"
+#include "trace/spool/packing.h"
+
+void spool_scratch_release(struct spool_scratch *scratch)
+{
+    free(scratch->bytes);
+    *scratch = (struct spool_scratch){0};
+}
+
+/* What is not there any more reads as zeros. */
+static void read_part(const struct spool_part *part, uint8_t *bytes, size_t size)
+{
+    int fd = open(part->source->path, SPOOL_SOURCE_OPEN);
+    size_t there = 0;
+    ssize_t got = fd < 0 ? 0 : 1;
+    for (; there < size && got > 0; there += got > 0 ? (size_t)got : 0)
+        do {
+            got = pread(fd, bytes + there, size - there, (off_t)(part->offset + there));
+        } while (got < 0 && errno == EINTR);
+    if (fd >= 0)
+        close(fd);
+    if (there == size)
+        return;
+    memset(bytes + there, 0, size - there);
+    __atomic_store_n(&part->source->shorter, true, __ATOMIC_RELAXED); /* several threads may be reading */
+}
+
+const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scratch *scratch)
+{
+    if (part->data)
+        return part->data;
+    if (!scratch->bytes)
+        scratch->bytes = aligned_alloc(SPOOL_ALIGN, 2 * SPOOL_SEGMENT_BYTES + UNPACKING_ROOM);
+    if (!scratch->bytes)
+        return NULL;
+    if (part->packed == 0) {
+        read_part(part, scratch->bytes, part->size);
+        return scratch->bytes;
+    }
+    uint8_t *packed = scratch->bytes + SPOOL_SEGMENT_BYTES, *between = packed + SPOOL_SEGMENT_BYTES;
+    read_part(part, packed, part->packed);
+    bool whole = spool_unpack(packed, part->packed, part->columned, between, scratch->bytes, part->size);
+    return whole ? scratch->bytes : NULL;
+}
+
+void spool_part_rest(const struct spool_part *part)
+{
+    if (!part->in_file)
+        return;
+    size_t page = page_bytes();
+    uintptr_t first = ((uintptr_t)part->data + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)part->data + part->size) / page * page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
+void spool_file_rest(const struct spool_file *file)
+{
+    spill_rest(&file->unpacked);
+}
+
+/* --- the library's own records --- */
+
+/* As many are in one piece of memory of their own size, as a run may have many processes. */
+#define FEW_BYTES ((size_t)64 << 10)
+/* More are in memory before there is a file for them. */
+#define UNPACKED_PLAIN ((uint64_t)4 << 20)
+/* Pages are given back after so many bytes. */
+#define UNPACKED_REST ((uint64_t)16 << 20)
+
+struct copying {
+    struct spool_file *file;
+    struct spool_scratch scratch;
+    bool few;
+    size_t used;   /* of file->copied */
+    uint64_t rest; /* bytes since pages were given back */
+};
+
+/* A power of two, as blocks are, and enough for DATA to be aligned. */
+static size_t block_of(size_t size)
+{
+    size_t block = SPOOL_ALIGN;
+    while (block < size)
+        block *= 2;
+    return block;
+}
+
+static size_t aligned(size_t size)
+{
+    return (size + SPOOL_ALIGN - 1) & ~(size_t)(SPOOL_ALIGN - 1);
+}
+
+/* The bytes of whole records, and the head of one that is none, where the walk over them ends. */
+static size_t sound_bytes(const uint8_t *data, size_t size)
+{
+    size_t at = 0;
+    while (size - at >= sizeof(struct spool_record)) {
+        const struct spool_record *record = (const void *)(data + at);
+        if (record->bytes < sizeof(*record) || record->bytes % 8 != 0 || record->bytes > size - at)
+            return at + sizeof(*record);
+        at += record->bytes;
+    }
+    return size;
+}
+
+static uint8_t *take_block(struct copying *copying, size_t size)
+{
+    if (!copying->few)
+        return spill_block(&copying->file->unpacked, block_of(size));
+    uint8_t *block = copying->file->copied + copying->used;
+    copying->used += aligned(size);
+    return block;
+}
+
+/* What cannot be unpacked is damage, and holds nothing. */
+static int copy(struct copying *copying, struct spool_part *part)
+{
+    struct spool_file *file = copying->file;
+    const uint8_t *data = part->size > 0 ? spool_part_data(part, &copying->scratch) : NULL;
+    file->damaged += part->size > 0 && !data;
+    part->packed = 0;
+    part->size = !data ? 0 : copying->few ? part->size : sound_bytes(data, part->size);
+    uint8_t *block = part->size > 0 ? take_block(copying, part->size) : NULL;
+    if (part->size > 0 && !block)
+        return error_no_memory("what was recorded");
+    if (block)
+        memcpy(block, data, part->size);
+    part->data = block;
+    part->in_file = block && !copying->few && spill_last_in_file(&file->unpacked);
+    copying->rest += part->size;
+    if (copying->rest < UNPACKED_REST)
+        return 0;
+    spill_rest(&file->unpacked);
+    copying->rest = 0;
+    return 0;
+}
+
+static size_t own_bytes(const struct spool_file *file)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < file->parts.count; i++)
+        bytes += file->parts.items[i].type == SPOOL_RECORDS ? aligned(file->parts.items[i].size) : 0;
+    return bytes;
+}
+
+int own_parts_copy(struct spool_file *file, const char *directory)
+{
+    size_t bytes = own_bytes(file);
+    struct copying copying = {.file = file, .few = bytes <= FEW_BYTES};
+    int result = 0;
+    spill_init(&file->unpacked, directory);
+    file->unpacked.most_plain = UNPACKED_PLAIN;
+    if (copying.few && bytes > 0 && !(file->copied = aligned_alloc(SPOOL_ALIGN, bytes)))
+        return error_no_memory("what was recorded");
+    for (size_t i = 0; i < file->parts.count && result == 0; i++)
+        if (file->parts.items[i].type == SPOOL_RECORDS)
+            result = copy(&copying, &file->parts.items[i]);
+    spool_scratch_release(&copying.scratch);
+    return result;
+}
+
+void own_parts_release(struct spool_file *file)
+{
+    free(file->copied);
+    spill_release(&file->unpacked);
+}
