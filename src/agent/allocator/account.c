@@ -1,7 +1,7 @@
 #include "agent/allocator/account.h"
 
 #include "common/clock.h"
-#include "agent/dispatch/thread_id.h"
+#include "agent/dispatch/fork_watch.h"
 
 typedef struct gputrace_allocator_figure figure;
 

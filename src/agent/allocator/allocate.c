@@ -7,7 +7,7 @@
 #include "agent/allocator/observers.h"
 #include "agent/allocator/order.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/thread_id.h"
+#include "agent/dispatch/fork_watch.h"
 
 #define RETRIES_MAX 8
 

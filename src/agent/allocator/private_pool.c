@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "agent/allocator/heap.h"
 #include "agent/allocator/order.h"
-#include "agent/dispatch/thread_id.h"
+#include "agent/dispatch/fork_watch.h"
 
 static struct private_pool *find(const struct heap *heap, struct gputrace_pool_id id)
 {

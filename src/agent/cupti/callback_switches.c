@@ -151,7 +151,8 @@ void callback_switches_graph_launches(bool on)
     pthread_mutex_unlock(&switches.lock);
 }
 
-void callback_switches_event_records(void)
+/* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
+static void callback_switches_event_records(void)
 {
     pthread_mutex_lock(&switches.lock);
     bool before = switches.event_records;
@@ -186,4 +187,38 @@ void callback_switches_leave(void)
     switches.launches = switches.new_functions = switches.captures = switches.graph_launches = false;
     switches.event_records = false;
     callback_switches_follow(0);
+}
+
+/* --- event watch --- */
+
+bool event_watch_used;
+
+static __thread struct {
+    bool begun;
+    uint32_t correlation;
+} watch;
+
+void event_watch_switch_on(void)
+{
+    callback_switches_event_records();
+}
+
+void event_watch_begin(void)
+{
+    __atomic_store_n(&event_watch_used, true, __ATOMIC_RELAXED);
+    watch.begun = true;
+    watch.correlation = 0;
+}
+
+uint32_t event_watch_end(void)
+{
+    watch.begun = false;
+    return watch.correlation;
+}
+
+bool event_watch_looks(uint32_t correlation)
+{
+    if (watch.begun)
+        watch.correlation = correlation;
+    return watch.begun;
 }

@@ -1,12 +1,74 @@
+#include "agent/cupti/calls_memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/cupti/driver_calls.h"
+#include "agent/cupti/memory_pools.h"
+
+static uint64_t channel_bytes(CUarray_format format)
+{
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4;
+    default: return 1;
+    }
+}
+
+uint64_t array_bytes_3d(const CUDA_ARRAY3D_DESCRIPTOR *array)
+{
+    if (!array)
+        return 0;
+    uint64_t height = array->Height ? array->Height : 1;
+    uint64_t depth = array->Depth ? array->Depth : 1;
+    return array->Width * height * depth * array->NumChannels * channel_bytes(array->Format);
+}
+
+uint64_t array_bytes_2d(const CUDA_ARRAY_DESCRIPTOR *array)
+{
+    if (!array)
+        return 0;
+    CUDA_ARRAY3D_DESCRIPTOR flat = {
+        .Width = array->Width, .Height = array->Height, .Format = array->Format, .NumChannels = array->NumChannels};
+    return array_bytes_3d(&flat);
+}
+
+static size_t halved(size_t extent)
+{
+    return extent > 1 ? extent / 2 : extent;
+}
+
+/* The driver makes one level at least, and none below a single texel. Layers are as many at every level. */
+uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned levels)
+{
+    if (!array)
+        return 0;
+    CUDA_ARRAY3D_DESCRIPTOR level = *array;
+    bool layered = (array->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
+    uint64_t bytes = array_bytes_3d(&level);
+    while (levels-- > 1 && (level.Width > 1 || level.Height > 1 || (level.Depth > 1 && !layered))) {
+        level.Width = halved(level.Width);
+        level.Height = halved(level.Height);
+        level.Depth = layered ? level.Depth : halved(level.Depth);
+        bytes += array_bytes_3d(&level);
+    }
+    return bytes;
+}
+
+/* --- calls memory --- */
+
 /*
  * Memory: allocated, freed, host memory registered, virtual addresses mapped.
  *
  * A reader fills in a struct request: where the memory is and how much, from the call's parameters and, when it is
  * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is told from there.
  */
-#include "agent/cupti/array_bytes.h"
-#include "agent/cupti/driver_calls.h"
-#include "agent/cupti/memory_pools.h"
 
 struct request {
     const struct driver_return *returned;
@@ -176,7 +238,7 @@ static void tell_unmapping(const struct driver_return *returned)
 #define DEALLOCATION REGISTRY_BIT(memory_deallocation)
 #define POOLS REGISTRY_BIT(pool_level)
 
-static const struct driver_call rows[] = {
+static const struct driver_call memory_rows[] = {
     DRIVER_CALL(cuMemAlloc_v2, ALLOCATION, tell_cuMemAlloc_v2, NULL),
     DRIVER_CALL(cuMemAllocPitch_v2, ALLOCATION, tell_cuMemAllocPitch_v2, NULL),
     DRIVER_CALL(cuMemAllocManaged, ALLOCATION, tell_cuMemAllocManaged, NULL),
@@ -201,4 +263,44 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuMemUnmap, REGISTRY_BIT(memory_unmapping), tell_unmapping, NULL),
 };
 
-const struct driver_calls memory_calls = DRIVER_CALLS(rows);
+const struct driver_calls memory_calls = DRIVER_CALLS(memory_rows);
+
+/* --- calls pools --- */
+
+/*
+ * Pools of stream-ordered memory: what memory_pools.h must know of them, and is known from no allocation. Nobody is
+ * told.
+ */
+
+/* From now on it lends without being named. */
+static void note_set_pool(const struct driver_return *returned)
+{
+    const cuDeviceSetMemPool_params *p = returned->params;
+    if (driver_call_done(returned))
+        memory_pools_note(driver_call_integer(p->pool), (uint32_t)p->dev);
+}
+
+static void forget_pool(const void *params)
+{
+    memory_pools_forget(driver_call_integer(((const cuMemPoolDestroy_params *)params)->pool));
+}
+
+/* The first version has the same one parameter. */
+static void forget_device(const void *params)
+{
+    memory_pools_forget_device((uint32_t)((const cuDevicePrimaryCtxReset_v2_params *)params)->dev);
+}
+
+#define POOLS_END(function, forget)                                                                     \
+    {                                                                                                   \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = POOLS, .begins = forget \
+    }
+
+static const struct driver_call pool_rows[] = {
+    DRIVER_CALL(cuDeviceSetMemPool, POOLS, note_set_pool, NULL),
+    POOLS_END(cuMemPoolDestroy, forget_pool),
+    POOLS_END(cuDevicePrimaryCtxReset, forget_device),
+    POOLS_END(cuDevicePrimaryCtxReset_v2, forget_device),
+};
+
+const struct driver_calls pool_calls = DRIVER_CALLS(pool_rows);

@@ -1,7 +1,183 @@
-/* Who waits for whom: the thread for a stream or a context, a stream for an event. */
-#include "agent/cupti/captures.h"
+#include "agent/cupti/streams.h"
+#include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/memory_pools.h"
+
+/* Streams: made, destroyed. */
+
+static void tell_stream_creation(const struct driver_return *returned, CUstream *out, unsigned flags, int priority)
+{
+    CUstream stream = driver_call_done(returned) ? *out : NULL;
+    if (stream)
+        own_streams_add(stream);
+    uint64_t context = driver_call_integer(returned->call.context);
+    registry_stream_creation_publish(&(struct gputrace_stream_creation){
+        .call = returned->call,
+        .stream = stream,
+        .stream_id = stream ? cupti_stream_id(context, driver_call_integer(stream)) : GPUTRACE_NO_STREAM,
+        .flags = flags,
+        .priority = priority,
+    });
+}
+
+static void tell_stream(const struct driver_return *returned)
+{
+    const cuStreamCreate_params *p = returned->params;
+    tell_stream_creation(returned, p->phStream, p->Flags, 0);
+}
+
+static void tell_stream_with_priority(const struct driver_return *returned)
+{
+    const cuStreamCreateWithPriority_params *p = returned->params;
+    tell_stream_creation(returned, p->phStream, p->flags, p->priority);
+}
+
+static void tell_green_context_stream(const struct driver_return *returned)
+{
+    const cuGreenCtxStreamCreate_params *p = returned->params;
+    tell_stream_creation(returned, p->phStream, p->flags, p->priority);
+}
+
+/* A deletion is told when it starts, by a resource callback, while the stream still has its number. Here remains one
+ * that failed before; CUPTI is not asked about a handle that may be none. */
+static void tell_stream_deletion(const struct driver_return *returned)
+{
+    const cuStreamDestroy_v2_params *p = returned->params;
+    if (!returned->told)
+        registry_stream_deletion_publish(&(struct gputrace_stream_deletion){
+            .call = returned->call, .stream = p->hStream, .stream_id = GPUTRACE_NO_STREAM});
+}
+
+/* Who wants deletions has to know which streams there are. */
+#define CREATION (REGISTRY_BIT(stream_creation) | REGISTRY_BIT(stream_deletion))
+
+static const struct driver_call stream_rows[] = {
+    DRIVER_CALL(cuStreamCreate, CREATION, tell_stream, NULL),
+    DRIVER_CALL(cuStreamCreateWithPriority, CREATION, tell_stream_with_priority, NULL),
+    DRIVER_CALL(cuGreenCtxStreamCreate, CREATION, tell_green_context_stream, NULL),
+    DRIVER_CALL(cuStreamDestroy, REGISTRY_BIT(stream_deletion), tell_stream_deletion, NULL),
+    DRIVER_CALL(cuStreamDestroy_v2, REGISTRY_BIT(stream_deletion), tell_stream_deletion, NULL),
+};
+
+const struct driver_calls stream_calls = DRIVER_CALLS(stream_rows);
+
+/* --- calls event --- */
+
+/* Events: made, recorded, waited for by the thread, asked for, destroyed. A stream's wait is in calls_sync.c. */
+
+static void tell_event_creation(const struct driver_return *returned)
+{
+    const cuEventCreate_params *p = returned->params;
+    registry_event_creation_publish_by(returned->reader, &(struct gputrace_event_creation){
+                                                             .call = returned->call,
+                                                             .event = driver_call_done(returned) ? *p->phEvent : NULL,
+                                                             .flags = p->Flags,
+                                                         });
+}
+
+static void tell_event_deletion(const struct driver_return *returned)
+{
+    const cuEventDestroy_v2_params *p = returned->params;
+    registry_event_deletion_publish_by(returned->reader,
+                                       &(struct gputrace_event_deletion){.call = returned->call, .event = p->hEvent});
+}
+
+static void tell_record_in(const struct driver_return *returned, CUevent event, CUstream given, uint32_t flags)
+{
+    CUstream stream = driver_call_stream(returned, given);
+    registry_event_record_publish_by(returned->reader,
+                                     &(struct gputrace_event_record){
+                                         .call = returned->call,
+                                         .event = event,
+                                         .stream = stream,
+                                         .flags = flags,
+                                         .stream_id = driver_call_stream_id(returned, stream),
+                                         .captured = driver_call_done(returned) && captures_hold(stream),
+                                     });
+}
+
+static void tell_record(const struct driver_return *returned)
+{
+    const cuEventRecord_params *p = returned->params;
+    tell_record_in(returned, p->hEvent, p->hStream, 0);
+}
+
+static void tell_record_with_flags(const struct driver_return *returned)
+{
+    const cuEventRecordWithFlags_params *p = returned->params;
+    tell_record_in(returned, p->hEvent, p->hStream, p->flags);
+}
+
+static struct gputrace_event_record whole_record(const struct driver_return *returned, CUevent event)
+{
+    return (struct gputrace_event_record){
+        .call = returned->call, .event = event, .whole_context = 1, .stream_id = GPUTRACE_NO_STREAM};
+}
+
+static void tell_context_record(const struct driver_return *returned)
+{
+    const cuCtxRecordEvent_params *p = returned->params;
+    struct gputrace_event_record record = whole_record(returned, p->hEvent);
+    cupti_ids_of_context(p->hCtx, &record.call);
+    registry_event_record_publish_by(returned->reader, &record);
+}
+
+/* The number of a green context's CUcontext is not to be had without calling CUDA: the call's stays the thread's. */
+static void tell_green_context_record(const struct driver_return *returned)
+{
+    const cuGreenCtxRecordEvent_params *p = returned->params;
+    struct gputrace_event_record record = whole_record(returned, p->hEvent);
+    registry_event_record_publish_by(returned->reader, &record);
+}
+
+static void tell_event_synchronization(const struct driver_return *returned)
+{
+    const cuEventSynchronize_params *p = returned->params;
+    registry_event_synchronization_publish_by(
+        returned->reader, &(struct gputrace_event_synchronization){.call = returned->call, .event = p->hEvent});
+}
+
+static void tell_event_query(const struct driver_return *returned)
+{
+    const cuEventQuery_params *p = returned->params;
+    registry_event_query_publish_by(returned->reader,
+                                    &(struct gputrace_event_query){.call = returned->call, .event = p->hEvent});
+}
+
+/* When it succeeds both events are done; when it fails it does not say which of them is not. */
+static void tell_elapsed_time(const struct driver_return *returned)
+{
+    const cuEventElapsedTime_v2_params *p = returned->params;
+    if (!driver_call_done(returned))
+        return;
+    registry_event_query_publish_by(returned->reader,
+                                    &(struct gputrace_event_query){.call = returned->call, .event = p->hStart});
+    registry_event_query_publish_by(returned->reader,
+                                    &(struct gputrace_event_query){.call = returned->call, .event = p->hEnd});
+}
+
+/* The thread that is in such a call waits. */
+#define WAITS(kind) (REGISTRY_BIT(kind) | REGISTRY_BIT(open_call))
+
+static const struct driver_call event_rows[] = {
+    DRIVER_CALL(cuEventCreate, REGISTRY_BIT(event_creation), tell_event_creation, NULL),
+    DRIVER_CALL(cuEventDestroy, REGISTRY_BIT(event_deletion), tell_event_deletion, NULL),
+    DRIVER_CALL(cuEventDestroy_v2, REGISTRY_BIT(event_deletion), tell_event_deletion, NULL),
+    DRIVER_CALL_PTSZ_BRIEF(cuEventRecord, REGISTRY_BIT(event_record), tell_record),
+    DRIVER_CALL_PTSZ_BRIEF(cuEventRecordWithFlags, REGISTRY_BIT(event_record), tell_record_with_flags),
+    DRIVER_CALL(cuCtxRecordEvent, REGISTRY_BIT(event_record), tell_context_record, NULL),
+    DRIVER_CALL(cuGreenCtxRecordEvent, REGISTRY_BIT(event_record), tell_green_context_record, NULL),
+    DRIVER_CALL(cuEventSynchronize, WAITS(event_synchronization), tell_event_synchronization, NULL),
+    DRIVER_CALL(cuEventQuery, REGISTRY_BIT(event_query), tell_event_query, NULL),
+    DRIVER_CALL(cuEventElapsedTime, REGISTRY_BIT(event_query), tell_elapsed_time, NULL),
+    DRIVER_CALL(cuEventElapsedTime_v2, REGISTRY_BIT(event_query), tell_elapsed_time, NULL),
+};
+
+const struct driver_calls event_calls = DRIVER_CALLS(event_rows);
+
+/* --- calls sync --- */
+
+/* Who waits for whom: the thread for a stream or a context, a stream for an event. */
 
 static void tell_event_wait(const struct driver_return *returned)
 {
@@ -77,9 +253,8 @@ static void tell_named_context_synchronization(const struct driver_return *retur
 }
 
 /* The thread that is in such a call waits. */
-#define WAITS(kind) (REGISTRY_BIT(kind) | REGISTRY_BIT(open_call))
 
-static const struct driver_call rows[] = {
+static const struct driver_call sync_rows[] = {
     DRIVER_CALL_PTSZ(cuStreamWaitEvent, REGISTRY_BIT(event_wait), tell_event_wait, NULL),
     DRIVER_CALL(cuCtxWaitEvent, REGISTRY_BIT(event_wait), tell_context_wait, NULL),
     DRIVER_CALL(cuGreenCtxWaitEvent, REGISTRY_BIT(event_wait), tell_green_context_wait, NULL),
@@ -89,4 +264,4 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuCtxSynchronize_v2, WAITS(device_synchronization), tell_named_context_synchronization, NULL),
 };
 
-const struct driver_calls sync_calls = DRIVER_CALLS(rows);
+const struct driver_calls sync_calls = DRIVER_CALLS(sync_rows);

@@ -4,11 +4,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "common/clock.h"
 #include "agent/cupti/driver_library.h"
-#include "agent/cupti/pool_functions.h"
 #include "agent/dispatch/aside.h"
 #include "agent/dispatch/registry.h"
+#include "common/clock.h"
 
 static const char *const names[] = {
 #define FUNCTION(name, ...) #name,

@@ -1,15 +1,37 @@
 /*
+ * What the driver is asked about pools (memory_pools.h).
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
+#define GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Names as libcuda exports them; all are there since CUDA 11.2. */
+#define POOL_FUNCTIONS(X)                                                                   \
+    X(cuDeviceGetDefaultMemPool, CUmemoryPool *pool, CUdevice device)                       \
+    X(cuMemPoolGetAttribute, CUmemoryPool pool, CUmemPool_attribute attribute, void *value) \
+    X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
+
+struct pool_functions {
+#define FUNCTION(name, ...) CUresult (*name)(__VA_ARGS__);
+    POOL_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* For tests: these instead of the process's. */
+void memory_pools_replace_driver(const struct pool_functions *functions);
+
+/* --- memory pools --- */
+
+/*
  * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and
  * then, for asking CUPTI costs the program more than a microsecond at every allocation.
  *
  * Pools are known by their allocations. One that may be gone is never asked: who destroys a pool has it forgotten
  * first, and waits for a question that is on its way.
  */
-#ifndef GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
-#define GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define MEMORY_POOLS_SETTLING 10 /* questions in which nothing has changed, after the last use or change */
 

@@ -9,7 +9,9 @@
 #define GPUTRACE_AGENT_DISPATCH_EVENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <gputrace/callbacks.h>
 
@@ -119,5 +121,23 @@ struct gputrace_pool_level {
     uint64_t reserved_high, used_high;
     uint32_t device;
 };
+
+/* --- text --- */
+
+/*
+ * Texts as callbacks are given them (struct gputrace_text), of strings that end with a NUL.
+ */
+
+/* LENGTH bytes at BYTES; of more than a text can have, the beginning. The bytes stay the caller's. */
+static inline struct gputrace_text text_of_bytes(const char *bytes, size_t length)
+{
+    return (struct gputrace_text){bytes, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length};
+}
+
+/* NULL is the empty one. */
+static inline struct gputrace_text text_of(const char *terminated)
+{
+    return text_of_bytes(terminated, terminated ? strlen(terminated) : 0);
+}
 
 #endif

@@ -53,4 +53,21 @@ bool fork_unannounced(void);
 /* The same, for a call that would have been recorded: it is counted. Async-signal-safe. */
 bool fork_turned_away(void);
 
+/* --- thread id --- */
+
+/*
+ * gettid() of this thread, asked once.
+ */
+
+extern __thread uint32_t thread_id_known; /* 0: not asked yet */
+uint32_t thread_id_ask(void);
+
+static inline uint32_t thread_id(void)
+{
+    return thread_id_known ? thread_id_known : thread_id_ask();
+}
+
+/* In a forked child: its one thread has another number than the thread that forked. */
+void thread_id_leave(void);
+
 #endif

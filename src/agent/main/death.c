@@ -15,8 +15,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "agent/cupti/cupti_activity.h"
-#include "agent/cupti/record_names.h"
+#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/kernel_names.h"
 #include "agent/spool/last_words.h"
 #include "agent/spool/spool_file.h"
 #include "agent/spool/writer.h"

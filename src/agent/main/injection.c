@@ -4,12 +4,11 @@
 #include <stddef.h>
 
 #include "common/clock.h"
-#include "agent/nvtx/extensions.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/main/capture.h"
 #include "agent/main/library.h"
-#include "agent/main/plugin.h"
-#include "agent/ranges/current_context.h"
+#include "agent/main/plugins.h"
+#include "agent/ranges/driver.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"

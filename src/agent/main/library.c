@@ -1,42 +1,73 @@
 #include "agent/main/library.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "agent/cupti/cuda_versions.h"
-#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/cupti_library.h"
+#include "agent/cupti/driver_library.h"
 #include "agent/cupti/memory_pools.h"
-#include "agent/nvtx/clocks.h"
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/domains.h"
-#include "agent/main/capture.h"
-#include "agent/main/refusal.h"
-#include "agent/main/death.h"
-#include "agent/main/service.h"
-#include "agent/main/plugin.h"
-#include "agent/ranges/device_ranges.h"
-#include "agent/ranges/event_cache.h"
-#include "agent/spool/chunks.h"
-#include "agent/spool/last_words.h"
-#include "agent/spool/record_cuda.h"
-#include "agent/spool/record_nvtx.h"
-#include "agent/spool/recorder.h"
-#include "agent/spool/spool_file.h"
-#include "agent/spool/spool_place.h"
-#include "agent/spool/stacks.h"
-#include "agent/spool/undisturbed.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/readers.h"
 #include "agent/dispatch/registry.h"
+#include "agent/main/capture.h"
+#include "agent/main/death.h"
+#include "agent/main/plugins.h"
+#include "agent/main/service.h"
+#include "agent/nvtx/clocks.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
+#include "agent/ranges/device_ranges.h"
+#include "agent/ranges/event_cache.h"
+#include "agent/spool/chunks.h"
+#include "agent/spool/last_words.h"
+#include "agent/spool/process.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/spool_file.h"
+#include "agent/spool/spool_place.h"
+#include "agent/spool/stacks.h"
+#include "common/clock.h"
+#include "common/log.h"
 #include "common/settings.h"
+
+/* A static executable that loads libraries all the same (NVTX's header does) gets a second C library with them, in
+ * which threads and much else do not work. The kernel tells where it put the program's loader; a program that was
+ * started by calling the loader is the loader, as far as the kernel knows. */
+static bool is_static(void)
+{
+    char path[PATH_MAX];
+    if (getauxval(AT_BASE) != 0)
+        return false;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    return slash && strncmp(slash + 1, "ld-", 3) != 0 && strncmp(slash + 1, "ld.so", 5) != 0;
+}
+
+/* With rights that are not its user's, a program does not do what the environment of its user says: write files, load
+ * plugins. */
+static bool has_more_rights(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+/* Why this process is not to be recorded, NULL: it may be. */
+static const char *refusal_reason(void)
+{
+    if (has_more_rights())
+        return "it runs with more rights than its user has (set-user-ID)";
+    return is_static() ? "it is statically linked" : NULL;
+}
+
+/* --- library --- */
 
 static struct library {
     struct settings settings;
@@ -86,7 +117,7 @@ static void after_fork_in_child(void)
     cupti_callbacks_leave();
     cupti_activity_leave();
     nvtx_domains_leave();
-    record_nvtx_leave();
+    record_nvtx_atfork_child();
     capture_leave();
     pthread_mutex_init(&library.lock, NULL);
     library.decided = library.started = library.recording = library.cuda = false;
@@ -144,9 +175,11 @@ static bool prepare(void)
     int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
     record_cuda_keep_stacks(library.settings.backtrace == BACKTRACE_ALLOCATIONS);
-    failed |= recorder_subscribe((uint64_t)library.settings.trace);
+    failed |= record_cuda_subscribe((uint64_t)library.settings.trace);
     if ((library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes)
-        failed |= recorder_subscribe_graph_nodes();
+        failed |= record_cuda_subscribe_graph_nodes();
+    if (library.settings.trace & TRACE_NVTX)
+        failed |= record_nvtx_subscribe();
     failed |= last_words_subscribe((uint64_t)library.settings.trace);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);

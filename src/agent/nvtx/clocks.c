@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
-#include "agent/nvtx/extensions.h"
+#include "agent/nvtx/nvtx.h"
 #include "agent/nvtx/program_memory.h"
 #include "agent/dispatch/fork_watch.h"
 #include "common/payload.h"

@@ -1,16 +1,66 @@
 /*
- * NVTX's counters: defined once, sampled one by one or in batches.
+ * Which schema the samples of a counter have: all that sampling needs to know of it here.
  */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
+#include "agent/dispatch/fork_watch.h"
 #include "agent/nvtx/clocks.h"
-#include "agent/nvtx/counter_schemas.h"
 #include "agent/nvtx/definitions.h"
-#include "agent/nvtx/extensions.h"
-#include "agent/nvtx/pieces.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/payload_copy.h"
 #include "agent/nvtx/program_memory.h"
-#include "agent/nvtx/semantics.h"
+#include "agent/nvtx/schemas.h"
+#include "common/clock.h"
+
+void nvtx_counter_schema_put(uint32_t domain, uint64_t counter, uint64_t schema);
+
+/* The schema that the counter was registered with last; 0: it is not known. */
+uint64_t nvtx_counter_schema(uint32_t domain, uint64_t counter);
+
+#define BUCKETS 256u
+
+struct known {
+    uint64_t counter, schema;
+    uint32_t domain;
+    struct known *next;
+};
+
+/* Only ever added to: read without a lock. */
+static struct known *buckets[BUCKETS];
+
+static struct known **bucket_of(uint32_t domain, uint64_t counter)
+{
+    return &buckets[(counter ^ domain * 31u) % BUCKETS];
+}
+
+void nvtx_counter_schema_put(uint32_t domain, uint64_t counter, uint64_t schema)
+{
+    struct known **bucket = bucket_of(domain, counter), *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
+    if (!known)
+        return;
+    *known = (struct known){.counter = counter, .schema = schema, .domain = domain};
+    known->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(bucket, &known->next, known, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+uint64_t nvtx_counter_schema(uint32_t domain, uint64_t counter)
+{
+    const struct known *known = __atomic_load_n(bucket_of(domain, counter), __ATOMIC_ACQUIRE);
+    while (known && (known->counter != counter || known->domain != domain))
+        known = known->next;
+    return known ? known->schema : 0;
+}
+
+/* --- counters --- */
+
+/*
+ * NVTX's counters: defined once, sampled one by one or in batches.
+ */
 
 /* nvToolsExtCounters.h shifts an int by 32 for these, which no compiler does. A batch of more than two samples with
  * two times is such a pair all the same. */

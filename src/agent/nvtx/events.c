@@ -6,11 +6,10 @@
 
 #include "common/clock.h"
 #include "agent/nvtx/domains.h"
-#include "agent/nvtx/functions.h"
-#include "agent/nvtx/message.h"
-#include "agent/nvtx/thread.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/payload_copy.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/thread_id.h"
+#include "agent/dispatch/fork_watch.h"
 
 static uint64_t last_range;
 

@@ -1,12 +1,69 @@
 /*
+ * Handles for what the program annotates and has no address of its own. They lie where no memory can be: whoever takes
+ * one for a pointer finds out at once.
+ */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "agent/dispatch/events.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
+#include "agent/nvtx/extension_headers.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/program_memory.h"
+
+#define NVTX_MEMORY_HANDLES UINT64_C(0x4e56000000000000)
+#define NVTX_MEMORY_DEVICE_HANDLES (NVTX_MEMORY_HANDLES + (UINT64_C(1) << 40))
+
+/* One that was not given out before. */
+static inline uint64_t nvtx_memory_handle(void)
+{
+    static uint64_t last;
+    return NVTX_MEMORY_HANDLES + __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+/* Always the same for a device; -1: all of CUDA. */
+static inline uint64_t nvtx_memory_handle_of_device(int device)
+{
+    return NVTX_MEMORY_DEVICE_HANDLES + (uint64_t)((int64_t)device + 1);
+}
+
+/* --- memory calls --- */
+
+/*
+ * What functions of NVTX's memory extension share: batches of the program's structs, and a way to tell.
+ */
+
+#define NVTX_MEMORY_VERSION (NVTX_EXT_COMPATID_MEM >> 8)
+/* A struct of the program's that is of a version known here, and as long as this one. */
+#define NVTX_MEMORY_IS_SOUND(desc) \
+    ((desc) && (desc)->extCompatID >> 8 == NVTX_MEMORY_VERSION && (desc)->structSize >= sizeof(*(desc)))
+
+/* Elements of a batch, STRIDE bytes apart, that are there. */
+struct nvtx_memory_elements {
+    const char *first;
+    size_t count, stride;
+};
+
+/* Of COUNT elements of the program those that can be read; none where they are shorter than SIZE_OF_ONE. */
+struct nvtx_memory_elements nvtx_memory_elements(const void *first, size_t count, size_t stride, size_t size_of_one);
+
+/* Copied, for the program says how far they are apart: they may lie anywhere. */
+static inline void nvtx_memory_read(const struct nvtx_memory_elements *elements, size_t i, void *out, size_t size)
+{
+    memcpy(out, elements->first + i * elements->stride, size);
+}
+
+static const struct gputrace_text nvtx_no_name;
+
+void nvtx_memory_tell(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
+                      struct spool_nvtx_memory record, struct gputrace_text name);
+
+/*
  * NVTX's memory extension: heaps and regions in them, as the program annotates them. What is told is what the program
  * says; nothing is enforced here.
  */
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/extensions.h"
-#include "agent/nvtx/memory_calls.h"
-#include "agent/nvtx/memory_handles.h"
-#include "agent/nvtx/program_memory.h"
 
 #define BATCH_MAX 65536u /* regions of one call; what comes after is not told */
 
@@ -195,6 +252,95 @@ static void NVTX_API regions_name(nvtxDomainHandle_t handle, nvtxMemRegionsNameB
     }
 }
 
+/* --- memory permissions --- */
+
+/*
+ * NVTX's memory extension: who may do what with memory, as the program annotates it.
+ */
+
+static void NVTX_API permissions_assign(nvtxDomainHandle_t handle, nvtxMemPermissionsAssignBatch_t const *desc)
+{
+    if (!NVTX_MEMORY_IS_SOUND(desc))
+        return;
+    struct nvtx_memory_elements regions = nvtx_memory_elements(
+        desc->regionElements, desc->regionCount, desc->regionElementSize, sizeof(nvtxMemPermissionsAssignRegionDesc_t));
+    for (size_t i = 0; i < regions.count; i++) {
+        nvtxMemPermissionsAssignRegionDesc_t region;
+        nvtx_memory_read(&regions, i, &region, sizeof(region));
+        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_PERMISSIONS_ASSIGN,
+                         (struct spool_nvtx_memory){.permissions = (uintptr_t)desc->permissions,
+                                                    .region = (uintptr_t)region.region.pointer,
+                                                    .flags = region.flags,
+                                                    .device = -1},
+                         nvtx_no_name);
+    }
+}
+
+static void tell_permissions(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation,
+                             struct spool_nvtx_memory record)
+{
+    nvtx_memory_tell(nvtx_domain_ours(domain), operation, record, nvtx_no_name);
+}
+
+static nvtxMemPermissionsHandle_t NVTX_API permissions_create(nvtxDomainHandle_t domain, int32_t flags)
+{
+    uint64_t permissions = nvtx_memory_handle();
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_CREATE,
+                     (struct spool_nvtx_memory){.permissions = permissions, .flags = (uint32_t)flags, .device = -1});
+    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
+}
+
+static void NVTX_API permissions_destroy(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
+{
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_DESTROY,
+                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
+}
+
+static void NVTX_API permissions_reset(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
+{
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_RESET,
+                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
+}
+
+static void NVTX_API permissions_bind(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, uint32_t scope,
+                                      uint32_t flags)
+{
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_BIND,
+                     (struct spool_nvtx_memory){
+                         .permissions = (uintptr_t)permissions, .bind_scope = scope, .flags = flags, .device = -1});
+}
+
+static void NVTX_API permissions_unbind(nvtxDomainHandle_t domain, uint32_t scope)
+{
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_UNBIND,
+                     (struct spool_nvtx_memory){.bind_scope = scope, .device = -1});
+}
+
+/* --- CUDA's --- */
+
+static nvtxMemPermissionsHandle_t NVTX_API cuda_process_permissions(nvtxDomainHandle_t domain)
+{
+    uint64_t permissions = nvtx_memory_handle_of_device(-1);
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_PROCESS_PERMISSIONS,
+                     (struct spool_nvtx_memory){.permissions = permissions, .device = -1});
+    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
+}
+
+static nvtxMemPermissionsHandle_t NVTX_API cuda_device_permissions(nvtxDomainHandle_t domain, int device)
+{
+    uint64_t permissions = nvtx_memory_handle_of_device(device);
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_DEVICE_PERMISSIONS,
+                     (struct spool_nvtx_memory){.permissions = permissions, .device = device});
+    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
+}
+
+static void NVTX_API cuda_set_peer_access(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, int peer,
+                                          uint32_t flags)
+{
+    tell_permissions(domain, SPOOL_NVTX_MEMORY_PEER_ACCESS,
+                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = peer, .flags = flags});
+}
+
 static const struct nvtx_extension_function functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxMemHeapRegister, heap_register),
     NVTX_EXTENSION_FUNCTION(nvtxMemHeapUnregister, heap_unregister),
@@ -204,6 +350,15 @@ static const struct nvtx_extension_function functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxMemRegionsUnregister, regions_unregister),
     NVTX_EXTENSION_FUNCTION(nvtxMemRegionsName, regions_name),
     NVTX_EXTENSION_FUNCTION(nvtxMemCudaMarkInitialized, cuda_mark_initialized),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsAssign, permissions_assign),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsCreate, permissions_create),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsDestroy, permissions_destroy),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsReset, permissions_reset),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsBind, permissions_bind),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsUnbind, permissions_unbind),
+    NVTX_EXTENSION_FUNCTION(nvtxMemCudaGetProcessWidePermissions, cuda_process_permissions),
+    NVTX_EXTENSION_FUNCTION(nvtxMemCudaGetDeviceWidePermissions, cuda_device_permissions),
+    NVTX_EXTENSION_FUNCTION(nvtxMemCudaSetPeerAccess, cuda_set_peer_access),
 };
 
 const struct nvtx_extension_functions nvtx_memory_functions = NVTX_EXTENSION_FUNCTIONS(functions);

@@ -4,11 +4,10 @@
 #include <stdio.h>
 
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/event_watch.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/dispatch/aside.h"
 #include "agent/ranges/driver.h"
 #include "agent/ranges/event_cache.h"
-#include "agent/spool/record_text.h"
 #include "agent/spool/recorder.h"
 
 /*      refusal     words for the user */

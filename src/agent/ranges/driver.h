@@ -29,4 +29,15 @@ const struct driver *driver_functions(void);
 /* For tests: another one instead. NULL: the process's again. */
 void driver_replace(const struct driver *driver);
 
+/* --- current context --- */
+
+/*
+ * The context that is current on this thread, for what is told of without a call of CUDA's.
+ */
+
+struct gputrace_call;
+
+/* Fills in CALL's context, its number and its device; leaves them as they are where none is current, or no CUDA. */
+void current_context_find(struct gputrace_call *call);
+
 #endif

@@ -10,8 +10,7 @@
 #include "common/log.h"
 #include "agent/spool/segments.h"
 #include "agent/spool/spool_file.h"
-#include "agent/spool/thread.h"
-#include "agent/spool/undisturbed.h"
+#include "agent/spool/process.h"
 #include "agent/dispatch/fork_watch.h"
 
 static struct {

@@ -16,11 +16,9 @@
 #include "common/disk_room.h"
 #include "common/log.h"
 #include "common/page.h"
-#include "agent/spool/apart.h"
-#include "agent/spool/descriptor.h"
-#include "agent/spool/process_facts.h"
 #include "agent/spool/segments.h"
 #include "agent/spool/spool_place.h"
+#include "agent/spool/process.h"
 #include "common/spool_lock.h"
 
 static struct spool_file {

@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "agent/spool/segments.h"
 #include "agent/spool/spool_file.h"
-#include "agent/spool/thread.h"
+#include "agent/spool/process.h"
 
 #define STOCK_MAX 4096u    /* ready chunks */
 #define STOCK_RESTS 4000u  /* that are no fresh segments */

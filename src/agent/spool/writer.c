@@ -14,7 +14,7 @@
 #include "common/thread_key.h"
 #include "agent/spool/chunks.h"
 #include "agent/spool/spool_file.h"
-#include "agent/spool/undisturbed.h"
+#include "agent/spool/process.h"
 
 /* What a thread writes to first; each chunk is four times as large as the one before, up to RECORDS_CHUNK_BYTES. */
 #define FIRST_CHUNK_BYTES ((uint64_t)4 << 10)

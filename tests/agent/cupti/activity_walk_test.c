@@ -1,4 +1,4 @@
-#include "agent/cupti/activity_walk.h"
+#include "agent/cupti/activity_buffers.h"
 
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"

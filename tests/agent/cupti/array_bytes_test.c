@@ -1,4 +1,4 @@
-#include "agent/cupti/array_bytes.h"
+#include "agent/cupti/calls_memory.h"
 
 #include "tests/unit.h"
 

@@ -1,6 +1,6 @@
 #include "agent/cupti/callback_switches.h"
 
-#include "agent/cupti/captures.h"
+#include "agent/cupti/streams.h"
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"

@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
-#include "agent/cupti/captures.h"
+#include "agent/cupti/streams.h"
 
 static const CUevent event = (CUevent)0xe1;
 static const CUstream stream = (CUstream)0x52;

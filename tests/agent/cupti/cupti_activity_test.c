@@ -1,7 +1,7 @@
 /*
  * Buffers that hold API calls alone go back empty, if they were filled while nothing was recorded.
  */
-#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/activity_buffers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* The correlation id of an own cuEventRecord, which nobody else is told of. */
-#include "agent/cupti/event_watch.h"
+#include "agent/cupti/callback_switches.h"
 
 #include <pthread.h>
 

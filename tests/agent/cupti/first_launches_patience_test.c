@@ -1,5 +1,5 @@
 /* How long launches are heard of in vain. */
-#include "agent/cupti/first_launches.h"
+#include "agent/cupti/kernel_names.h"
 
 #include "common/clock.h"
 #include "tests/agent/cupti/launching.h"

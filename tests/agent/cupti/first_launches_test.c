@@ -1,8 +1,7 @@
-#include "agent/cupti/first_launches.h"
+#include "agent/cupti/kernel_names.h"
 
 #include <pthread.h>
 
-#include "agent/cupti/function_names.h"
 #include "tests/agent/cupti/launching.h"
 #include "tests/unit.h"
 

@@ -1,4 +1,4 @@
-#include "agent/cupti/function_names.h"
+#include "agent/cupti/kernel_names.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "agent/cupti/graph_launches.h"
+#include "agent/cupti/graphs.h"
 
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/dispatch/registry.h"

@@ -1,5 +1,5 @@
 /* With the rows that tell of nodes: calls_graph_nodes.c. */
-#include "agent/cupti/graph_nodes.h"
+#include "agent/cupti/graphs.h"
 
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/driver_calls.h"

@@ -1,4 +1,4 @@
-#include "agent/cupti/image.h"
+#include "agent/cupti/calls_code.h"
 
 #include <sys/mman.h>
 

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "agent/cupti/pool_functions.h"
 #include "agent/dispatch/aside.h"
 #include "tests/agent/cupti/hearing.h"
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "agent/cupti/names_due.h"
+#include "agent/cupti/kernel_names.h"
 
 static void *say_so(void *unused)
 {

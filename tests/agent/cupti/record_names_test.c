@@ -1,4 +1,4 @@
-#include "agent/cupti/record_names.h"
+#include "agent/cupti/kernel_names.h"
 
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"

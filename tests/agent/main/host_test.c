@@ -1,7 +1,6 @@
 /* What a host does for the program: registering, writing. */
-#include "agent/main/host.h"
+#include "agent/main/plugins.h"
 
-#include "agent/main/plugin.h"
 #include "agent/spool/chunks.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"

@@ -1,5 +1,5 @@
 /* Loading plugins: those that work and those that do not; forks and the end. */
-#include "agent/main/plugin.h"
+#include "agent/main/plugins.h"
 
 #include <sys/wait.h>
 

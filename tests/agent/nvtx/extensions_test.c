@@ -2,12 +2,13 @@
  * NVTX's extensions in the program's process: which functions are put into a table, and what they tell of what the
  * program hands them, right or wrong.
  */
-#include "agent/nvtx/extensions.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <sys/mman.h>
 
 #include "agent/nvtx/definitions.h"
-#include "agent/nvtx/message.h"
+#include "agent/nvtx/domains.h"
+#include "agent/nvtx/payload_copy.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 #include "common/payload.h"

@@ -2,13 +2,13 @@
  * NVTX's extensions called by many threads at once: every definition has a number of its own, no payload is another's,
  * and all is told again in the midst of it.
  */
-#include "agent/nvtx/extensions.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "agent/nvtx/definitions.h"
-#include "agent/nvtx/message.h"
+#include "agent/nvtx/domains.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 #include "common/payload.h"

@@ -3,9 +3,9 @@
 
 #include "common/clock.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/cupti_callbacks.h"
-#include "agent/main/plugin.h"
+#include "agent/main/plugins.h"
 #include "agent/spool/chunks.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
@@ -91,7 +91,7 @@ static int prepare(void **state)
     spool = new_directory();
     if (chunks_open(spool, 0) != 0)
         return -1;
-    return recorder_subscribe(0);
+    return record_cuda_subscribe(0);
 }
 
 static int tidy(void **state)

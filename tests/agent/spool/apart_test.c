@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "common/unnamed_file.h"
-#include "agent/spool/apart.h"
+#include "agent/spool/segments.h"
 
 #define OFFSET SPOOL_HEADER_BYTES
 #define OWN 50  /* records in the first chunk, of 32 bytes … */

@@ -1,4 +1,4 @@
-#include "agent/spool/descriptor.h"
+#include "agent/spool/spool_place.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,3 @@
-#include "agent/spool/record_sync.h"
 
 #include "agent/spool/chunks.h"
 #include "agent/spool/recorder.h"
@@ -17,11 +16,11 @@ static int open_spool(void **state)
 static void waits_are_heard_where_cupti_does_not_record_them(void **state)
 {
     (void)state;
-    assert_int_equal(recorder_subscribe(TRACE_SYNC | TRACE_EVENT | TRACE_EVENT_TIMES), 0);
-    assert_int_equal(recorder_subscribe(TRACE_EVENT), 0);
+    assert_int_equal(record_cuda_subscribe(TRACE_SYNC | TRACE_EVENT | TRACE_EVENT_TIMES), 0);
+    assert_int_equal(record_cuda_subscribe(TRACE_EVENT), 0);
     assert_false(registry_event_record_wanted() || registry_event_wait_wanted());
     assert_false(registry_stream_synchronization_wanted());
-    assert_int_equal(recorder_subscribe(TRACE_SYNC), 0);
+    assert_int_equal(record_cuda_subscribe(TRACE_SYNC), 0);
     assert_true(registry_event_record_wanted() && registry_event_wait_wanted());
     assert_true(registry_event_synchronization_wanted() && registry_stream_synchronization_wanted());
     assert_true(registry_device_synchronization_wanted());

@@ -11,7 +11,6 @@
 
 #include "agent/nvtx/clocks.h"
 #include "agent/nvtx/domains.h"
-#include "agent/nvtx/extensions.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/nvtx/module.h"

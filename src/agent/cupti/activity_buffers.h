@@ -1,0 +1,83 @@
+/*
+ * A walk through CUPTI's records for what dies with the process: names that they point to, and the sizes that the
+ * reader will need.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_ACTIVITY_BUFFERS_H
+#define GPUTRACE_AGENT_CUPTI_ACTIVITY_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+
+struct cupti;
+struct spool_header;
+
+/* Asks CUPTI for the size of every kind's records, before it gets a buffer. It answers without a GPU (tried with 11.8,
+ * 12.4 and 13.0). Sizes without an answer are those of the table, or learnt from complete buffers. */
+void activity_walk_init(struct spool_header *header, const struct cupti *cupti);
+
+/* Walks a complete buffer with CUPTI's own iterator; learns sizes, publishes names not seen before and what was
+ * compiled just in time. Returns whether it holds API calls alone. */
+bool activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid);
+
+/*
+ * Walks a buffer that CUPTI is writing, by known sizes, for names; *WALKED is how far names have been read.
+ * Gives the number of GPU records without times.
+ */
+unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked);
+
+/* --- cupti activity --- */
+
+/*
+ * CUPTI's activity records: the buffers that they go to, and the names that their pointers point to. Which kinds are on
+ * stands in activity_kinds.h.
+ *
+ * CUPTI writes into chunks of the spool and nothing here copies a record. What is read is what dies with the process:
+ * the text behind name pointers, gathered when a buffer is complete and, by cupti_activity_gather(), from buffers in
+ * use. Records of just-in-time compilation are told to the registry when their buffer is complete.
+ */
+
+struct cupti;
+
+/* Where buffers come from and go to: the recorder's chunks, put in here by entry. */
+struct activity_store {
+    struct spool_header *(*header)(void); /* for record sizes and losses */
+    void *(*take)(size_t *bytes);         /* zeroed room, 64-byte aligned; NULL: none, CUPTI drops and counts */
+    void (*done)(void *room, size_t used);
+};
+
+/* Gives CUPTI its buffers, and switches on what must be on from the start (activity_kinds_init()). Once per process,
+ * before the first context. Gives 0, or -1 with WHY filled. */
+int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
+                        size_t size);
+
+/* From now on what CUPTI records is kept, or, as long as nothing is recorded, its API calls are thrown away. */
+void cupti_activity_keep(bool keep);
+
+/* Collects times that the GPU has delivered; hands complete buffers over. Never from a CUPTI callback. */
+void cupti_activity_flush(void);
+
+/* Reads names out of the buffers in use. Gives how many of their GPU records have no times yet. */
+unsigned cupti_activity_gather(void);
+
+/* The same for names alone, which takes a look at new records and no others. From any thread, also in a callback of
+ * CUPTI's; in a client's, what is gathered would be told to nobody: it does nothing and gives false. */
+bool cupti_activity_gather_names(void);
+
+/* Code is about to be unloaded, and the names of its kernels with it. As above. */
+void cupti_activity_unloading(void);
+
+/* For a thread that dies: gives TELL the names in buffer number I that may not have been told. Gives false when there
+ * are no more buffers. Takes no lock; the caller is prepared for a fault, and for TELL not to return. */
+bool cupti_activity_dying(unsigned i, void (*tell)(const char *name));
+
+/* CUPTI was detached from the process: it is not called any more, as that would attach it anew, and what its records
+ * point to may be gone. */
+void cupti_activity_detached(void);
+
+/* In a forked child: forgets everything, calls nothing. */
+void cupti_activity_leave(void);
+
+#endif
