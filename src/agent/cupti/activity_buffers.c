@@ -10,7 +10,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/readers.h"
+#include "agent/dispatch/epoch.h"
 #include "agent/dispatch/registry.h"
 #include "common/cupti_records.h"
 
@@ -54,12 +54,12 @@ static uint32_t correlation_of(uint32_t kind, const uint8_t *record)
 }
 
 /* Tells the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
-static bool tell_name_of(uint32_t kind, const uint8_t *record)
+static bool publish_name_of(uint32_t kind, const uint8_t *record)
 {
     const char *name;
     if (!has_name(kind, record, &name))
         return true;
-    record_names_tell(name, correlation_of(kind, record));
+    kernel_names_publish(name, correlation_of(kind, record));
     return name != NULL;
 }
 
@@ -70,7 +70,7 @@ SAME(COMPILE, COMPILE);
 #undef SAME
 
 /* A record of CUPTI 12.0 to 12.3 (BYTES) ends before the thread. */
-static void tell_jit(const uint8_t *record, size_t bytes)
+static void publish_jit(const uint8_t *record, size_t bytes)
 {
     const CUpti_ActivityJit2 *jit = (const CUpti_ActivityJit2 *)record;
     registry_jit_publish(&(struct gputrace_jit){
@@ -98,9 +98,9 @@ static void look_at(struct spool_header *header, const uint8_t *record, size_t b
 {
     uint32_t kind = *(const uint32_t *)(const void *)record & ~SPOOL_IN_FLIGHT;
     learn_size(header, kind, bytes);
-    tell_name_of(kind, record);
+    publish_name_of(kind, record);
     if (kind == CUPTI_ACTIVITY_KIND_JIT)
-        tell_jit(record, bytes);
+        publish_jit(record, bytes);
 }
 
 bool activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid)
@@ -141,17 +141,17 @@ static size_t size_at(const struct spool_header *header, const uint8_t *data, si
 }
 
 /*
- * For a thread that dies: gives TELL the names that records from WALKED on point to, told before or not, and reads none
- * of them. Takes no lock, so BYTES at DATA may change or go away meanwhile; the caller is prepared for a fault.
+ * For a thread that dies: gives PUBLISH the names that records from WALKED on point to, told before or not, and reads
+ * none of them. Takes no lock, so BYTES at DATA may change or go away meanwhile; the caller is prepared for a fault.
  */
-static void activity_walk_dying(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
-                                void (*tell)(const char *name))
+static void walk_at_crash(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
+                          void (*publish)(const char *name))
 {
     uint32_t word;
     const char *name;
     for (size_t at = walked, size; (size = size_at(header, data, bytes, at, &word)) > 0; at += size)
         if (has_name(word & ~SPOOL_IN_FLIGHT, data + at, &name) && name)
-            tell(name);
+            publish(name);
 }
 
 static unsigned walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t from,
@@ -164,7 +164,7 @@ static unsigned walk_in_use(const struct spool_header *header, const uint8_t *da
         uint32_t kind = word & ~SPOOL_IN_FLIGHT;
         untimed += (word & SPOOL_IN_FLIGHT) != 0;
         if (at >= *walked)
-            named = tell_name_of(kind, data + at) && named;
+            named = publish_name_of(kind, data + at) && named;
         at += size;
         if (named && at > *walked)
             *walked = at;
@@ -178,7 +178,7 @@ unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *
 }
 
 /* The same for names alone, from *WALKED on. */
-static void activity_walk_names(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
+static void walk_names(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
 {
     walk_in_use(header, data, bytes, *walked, walked);
 }
@@ -241,7 +241,7 @@ static bool note_given_back(const uint8_t *data)
     return keep;
 }
 
-void cupti_activity_keep(bool keep)
+void activity_buffers_keep(bool keep)
 {
     pthread_mutex_lock(&activity.lock);
     activity.keep = keep;
@@ -282,8 +282,8 @@ static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer
     count_dropped(context, stream);
 }
 
-int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
-                        size_t size)
+int activity_buffers_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
+                          size_t size)
 {
     activity.store = store;
     activity_walk_init(store->header(), cupti);
@@ -301,7 +301,7 @@ int cupti_activity_init(const struct cupti *cupti, const struct activity_store *
     return 0;
 }
 
-void cupti_activity_flush(void)
+void activity_buffers_flush(void)
 {
     const struct cupti *cupti = running();
     if (!cupti)
@@ -315,7 +315,7 @@ static unsigned gather(struct buffer *buffer, bool names_alone)
     const struct spool_header *header = activity.store->header();
     if (!names_alone)
         return activity_walk_in_use(header, buffer->data, buffer->bytes, &buffer->walked);
-    activity_walk_names(header, buffer->data, buffer->bytes, &buffer->walked);
+    walk_names(header, buffer->data, buffer->bytes, &buffer->walked);
     return 0;
 }
 
@@ -336,47 +336,47 @@ static unsigned gather_all(bool names_alone)
     return untimed;
 }
 
-unsigned cupti_activity_gather(void)
+unsigned activity_buffers_gather(void)
 {
     return gather_all(false);
 }
 
-bool cupti_activity_gather_names(void)
+bool activity_buffers_gather_names(void)
 {
-    const struct reader *reader = reader_of_thread();
+    const struct epoch_reader *reader = epoch_reader();
     if (!reader || reader->in_client)
         return false;
     gather_all(true);
     return true;
 }
 
-void cupti_activity_unloading(void)
+void activity_buffers_unloading(void)
 {
-    if (cupti_activity_gather_names())
-        record_names_unloading();
+    if (activity_buffers_gather_names())
+        kernel_names_unloading();
 }
 
-bool cupti_activity_dying(unsigned i, void (*tell)(const char *name))
+bool activity_buffers_crash_names(unsigned i, void (*publish)(const char *name))
 {
     if (!running() || i >= __atomic_load_n(&activity.slots, __ATOMIC_RELAXED))
         return false;
     const struct buffer *buffer = &activity.in_use[i];
     const uint8_t *data = __atomic_load_n(&buffer->data, __ATOMIC_ACQUIRE);
     if (data)
-        activity_walk_dying(activity.store->header(), data, buffer->bytes, buffer->walked, tell);
+        walk_at_crash(activity.store->header(), data, buffer->bytes, buffer->walked, publish);
     return true;
 }
 
-void cupti_activity_detached(void)
+void activity_buffers_detached(void)
 {
     __atomic_store_n(&activity.detached, true, __ATOMIC_RELAXED);
     activity_kinds_detached();
 }
 
-void cupti_activity_leave(void)
+void activity_buffers_atfork_child(void)
 {
     memset(&activity, 0, sizeof(activity));
     pthread_mutex_init(&activity.lock, NULL);
-    activity_kinds_leave();
-    record_names_leave();
+    activity_kinds_atfork_child();
+    kernel_names_atfork_child();
 }

@@ -35,7 +35,7 @@ unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *
  * stands in activity_kinds.h.
  *
  * CUPTI writes into chunks of the spool and nothing here copies a record. What is read is what dies with the process:
- * the text behind name pointers, gathered when a buffer is complete and, by cupti_activity_gather(), from buffers in
+ * the text behind name pointers, gathered when a buffer is complete and, by activity_buffers_gather(), from buffers in
  * use. Records of just-in-time compilation are told to the registry when their buffer is complete.
  */
 
@@ -50,34 +50,34 @@ struct activity_store {
 
 /* Gives CUPTI its buffers, and switches on what must be on from the start (activity_kinds_init()). Once per process,
  * before the first context. Gives 0, or -1 with WHY filled. */
-int cupti_activity_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
-                        size_t size);
+int activity_buffers_init(const struct cupti *cupti, const struct activity_store *store, uint64_t trace_bits, char *why,
+                          size_t size);
 
 /* From now on what CUPTI records is kept, or, as long as nothing is recorded, its API calls are thrown away. */
-void cupti_activity_keep(bool keep);
+void activity_buffers_keep(bool keep);
 
 /* Collects times that the GPU has delivered; hands complete buffers over. Never from a CUPTI callback. */
-void cupti_activity_flush(void);
+void activity_buffers_flush(void);
 
 /* Reads names out of the buffers in use. Gives how many of their GPU records have no times yet. */
-unsigned cupti_activity_gather(void);
+unsigned activity_buffers_gather(void);
 
 /* The same for names alone, which takes a look at new records and no others. From any thread, also in a callback of
  * CUPTI's; in a client's, what is gathered would be told to nobody: it does nothing and gives false. */
-bool cupti_activity_gather_names(void);
+bool activity_buffers_gather_names(void);
 
 /* Code is about to be unloaded, and the names of its kernels with it. As above. */
-void cupti_activity_unloading(void);
+void activity_buffers_unloading(void);
 
-/* For a thread that dies: gives TELL the names in buffer number I that may not have been told. Gives false when there
- * are no more buffers. Takes no lock; the caller is prepared for a fault, and for TELL not to return. */
-bool cupti_activity_dying(unsigned i, void (*tell)(const char *name));
+/* For a thread that dies: gives PUBLISH the names in buffer number I that may not have been told. Gives false when
+ * there are no more buffers. Takes no lock; the caller is prepared for a fault, and for PUBLISH not to return. */
+bool activity_buffers_crash_names(unsigned i, void (*publish)(const char *name));
 
 /* CUPTI was detached from the process: it is not called any more, as that would attach it anew, and what its records
  * point to may be gone. */
-void cupti_activity_detached(void);
+void activity_buffers_detached(void);
 
 /* In a forked child: forgets everything, calls nothing. */
-void cupti_activity_leave(void);
+void activity_buffers_atfork_child(void);
 
 #endif

@@ -254,7 +254,7 @@ void activity_kinds_detached(void)
     __atomic_store_n(&cupti_in_use, NULL, __ATOMIC_RELEASE);
 }
 
-void activity_kinds_leave(void)
+void activity_kinds_atfork_child(void)
 {
     activity_kinds_detached();
     memset(&jit, 0, sizeof(jit));

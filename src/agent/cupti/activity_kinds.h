@@ -29,10 +29,10 @@ enum activity_times {
 };
 enum activity_times activity_kinds_want_event_times(void);
 
-/* CUPTI is not called any more: cupti_activity_detached(). */
+/* CUPTI is not called any more: activity_buffers_detached(). */
 void activity_kinds_detached(void);
 
 /* In a forked child: forgets everything, calls nothing. */
-void activity_kinds_leave(void);
+void activity_kinds_atfork_child(void);
 
 #endif

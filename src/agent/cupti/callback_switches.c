@@ -180,7 +180,7 @@ bool callback_switches_lost(void)
     return true;
 }
 
-void callback_switches_leave(void)
+void callback_switches_atfork_child(void)
 {
     pthread_mutex_init(&switches.lock, NULL);
     switches.cupti = NULL;

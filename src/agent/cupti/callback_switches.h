@@ -41,7 +41,7 @@ void callback_switches_graph_launches(bool on);
 bool callback_switches_lost(void);
 
 /* In a forked child: CUPTI is not to be called. */
-void callback_switches_leave(void);
+void callback_switches_atfork_child(void);
 
 /* --- event watch --- */
 

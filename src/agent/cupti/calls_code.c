@@ -72,7 +72,7 @@ struct loaded {
     const char *file;  /* … the name of a file */
 };
 
-static void tell_load(const struct driver_return *returned, struct loaded loaded)
+static void publish_load(const struct driver_return *returned, struct loaded loaded)
 {
     registry_module_load_publish(&(struct gputrace_module_load){
         .call = returned->call,
@@ -84,21 +84,21 @@ static void tell_load(const struct driver_return *returned, struct loaded loaded
 }
 
 /* What follows the function's name initialises a struct loaded from `p`, the parameters. */
-#define TELL(function, ...)                                           \
-    static void tell_##function(const struct driver_return *returned) \
-    {                                                                 \
-        const function##_params *p = returned->params;                \
-        if (registry_module_load_wanted())                            \
-            tell_load(returned, (struct loaded){__VA_ARGS__});        \
+#define PUBLISH(function, ...)                                           \
+    static void publish_##function(const struct driver_return *returned) \
+    {                                                                    \
+        const function##_params *p = returned->params;                   \
+        if (registry_module_load_wanted())                               \
+            publish_load(returned, (struct loaded){__VA_ARGS__});        \
     }
 #define OUTPUT(pointer) (driver_call_done(returned) ? driver_call_integer(*(pointer)) : 0)
 
-TELL(cuModuleLoad, OUTPUT(p->module), .file = p->fname)
-TELL(cuModuleLoadData, OUTPUT(p->module), .image = p->image)
-TELL(cuModuleLoadDataEx, OUTPUT(p->module), .image = p->image)
-TELL(cuModuleLoadFatBinary, OUTPUT(p->module), .image = p->fatCubin)
-TELL(cuLibraryLoadData, OUTPUT(p->library), .library = true, .image = p->code)
-TELL(cuLibraryLoadFromFile, OUTPUT(p->library), .library = true, .file = p->fileName)
+PUBLISH(cuModuleLoad, OUTPUT(p->module), .file = p->fname)
+PUBLISH(cuModuleLoadData, OUTPUT(p->module), .image = p->image)
+PUBLISH(cuModuleLoadDataEx, OUTPUT(p->module), .image = p->image)
+PUBLISH(cuModuleLoadFatBinary, OUTPUT(p->module), .image = p->fatCubin)
+PUBLISH(cuLibraryLoadData, OUTPUT(p->library), .library = true, .image = p->code)
+PUBLISH(cuLibraryLoadFromFile, OUTPUT(p->library), .library = true, .file = p->fileName)
 
 static uint32_t trigger_of(const void *image)
 {
@@ -126,13 +126,13 @@ static uint32_t loads_file(const void *params, CUcontext context, uint32_t corre
 static void unload_begins(const void *params)
 {
     (void)params;
-    cupti_activity_unloading();
+    activity_buffers_unloading();
 }
 
-static void tell_unload(const struct driver_return *returned, const void *handle, bool library)
+static void publish_unload(const struct driver_return *returned, const void *handle, bool library)
 {
     uint64_t module = driver_call_integer(handle);
-    record_names_unloaded();
+    kernel_names_unloaded();
     lazy_loading_unloaded();
     if (driver_call_done(returned))
         first_launches_unloaded(handle);
@@ -140,35 +140,35 @@ static void tell_unload(const struct driver_return *returned, const void *handle
         &(struct gputrace_module_unload){.call = returned->call, .module = module, .library = library});
 }
 
-static void tell_module_unload(const struct driver_return *returned)
+static void publish_module_unload(const struct driver_return *returned)
 {
-    tell_unload(returned, ((const cuModuleUnload_params *)returned->params)->hmod, false);
+    publish_unload(returned, ((const cuModuleUnload_params *)returned->params)->hmod, false);
 }
 
-static void tell_library_unload(const struct driver_return *returned)
+static void publish_library_unload(const struct driver_return *returned)
 {
-    tell_unload(returned, ((const cuLibraryUnload_params *)returned->params)->library, true);
+    publish_unload(returned, ((const cuLibraryUnload_params *)returned->params)->library, true);
 }
 
 /* CUPTI records just-in-time compilation only within calls that have a callback. */
 #define LOAD (REGISTRY_BIT(module_load) | PHASE_KINDS | REGISTRY_BIT(jit))
 #define UNLOAD (REGISTRY_BIT(module_unload) | REGISTRY_BIT(launch_name))
 
-#define UNLOADS(function, teller)                                                                         \
-    {                                                                                                     \
-        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = UNLOAD, .tell = (teller), \
-        .begins = unload_begins                                                                           \
+#define UNLOADS(function, publisher)                                                                            \
+    {                                                                                                           \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = UNLOAD, .publish = (publisher), \
+        .begins = unload_begins                                                                                 \
     }
 
 static const struct driver_call module_rows[] = {
-    DRIVER_CALL(cuModuleLoad, LOAD, tell_cuModuleLoad, loads_file),
-    DRIVER_CALL(cuModuleLoadData, LOAD, tell_cuModuleLoadData, loads_cuModuleLoadData),
-    DRIVER_CALL(cuModuleLoadDataEx, LOAD, tell_cuModuleLoadDataEx, loads_cuModuleLoadDataEx),
-    DRIVER_CALL(cuModuleLoadFatBinary, LOAD, tell_cuModuleLoadFatBinary, loads_cuModuleLoadFatBinary),
-    DRIVER_CALL(cuLibraryLoadData, LOAD, tell_cuLibraryLoadData, loads_cuLibraryLoadData),
-    DRIVER_CALL(cuLibraryLoadFromFile, LOAD, tell_cuLibraryLoadFromFile, loads_file),
-    UNLOADS(cuModuleUnload, tell_module_unload),
-    UNLOADS(cuLibraryUnload, tell_library_unload),
+    DRIVER_CALL(cuModuleLoad, LOAD, publish_cuModuleLoad, loads_file),
+    DRIVER_CALL(cuModuleLoadData, LOAD, publish_cuModuleLoadData, loads_cuModuleLoadData),
+    DRIVER_CALL(cuModuleLoadDataEx, LOAD, publish_cuModuleLoadDataEx, loads_cuModuleLoadDataEx),
+    DRIVER_CALL(cuModuleLoadFatBinary, LOAD, publish_cuModuleLoadFatBinary, loads_cuModuleLoadFatBinary),
+    DRIVER_CALL(cuLibraryLoadData, LOAD, publish_cuLibraryLoadData, loads_cuLibraryLoadData),
+    DRIVER_CALL(cuLibraryLoadFromFile, LOAD, publish_cuLibraryLoadFromFile, loads_file),
+    UNLOADS(cuModuleUnload, publish_module_unload),
+    UNLOADS(cuLibraryUnload, publish_library_unload),
 };
 
 const struct driver_calls module_calls = DRIVER_CALLS(module_rows);
@@ -204,7 +204,7 @@ static uint32_t loads_kernel(const void *params, CUcontext context, uint32_t cor
 /* FUNCTION, a CUfunction or CUkernel called NAME (may be NULL), is of MODULE (may be NULL). */
 static void got(const void *function, const char *name, const void *module)
 {
-    function_name_tell(function, name);
+    function_name_publish(function, name);
     first_launches_got(name, module);
 }
 

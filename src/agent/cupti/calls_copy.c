@@ -47,23 +47,23 @@ static struct gputrace_place array(CUarray handle, size_t offset)
 }
 
 /* TARGET and SOURCE are expressions of `p`, the parameters; the letters are those of gputrace_memcpy's sides. */
-#define TELL(function, target_letter, target_place, source_letter, source_place, given) \
-    static void tell_##function(const struct driver_return *returned)                   \
-    {                                                                                   \
-        const function##_params *p = returned->params;                                  \
-        struct gputrace_memcpy copy = copy_begin(returned);                             \
-        copy.target = target_place;                                                     \
-        copy.target_side = target_letter;                                               \
-        copy.source = source_place;                                                     \
-        copy.source_side = source_letter;                                               \
-        copy_set_extent(&copy, p->ByteCount, 1, 1);                                     \
-        given;                                                                          \
-        registry_memcpy_publish(&copy);                                                 \
+#define PUBLISH(function, target_letter, target_place, source_letter, source_place, given) \
+    static void publish_##function(const struct driver_return *returned)                   \
+    {                                                                                      \
+        const function##_params *p = returned->params;                                     \
+        struct gputrace_memcpy copy = copy_begin(returned);                                \
+        copy.target = target_place;                                                        \
+        copy.target_side = target_letter;                                                  \
+        copy.source = source_place;                                                        \
+        copy.source_side = source_letter;                                                  \
+        copy_set_extent(&copy, p->ByteCount, 1, 1);                                        \
+        given;                                                                             \
+        registry_memcpy_publish(&copy);                                                    \
     }
 #define SYNC(function, target_letter, target, source_letter, source) \
-    TELL(function, target_letter, target, source_letter, source, (void)0)
+    PUBLISH(function, target_letter, target, source_letter, source, (void)0)
 #define ASYNC(function, target_letter, target, source_letter, source) \
-    TELL(function, target_letter, target, source_letter, source, copy_set_stream(&copy, returned, p->hStream))
+    PUBLISH(function, target_letter, target, source_letter, source, copy_set_stream(&copy, returned, p->hStream))
 
 #define HOST(side) memory(driver_call_integer(p->side##Host))
 #define DEVICE(side) memory(p->side##Device)
@@ -90,23 +90,23 @@ ASYNC(cuMemcpyPeerAsync, 'D', DEVICE(dst), 'D', DEVICE(src))
 #define COPY REGISTRY_BIT(memcpy)
 
 static const struct driver_call copy_rows[] = {
-    DRIVER_CALL_PTDS(cuMemcpyHtoD_v2, COPY, tell_cuMemcpyHtoD_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyDtoH_v2, COPY, tell_cuMemcpyDtoH_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyDtoD_v2, COPY, tell_cuMemcpyDtoD_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyDtoA_v2, COPY, tell_cuMemcpyDtoA_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyAtoD_v2, COPY, tell_cuMemcpyAtoD_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyHtoA_v2, COPY, tell_cuMemcpyHtoA_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyAtoH_v2, COPY, tell_cuMemcpyAtoH_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyAtoA_v2, COPY, tell_cuMemcpyAtoA_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy, COPY, tell_cuMemcpy, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyPeer, COPY, tell_cuMemcpyPeer, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyHtoDAsync_v2, COPY, tell_cuMemcpyHtoDAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyDtoHAsync_v2, COPY, tell_cuMemcpyDtoHAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyDtoDAsync_v2, COPY, tell_cuMemcpyDtoDAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyHtoAAsync_v2, COPY, tell_cuMemcpyHtoAAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyAtoHAsync_v2, COPY, tell_cuMemcpyAtoHAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyAsync, COPY, tell_cuMemcpyAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyPeerAsync, COPY, tell_cuMemcpyPeerAsync, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyHtoD_v2, COPY, publish_cuMemcpyHtoD_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyDtoH_v2, COPY, publish_cuMemcpyDtoH_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyDtoD_v2, COPY, publish_cuMemcpyDtoD_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyDtoA_v2, COPY, publish_cuMemcpyDtoA_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyAtoD_v2, COPY, publish_cuMemcpyAtoD_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyHtoA_v2, COPY, publish_cuMemcpyHtoA_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyAtoH_v2, COPY, publish_cuMemcpyAtoH_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyAtoA_v2, COPY, publish_cuMemcpyAtoA_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpy, COPY, publish_cuMemcpy, NULL),
+    DRIVER_CALL_PTDS(cuMemcpyPeer, COPY, publish_cuMemcpyPeer, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyHtoDAsync_v2, COPY, publish_cuMemcpyHtoDAsync_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyDtoHAsync_v2, COPY, publish_cuMemcpyDtoHAsync_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyDtoDAsync_v2, COPY, publish_cuMemcpyDtoDAsync_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyHtoAAsync_v2, COPY, publish_cuMemcpyHtoAAsync_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyAtoHAsync_v2, COPY, publish_cuMemcpyAtoHAsync_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyAsync, COPY, publish_cuMemcpyAsync, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyPeerAsync, COPY, publish_cuMemcpyPeerAsync, NULL),
 };
 
 const struct driver_calls copy_calls = DRIVER_CALLS(copy_rows);
@@ -183,16 +183,16 @@ static void set_sides(struct gputrace_memcpy *copy, struct side target, struct s
     copy->source_side = read_side(&source, copy->height, copy->depth, &copy->source);
 }
 
-#define TELL_SHAPE(function, read, given)                             \
-    static void tell_##function(const struct driver_return *returned) \
-    {                                                                 \
-        const function##_params *p = returned->params;                \
-        struct gputrace_memcpy copy = copy_begin(returned);           \
-        if (p->pCopy) {                                               \
-            read;                                                     \
-        }                                                             \
-        given;                                                        \
-        registry_memcpy_publish(&copy);                               \
+#define PUBLISH_SHAPE(function, read, given)                             \
+    static void publish_##function(const struct driver_return *returned) \
+    {                                                                    \
+        const function##_params *p = returned->params;                   \
+        struct gputrace_memcpy copy = copy_begin(returned);              \
+        if (p->pCopy) {                                                  \
+            read;                                                        \
+        }                                                                \
+        given;                                                           \
+        registry_memcpy_publish(&copy);                                  \
     }
 #define RECTANGLE                                                        \
     copy_set_extent(&copy, p->pCopy->WidthInBytes, p->pCopy->Height, 1); \
@@ -202,21 +202,21 @@ static void set_sides(struct gputrace_memcpy *copy, struct side target, struct s
     set_sides(&copy, BOX_SIDE(p->pCopy, dst), BOX_SIDE(p->pCopy, src))
 #define IN_STREAM copy_set_stream(&copy, returned, p->hStream)
 
-TELL_SHAPE(cuMemcpy2D_v2, RECTANGLE, (void)0)
-TELL_SHAPE(cuMemcpy2DAsync_v2, RECTANGLE, IN_STREAM)
-TELL_SHAPE(cuMemcpy3D_v2, BOX, (void)0)
-TELL_SHAPE(cuMemcpy3DAsync_v2, BOX, IN_STREAM)
-TELL_SHAPE(cuMemcpy3DPeer, BOX, (void)0)
-TELL_SHAPE(cuMemcpy3DPeerAsync, BOX, IN_STREAM)
+PUBLISH_SHAPE(cuMemcpy2D_v2, RECTANGLE, (void)0)
+PUBLISH_SHAPE(cuMemcpy2DAsync_v2, RECTANGLE, IN_STREAM)
+PUBLISH_SHAPE(cuMemcpy3D_v2, BOX, (void)0)
+PUBLISH_SHAPE(cuMemcpy3DAsync_v2, BOX, IN_STREAM)
+PUBLISH_SHAPE(cuMemcpy3DPeer, BOX, (void)0)
+PUBLISH_SHAPE(cuMemcpy3DPeerAsync, BOX, IN_STREAM)
 
 static const struct driver_call copy_shape_rows[] = {
-    DRIVER_CALL_PTDS(cuMemcpy2D_v2, COPY, tell_cuMemcpy2D_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy2DUnaligned_v2, COPY, tell_cuMemcpy2D_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy2DAsync_v2, COPY, tell_cuMemcpy2DAsync_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy3D_v2, COPY, tell_cuMemcpy3D_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DAsync_v2, COPY, tell_cuMemcpy3DAsync_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy3DPeer, COPY, tell_cuMemcpy3DPeer, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DPeerAsync, COPY, tell_cuMemcpy3DPeerAsync, NULL),
+    DRIVER_CALL_PTDS(cuMemcpy2D_v2, COPY, publish_cuMemcpy2D_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpy2DUnaligned_v2, COPY, publish_cuMemcpy2D_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpy2DAsync_v2, COPY, publish_cuMemcpy2DAsync_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpy3D_v2, COPY, publish_cuMemcpy3D_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpy3DAsync_v2, COPY, publish_cuMemcpy3DAsync_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemcpy3DPeer, COPY, publish_cuMemcpy3DPeer, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpy3DPeerAsync, COPY, publish_cuMemcpy3DPeerAsync, NULL),
 };
 
 const struct driver_calls copy_shape_calls = DRIVER_CALLS(copy_shape_rows);
@@ -230,7 +230,7 @@ const struct driver_calls copy_shape_calls = DRIVER_CALLS(copy_shape_rows);
  * its arrays are not looked at.
  */
 
-static void tell_broken_batch(const struct driver_return *returned, size_t count, CUstream stream)
+static void publish_broken_batch(const struct driver_return *returned, size_t count, CUstream stream)
 {
     struct gputrace_memcpy copy = copy_begin(returned);
     copy.count = (uint32_t)count;
@@ -238,11 +238,11 @@ static void tell_broken_batch(const struct driver_return *returned, size_t count
     registry_memcpy_publish(&copy);
 }
 
-static void tell_batch(const struct driver_return *returned, const CUdeviceptr *targets, const CUdeviceptr *sources,
-                       const size_t *sizes, size_t count, CUstream stream)
+static void publish_batch(const struct driver_return *returned, const CUdeviceptr *targets, const CUdeviceptr *sources,
+                          const size_t *sizes, size_t count, CUstream stream)
 {
     if (!driver_call_done(returned)) {
-        tell_broken_batch(returned, count, stream);
+        publish_broken_batch(returned, count, stream);
         return;
     }
     struct gputrace_memcpy copy = copy_begin(returned);
@@ -281,11 +281,11 @@ static char read_operand(const CUmemcpy3DOperand *operand, bool bytes, const CUe
     return '?';
 }
 
-static void tell_box_batch(const struct driver_return *returned, const CUDA_MEMCPY3D_BATCH_OP *operations, size_t count,
-                           CUstream stream)
+static void publish_box_batch(const struct driver_return *returned, const CUDA_MEMCPY3D_BATCH_OP *operations,
+                              size_t count, CUstream stream)
 {
     if (!driver_call_done(returned)) {
-        tell_broken_batch(returned, count, stream);
+        publish_broken_batch(returned, count, stream);
         return;
     }
     struct gputrace_memcpy copy = copy_begin(returned);
@@ -302,29 +302,29 @@ static void tell_box_batch(const struct driver_return *returned, const CUDA_MEMC
     }
 }
 
-#define TELL_BATCH(function)                                                    \
-    static void tell_##function(const struct driver_return *returned)           \
-    {                                                                           \
-        const function##_params *p = returned->params;                          \
-        tell_batch(returned, p->dsts, p->srcs, p->sizes, p->count, p->hStream); \
+#define PUBLISH_BATCH(function)                                                    \
+    static void publish_##function(const struct driver_return *returned)           \
+    {                                                                              \
+        const function##_params *p = returned->params;                             \
+        publish_batch(returned, p->dsts, p->srcs, p->sizes, p->count, p->hStream); \
     }
-#define TELL_BOX_BATCH(function)                                      \
-    static void tell_##function(const struct driver_return *returned) \
-    {                                                                 \
-        const function##_params *p = returned->params;                \
-        tell_box_batch(returned, p->opList, p->numOps, p->hStream);   \
+#define PUBLISH_BOX_BATCH(function)                                      \
+    static void publish_##function(const struct driver_return *returned) \
+    {                                                                    \
+        const function##_params *p = returned->params;                   \
+        publish_box_batch(returned, p->opList, p->numOps, p->hStream);   \
     }
 
-TELL_BATCH(cuMemcpyBatchAsync)
-TELL_BATCH(cuMemcpyBatchAsync_v2)
-TELL_BOX_BATCH(cuMemcpy3DBatchAsync)
-TELL_BOX_BATCH(cuMemcpy3DBatchAsync_v2)
+PUBLISH_BATCH(cuMemcpyBatchAsync)
+PUBLISH_BATCH(cuMemcpyBatchAsync_v2)
+PUBLISH_BOX_BATCH(cuMemcpy3DBatchAsync)
+PUBLISH_BOX_BATCH(cuMemcpy3DBatchAsync_v2)
 
 static const struct driver_call copy_batch_rows[] = {
-    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync, COPY, tell_cuMemcpyBatchAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync_v2, COPY, tell_cuMemcpyBatchAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync, COPY, tell_cuMemcpy3DBatchAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync_v2, COPY, tell_cuMemcpy3DBatchAsync_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync, COPY, publish_cuMemcpyBatchAsync, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync_v2, COPY, publish_cuMemcpyBatchAsync_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync, COPY, publish_cuMemcpy3DBatchAsync, NULL),
+    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync_v2, COPY, publish_cuMemcpy3DBatchAsync_v2, NULL),
 };
 
 const struct driver_calls copy_batch_calls = DRIVER_CALLS(copy_batch_rows);
@@ -360,8 +360,8 @@ static void set_stream(struct gputrace_memset *set, const struct driver_return *
     set->stream_given = 1;
 }
 
-#define TELL_SET(function, value, value_bytes, width, height, pitch, given)                 \
-    static void tell_##function(const struct driver_return *returned)                       \
+#define PUBLISH_SET(function, value, value_bytes, width, height, pitch, given)              \
+    static void publish_##function(const struct driver_return *returned)                    \
     {                                                                                       \
         const function##_params *p = returned->params;                                      \
         struct gputrace_memset set = set_begin(returned, p->dstDevice, value, value_bytes); \
@@ -369,13 +369,13 @@ static void set_stream(struct gputrace_memset *set, const struct driver_return *
         given;                                                                              \
         registry_memset_publish(&set);                                                      \
     }
-#define SET_ROW(function, value, bytes) TELL_SET(function, value, bytes, p->N, 1, 0, (void)0)
+#define SET_ROW(function, value, bytes) PUBLISH_SET(function, value, bytes, p->N, 1, 0, (void)0)
 #define SET_ROW_ASYNC(function, value, bytes) \
-    TELL_SET(function, value, bytes, p->N, 1, 0, set_stream(&set, returned, p->hStream))
+    PUBLISH_SET(function, value, bytes, p->N, 1, 0, set_stream(&set, returned, p->hStream))
 #define SET_RECTANGLE(function, value, bytes) \
-    TELL_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, (void)0)
+    PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, (void)0)
 #define SET_RECTANGLE_ASYNC(function, value, bytes) \
-    TELL_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, set_stream(&set, returned, p->hStream))
+    PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, set_stream(&set, returned, p->hStream))
 
 SET_ROW(cuMemsetD8_v2, p->uc, 1)
 SET_ROW(cuMemsetD16_v2, p->us, 2)
@@ -393,18 +393,18 @@ SET_RECTANGLE_ASYNC(cuMemsetD2D32Async, p->ui, 4)
 #define SET REGISTRY_BIT(memset)
 
 static const struct driver_call set_rows[] = {
-    DRIVER_CALL_PTDS(cuMemsetD8_v2, SET, tell_cuMemsetD8_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD16_v2, SET, tell_cuMemsetD16_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD32_v2, SET, tell_cuMemsetD32_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD2D8_v2, SET, tell_cuMemsetD2D8_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD2D16_v2, SET, tell_cuMemsetD2D16_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD2D32_v2, SET, tell_cuMemsetD2D32_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD8Async, SET, tell_cuMemsetD8Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD16Async, SET, tell_cuMemsetD16Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD32Async, SET, tell_cuMemsetD32Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD2D8Async, SET, tell_cuMemsetD2D8Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD2D16Async, SET, tell_cuMemsetD2D16Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD2D32Async, SET, tell_cuMemsetD2D32Async, NULL),
+    DRIVER_CALL_PTDS(cuMemsetD8_v2, SET, publish_cuMemsetD8_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemsetD16_v2, SET, publish_cuMemsetD16_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemsetD32_v2, SET, publish_cuMemsetD32_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemsetD2D8_v2, SET, publish_cuMemsetD2D8_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemsetD2D16_v2, SET, publish_cuMemsetD2D16_v2, NULL),
+    DRIVER_CALL_PTDS(cuMemsetD2D32_v2, SET, publish_cuMemsetD2D32_v2, NULL),
+    DRIVER_CALL_PTSZ(cuMemsetD8Async, SET, publish_cuMemsetD8Async, NULL),
+    DRIVER_CALL_PTSZ(cuMemsetD16Async, SET, publish_cuMemsetD16Async, NULL),
+    DRIVER_CALL_PTSZ(cuMemsetD32Async, SET, publish_cuMemsetD32Async, NULL),
+    DRIVER_CALL_PTSZ(cuMemsetD2D8Async, SET, publish_cuMemsetD2D8Async, NULL),
+    DRIVER_CALL_PTSZ(cuMemsetD2D16Async, SET, publish_cuMemsetD2D16Async, NULL),
+    DRIVER_CALL_PTSZ(cuMemsetD2D32Async, SET, publish_cuMemsetD2D32Async, NULL),
 };
 
 const struct driver_calls set_calls = DRIVER_CALLS(set_rows);

@@ -42,7 +42,7 @@ static void context_created(const CUpti_ResourceData *data)
 static void context_goes(const CUpti_ResourceData *data)
 {
     struct gputrace_call call = call_within(NULL, data->context);
-    cupti_activity_unloading();
+    activity_buffers_unloading();
     lazy_loading_unloaded();
     registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
     phases_of_context_end(data->context, &call);
@@ -125,7 +125,7 @@ static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceDa
 
 /* What a thread's callbacks keep from one to the next, in one variable: to find a thread's own takes a call. */
 struct callback_thread {
-    struct reader **reader; /* where the registry keeps this thread's; NULL: nothing was looked for yet */
+    struct epoch_reader **reader; /* where the registry keeps this thread's; NULL: nothing was looked for yet */
     uint32_t id;
     struct cupti_ids ids;
     struct open_calls open;
@@ -137,15 +137,15 @@ static inline struct callback_thread *callback_thread(void)
     struct callback_thread *mine = &this_thread;
     __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
     if (!mine->reader) {
-        mine->reader = &reader_mine;
+        mine->reader = &epoch_reader_known;
         mine->id = thread_id();
     }
     return mine;
 }
 
-static inline struct reader *reader_of(const struct callback_thread *mine)
+static inline struct epoch_reader *reader_of(const struct callback_thread *mine)
 {
-    return *mine->reader ? *mine->reader : reader_make();
+    return *mine->reader ? *mine->reader : epoch_reader_make();
 }
 
 /* --- driver calls --- */
@@ -190,8 +190,8 @@ static inline bool is_told_open(const struct driver_call *row)
     return registry_open_call_wanted() && !(row->kinds & REGISTRY_BIT(kernel_launch));
 }
 
-static inline void tell_begin(const struct callback_thread *mine, const struct driver_call *row,
-                              const CUpti_CallbackData *data, uint64_t start)
+static inline void publish_begin(const struct callback_thread *mine, const struct driver_call *row,
+                                 const CUpti_CallbackData *data, uint64_t start)
 {
     struct gputrace_open_call call = {
         .start = start, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
@@ -200,8 +200,8 @@ static inline void tell_begin(const struct callback_thread *mine, const struct d
     registry_open_call_publish_by(reader_of(mine), &call);
 }
 
-static inline void tell_return(const struct callback_thread *mine, const struct driver_call *row,
-                               const CUpti_CallbackData *data)
+static inline void publish_return(const struct callback_thread *mine, const struct driver_call *row,
+                                  const CUpti_CallbackData *data)
 {
     struct gputrace_open_call call = {
         .returned = true, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
@@ -218,7 +218,7 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
 {
     struct open_call *open = open_call_push(&mine->open, row, data->functionParams, data->correlationId, clock_now());
     if (is_told_open(row))
-        tell_begin(mine, row, data, open->start);
+        publish_begin(mine, row, data, open->start);
     if (row->begins)
         row->begins(data->functionParams);
     if (row->launched)
@@ -251,8 +251,8 @@ static void end_phase(const struct driver_call *row, const struct gputrace_call 
     phase_call_returns(call);
     lazy_loading_ends();
     if (row->kinds & REGISTRY_BIT(kernel_launch))
-        cupti_activity_gather_names();
-    names_due();
+        activity_buffers_gather_names();
+    name_capture_request();
 }
 
 /* A client is told the end of all; the recorder alone of what is not brief, and to read a clock takes as long as to
@@ -268,10 +268,10 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
     uint64_t now = end_of(row, open), start = open ? open->start : now;
     bool in_phase = open && open->in_phase, told = open && open->told; /* read before another call may begin */
     if (is_told_open(row))
-        tell_return(mine, row, data);
+        publish_return(mine, row, data);
     if (row->launched ? first_launches_returned() : is_new_graph(row, data, start))
-        cupti_activity_gather_names(); /* that of a first launch is in its record, or soon will be */
-    bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
+        activity_buffers_gather_names(); /* that of a first launch is in its record, or soon will be */
+    bool wanted = row->publish && (row->kinds & callback_switches_wanted()) != 0;
     if (!wanted && !in_phase)
         return;
     struct driver_return returned = {
@@ -287,7 +287,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
     if (in_phase)
         end_phase(row, &returned.call);
     if (wanted)
-        row->tell(&returned);
+        row->publish(&returned);
 }
 
 static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
@@ -367,19 +367,19 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     return 0;
 }
 
-void cupti_callbacks_leave(void)
+void cupti_callbacks_atfork_child(void)
 {
     this_thread = (struct callback_thread){0};
-    callback_switches_leave();
-    captures_leave();
-    cupti_ids_leave();
-    first_launches_leave();
-    function_names_leave();
-    graph_launches_leave();
-    graph_nodes_leave();
-    lazy_loading_leave();
-    memory_pools_leave();
-    names_due_leave();
-    own_streams_leave();
-    thread_id_leave();
+    callback_switches_atfork_child();
+    captures_atfork_child();
+    cupti_ids_atfork_child();
+    first_launches_atfork_child();
+    function_names_atfork_child();
+    graph_launches_atfork_child();
+    graph_nodes_atfork_child();
+    lazy_loading_atfork_child();
+    memory_pools_atfork_child();
+    name_capture_atfork_child();
+    own_streams_atfork_child();
+    thread_id_atfork_child();
 }

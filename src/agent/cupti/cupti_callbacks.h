@@ -28,7 +28,7 @@ struct cupti;
  * CUPTI. */
 int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size);
 
-/* In a forked child, after registry_leave(): forgets CUPTI, calls nothing. */
-void cupti_callbacks_leave(void);
+/* In a forked child, after registry_atfork_child(): forgets CUPTI, calls nothing. */
+void cupti_callbacks_atfork_child(void);
 
 #endif

@@ -18,7 +18,7 @@ void cupti_ids_init(const struct cupti *cupti)
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
 }
 
-void cupti_ids_leave(void)
+void cupti_ids_atfork_child(void)
 {
     cupti_ids_init(NULL);
 }

@@ -33,7 +33,7 @@ struct cupti_ids {
 
 void cupti_ids_init(const struct cupti *cupti);
 /* In a forked child: CUPTI is not to be asked. What threads remember is theirs to forget. */
-void cupti_ids_leave(void);
+void cupti_ids_atfork_child(void);
 
 /* Fills in CALL's context, its number and its device. */
 void cupti_ids_of_context(struct CUctx_st *context, struct gputrace_call *call);

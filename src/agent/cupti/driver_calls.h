@@ -93,7 +93,7 @@ struct driver_return {
     const char *symbol; /* of a launch: the kernel's mangled name */
     bool told;          /* CUPTI's resource callbacks have told what this call did */
     /* Of this thread, which finds them but once. */
-    struct reader *reader;
+    struct epoch_reader *reader;
     struct cupti_ids *ids;
 };
 
@@ -102,7 +102,7 @@ struct driver_call {
     const char *name;
     uint64_t kinds; /* that it serves: REGISTRY_BIT()s; it is enabled when somebody wants one of them */
     /* Publishes what was done, or failed. Outputs of a failed call are not read. NULL: it serves phases alone. */
-    void (*tell)(const struct driver_return *returned);
+    void (*publish)(const struct driver_return *returned);
     /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
     uint32_t (*trigger)(const void *params, CUcontext context, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
@@ -136,32 +136,32 @@ static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
 
 /* cuda.h defines many names as macros that stand for the newest version: a name is pasted or quoted before anything
  * else is done with it, for else the row of the old version would be one more of the new. */
-#define DRIVER_CALL_ROW(id, text, is_per_thread, kind_set, teller, why)                        \
-    {                                                                                          \
-        .cbid = (id), .name = (text), .kinds = (kind_set), .tell = (teller), .trigger = (why), \
-        .per_thread = (is_per_thread)                                                          \
+#define DRIVER_CALL_ROW(id, text, is_per_thread, kind_set, publisher, why)                           \
+    {                                                                                                \
+        .cbid = (id), .name = (text), .kinds = (kind_set), .publish = (publisher), .trigger = (why), \
+        .per_thread = (is_per_thread)                                                                \
     }
-#define DRIVER_CALL(function, kinds, tell, trigger) \
-    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell, trigger)
+#define DRIVER_CALL(function, kinds, publish, trigger) \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish, trigger)
 /* The function and its _ptsz; the function and its _ptds. */
-#define DRIVER_CALL_PTSZ(function, kinds, tell, trigger)                                         \
-    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell, trigger), \
-        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, tell, trigger)
-#define DRIVER_CALL_PTDS(function, kinds, tell, trigger)                                         \
-    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell, trigger), \
-        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptds, #function "_ptds", true, kinds, tell, trigger)
+#define DRIVER_CALL_PTSZ(function, kinds, publish, trigger)                                         \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish, trigger), \
+        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, publish, trigger)
+#define DRIVER_CALL_PTDS(function, kinds, publish, trigger)                                         \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish, trigger), \
+        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptds, #function "_ptds", true, kinds, publish, trigger)
 
 /* Those of which the recorder writes no end. */
-#define DRIVER_CALL_BRIEF_ROW(id, text, is_per_thread, kind_set, teller)                                    \
-    {                                                                                                       \
-        .cbid = (id), .name = (text), .kinds = (kind_set), .tell = (teller), .per_thread = (is_per_thread), \
-        .brief = true                                                                                       \
+#define DRIVER_CALL_BRIEF_ROW(id, text, is_per_thread, kind_set, publisher)                                       \
+    {                                                                                                             \
+        .cbid = (id), .name = (text), .kinds = (kind_set), .publish = (publisher), .per_thread = (is_per_thread), \
+        .brief = true                                                                                             \
     }
-#define DRIVER_CALL_BRIEF(function, kinds, tell) \
-    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell)
-#define DRIVER_CALL_PTSZ_BRIEF(function, kinds, tell)                                         \
-    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, tell), \
-        DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, tell)
+#define DRIVER_CALL_BRIEF(function, kinds, publish) \
+    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish)
+#define DRIVER_CALL_PTSZ_BRIEF(function, kinds, publish)                                         \
+    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish), \
+        DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, publish)
 
 #define DRIVER_CALLS(table)                         \
     {                                               \

@@ -42,10 +42,10 @@ static uint64_t node_number(CUgraphNode node)
 void graph_nodes_launch_begins(const void *function, const char *name)
 {
     if (captures_go_on())
-        function_name_tell(function, name);
+        function_name_publish(function, name);
 }
 
-static void tell(uint64_t node, const void *function, uint64_t original, uint32_t correlation)
+static void publish(uint64_t node, const void *function, uint64_t original, uint32_t correlation)
 {
     if (node != 0)
         registry_graph_node_publish(&(struct gputrace_graph_node){
@@ -74,7 +74,7 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
         return;
     copied.node = node_number(node);
     copied.correlation = open ? open->correlation : 0;
-    tell(copied.node, NULL, of, copied.correlation);
+    publish(copied.node, NULL, of, copied.correlation);
 }
 
 bool graph_nodes_made_conditional(uint32_t correlation)
@@ -84,16 +84,16 @@ bool graph_nodes_made_conditional(uint32_t correlation)
 
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation)
 {
-    tell(node_number(node), function, 0, correlation);
+    publish(node_number(node), function, 0, correlation);
 }
 
 void graph_node_copy_launches(const void *function, uint32_t correlation)
 {
     if (copied.node != 0 && copied.correlation == correlation)
-        tell(copied.node, function, 0, correlation);
+        publish(copied.node, function, 0, correlation);
 }
 
-void graph_nodes_leave(void)
+void graph_nodes_atfork_child(void)
 {
     graph_nodes_init(NULL);
     conditional_in = copied.correlation = 0; /* the child's calls have ids of their own */
@@ -106,7 +106,7 @@ static struct {
     const struct cupti *cupti;
     struct map expected;    /* executable graphs */
     struct map conditional; /* executable graphs with conditional nodes -> their numbers */
-    unsigned patience;      /* launches of others that are still heard */
+    unsigned budget;        /* launches of others that are still heard */
     bool suspended;         /* nothing is recorded: launches of conditional graphs are not published */
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -125,7 +125,7 @@ static void expect(CUgraphExec exec)
 {
     if (map_put(&graphs.expected, key_of(exec), NULL))
         callback_switches_graph_launches(true);
-    graphs.patience = GRAPH_LAUNCHES_PATIENCE;
+    graphs.budget = GRAPH_LAUNCHES_BUDGET;
 }
 
 void graph_launches_expect(CUgraphExec exec)
@@ -179,8 +179,8 @@ static bool take(CUgraphExec exec)
 {
     bool expected = map_remove(&graphs.expected, key_of(exec)), any = graphs.expected.count > 0;
     if (expected)
-        graphs.patience = GRAPH_LAUNCHES_PATIENCE;
-    if (any ? !expected && --graphs.patience == 0 : expected || !conditional_are_heard())
+        graphs.budget = GRAPH_LAUNCHES_BUDGET;
+    if (any ? !expected && --graphs.budget == 0 : expected || !conditional_are_heard())
         give_up();
     return expected;
 }
@@ -214,7 +214,7 @@ void graph_launches_forget(void)
     pthread_mutex_unlock(&graphs.lock);
 }
 
-void graph_launches_leave(void)
+void graph_launches_atfork_child(void)
 {
     pthread_mutex_init(&graphs.lock, NULL);
     graphs.cupti = NULL;

@@ -40,7 +40,7 @@ void graph_node_launches(CUgraphNode node, const void *function, uint32_t correl
 void graph_node_copy_launches(const void *function, uint32_t correlation);
 
 /* In a forked child. */
-void graph_nodes_leave(void);
+void graph_nodes_atfork_child(void);
 
 /* --- graph launches --- */
 
@@ -50,13 +50,13 @@ void graph_nodes_leave(void);
  * graphs within graphs, which get numbers of their own when they are instantiated.
  *
  * Launches of graphs have a callback only while some executable graph was made or changed and not launched since, or
- * until GRAPH_LAUNCHES_PATIENCE launches of others went by; and from when one is made that has conditional nodes.
+ * until GRAPH_LAUNCHES_BUDGET launches of others went by; and from when one is made that has conditional nodes.
  * Records of what their bodies do lack the correlation id, so each of its launches is published, unless suspended.
  */
 
 struct cupti;
 
-#define GRAPH_LAUNCHES_PATIENCE 4096u
+#define GRAPH_LAUNCHES_BUDGET 4096u
 
 void graph_launches_init(const struct cupti *cupti);
 
@@ -76,6 +76,6 @@ void graph_launches_suspend(bool suspended);
 void graph_launches_forget(void);
 
 /* In a forked child. */
-void graph_launches_leave(void);
+void graph_launches_atfork_child(void);
 
 #endif

@@ -27,14 +27,14 @@ static long futex(int operation, uint32_t value, const struct timespec *limit)
     return syscall(SYS_futex, &due.said, operation | FUTEX_PRIVATE_FLAG, value, limit, NULL, 0);
 }
 
-void names_due(void)
+void name_capture_request(void)
 {
     __atomic_add_fetch(&due.said, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&due.waits, __ATOMIC_SEQ_CST))
         futex(FUTEX_WAKE, 1, NULL);
 }
 
-bool names_due_wait(uint64_t ns)
+bool name_capture_wait(uint64_t ns)
 {
     struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
     __atomic_store_n(&due.waits, 1, __ATOMIC_SEQ_CST);
@@ -47,7 +47,7 @@ bool names_due_wait(uint64_t ns)
     return heard;
 }
 
-void names_due_leave(void)
+void name_capture_atfork_child(void)
 {
     due.said = due.heard = due.waits = 0;
 }
@@ -90,12 +90,12 @@ static bool look_at(const char *name, uint32_t correlation, struct gputrace_text
         return false;
     uint64_t before = *look;
     *text = text_of(name);
-    *since = is_new ? clock_now() : record_names_since();
+    *since = is_new ? clock_now() : kernel_names_since();
     *look = look_of(*text);
     return is_new || (uint32_t)before != (uint32_t)*look;
 }
 
-void record_names_tell(const char *name, uint32_t correlation)
+void kernel_names_publish(const char *name, uint32_t correlation)
 {
     struct gputrace_pointer_name told = {.pointer = name};
     if (!name)
@@ -109,26 +109,26 @@ void record_names_tell(const char *name, uint32_t correlation)
         registry_pointer_name_publish(&told);
 }
 
-void record_names_unloading(void)
+void kernel_names_unloading(void)
 {
     pthread_mutex_lock(&names.lock);
     names.unloading++;
     names.before = names.newest;
     pthread_mutex_unlock(&names.lock);
-    record_names_unloaded(); /* what is launched meanwhile belongs to other code */
+    kernel_names_unloaded(); /* what is launched meanwhile belongs to other code */
 }
 
-void record_names_unloaded(void)
+void kernel_names_unloaded(void)
 {
     __atomic_store_n(&names.since, clock_now(), __ATOMIC_RELAXED);
 }
 
-uint64_t record_names_since(void)
+uint64_t kernel_names_since(void)
 {
     return __atomic_load_n(&names.since, __ATOMIC_RELAXED);
 }
 
-void record_names_leave(void)
+void kernel_names_atfork_child(void)
 {
     pthread_mutex_init(&names.lock, NULL);
     names.known = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
@@ -146,8 +146,8 @@ static struct {
     bool suspended;       /* nothing is recorded: launches have no callbacks, even if names are waited for */
     struct map waiting;   /* names of what was got and not launched since, by their hashes -> the module */
     struct map launched;  /* names */
-    unsigned patience;    /* launches of others that are still heard */
-    uint64_t renewed;     /* CLOCK_MONOTONIC, up to which patience has grown */
+    unsigned budget;      /* launches of others that are still heard */
+    uint64_t renewed;     /* CLOCK_MONOTONIC, up to which budget has grown */
 } first = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread struct {
@@ -179,7 +179,7 @@ static void wait_for(uint64_t name, uint64_t module)
     if (module != 0)
         *of = module;
     turn(true);
-    first.patience = FIRST_LAUNCHES_PATIENCE;
+    first.budget = FIRST_LAUNCHES_BUDGET;
 }
 
 void first_launches_got(const char *name, const void *module)
@@ -229,8 +229,8 @@ static void note_launch(uint64_t name)
     mine.launches = map_remove(&first.waiting, name);
     if (mine.launches) {
         map_put(&first.launched, name, NULL);
-        first.patience = FIRST_LAUNCHES_PATIENCE;
-    } else if (first.waiting.count == 0 || --first.patience == 0) {
+        first.budget = FIRST_LAUNCHES_BUDGET;
+    } else if (first.waiting.count == 0 || --first.budget == 0) {
         turn(false);
     }
 }
@@ -273,14 +273,14 @@ bool first_launches_returned(void)
     return true;
 }
 
-/* Under the lock: patience grows with time, and launches are heard again when it is whole. */
+/* Under the lock: budget grows with time, and launches are heard again when it is whole. */
 static void renew(uint64_t now)
 {
     uint64_t grown = now > first.renewed ? (now - first.renewed) / NS_EACH : 0;
-    unsigned lacks = FIRST_LAUNCHES_PATIENCE - first.patience;
+    unsigned lacks = FIRST_LAUNCHES_BUDGET - first.budget;
     first.renewed = grown < lacks ? first.renewed + grown * NS_EACH : now;
-    first.patience += grown < lacks ? (unsigned)grown : lacks;
-    if (first.patience == FIRST_LAUNCHES_PATIENCE && first.waiting.count > 0)
+    first.budget += grown < lacks ? (unsigned)grown : lacks;
+    if (first.budget == FIRST_LAUNCHES_BUDGET && first.waiting.count > 0)
         turn(true);
 }
 
@@ -295,7 +295,7 @@ void first_launches_suspend(bool suspended)
 {
     pthread_mutex_lock(&first.lock);
     first.suspended = suspended;
-    first.patience = FIRST_LAUNCHES_PATIENCE;
+    first.budget = FIRST_LAUNCHES_BUDGET;
     turn(first.waiting.count > 0);
     pthread_mutex_unlock(&first.lock);
 }
@@ -309,7 +309,7 @@ void first_launches_forget(void)
     pthread_mutex_unlock(&first.lock);
 }
 
-void first_launches_leave(void)
+void first_launches_atfork_child(void)
 {
     pthread_mutex_init(&first.lock, NULL);
     first.waiting = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
@@ -350,7 +350,7 @@ static bool is_new(const void *function, const char *name, size_t length)
     return !same;
 }
 
-void function_name_tell(const void *function, const char *name)
+void function_name_publish(const void *function, const char *name)
 {
     if (!function || !name || !registry_function_name_wanted())
         return;
@@ -385,7 +385,7 @@ void function_names_forget(void)
     pthread_mutex_unlock(&told.lock);
 }
 
-void function_names_leave(void)
+void function_names_atfork_child(void)
 {
     pthread_mutex_init(&told.lock, NULL);
     told.of_function = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */

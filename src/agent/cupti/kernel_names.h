@@ -11,13 +11,13 @@
 
 /* Names are due. From any thread, also within a callback of CUPTI's: takes no lock, and calls the system only when the
  * service thread waits. */
-void names_due(void);
+void name_capture_request(void);
 
 /* For the service thread alone: waits until names are due, NS at most. True: they are; said once for each time. */
-bool names_due_wait(uint64_t ns);
+bool name_capture_wait(uint64_t ns);
 
 /* In a forked child: nobody waits. */
-void names_due_leave(void);
+void name_capture_atfork_child(void);
 
 /* --- record names --- */
 
@@ -28,20 +28,20 @@ void names_due_leave(void);
 
 /* Publishes what NAME (NULL: nothing) stands for in a record of CORRELATION's work (0: of no call's), when that is not
  * known. From any thread. */
-void record_names_tell(const char *name, uint32_t correlation);
+void kernel_names_publish(const char *name, uint32_t correlation);
 
 /* Code is about to be unloaded, and all names that were launched until now are told: those of later launches are looked
  * at again. */
-void record_names_unloading(void);
+void kernel_names_unloading(void);
 
 /* That code is gone, and so are its kernels: what its pointers come to mean, they mean from now on. */
-void record_names_unloaded(void);
+void kernel_names_unloaded(void);
 
 /* From when on pointers mean what they mean now, as clock_now(); 0: they always did. From a signal handler too. */
-uint64_t record_names_since(void);
+uint64_t kernel_names_since(void);
 
 /* In a forked child: the names told so far went into the parent's spool. */
-void record_names_leave(void);
+void kernel_names_atfork_child(void);
 
 /* --- first launches --- */
 
@@ -51,10 +51,10 @@ void record_names_leave(void);
  *
  * Launches have no callback unless somebody wants to hear of them. So, when the program gets a function, their
  * callbacks are switched on until all that it got were launched. A program may get functions that it never launches, or
- * late: hearing launches of others may take no more than a hundredth of its time. FIRST_LAUNCHES_PATIENCE of them are
+ * late: hearing launches of others may take no more than a hundredth of its time. FIRST_LAUNCHES_BUDGET of them are
  * heard at once; those heard in vain come back with time, and once all have, launches are heard again. So a program
  * that launches less often than FIRST_LAUNCHES_PER_MS is heard all the time. What is first launched when nobody hears
- * it has its name by polling (cupti_activity_gather_names()).
+ * it has its name by polling (activity_buffers_gather_names()).
  *
  * Functions are known by their names here: a kernel has one handle to be launched by and another in each context, and
  * CUPTI has one copy of a name, to which the records of all that are called so point, in whatever module (13.0).
@@ -64,7 +64,7 @@ void record_names_leave(void);
  */
 
 /* About a millisecond of the program's time, as hearing of a launch takes 0.2 us. */
-#define FIRST_LAUNCHES_PATIENCE 4096u
+#define FIRST_LAUNCHES_BUDGET 4096u
 #define FIRST_LAUNCHES_PER_MS 50u
 
 /* The program got a function called NAME (NULL: not known) from MODULE, a CUmodule or CUlibrary (NULL: not known). */
@@ -94,7 +94,7 @@ void first_launches_suspend(bool suspended);
 void first_launches_forget(void);
 
 /* In a forked child. */
-void first_launches_leave(void);
+void first_launches_atfork_child(void);
 
 /* --- function names --- */
 
@@ -108,7 +108,7 @@ void function_names_init(void);
 
 /* FUNCTION (a CUfunction or CUkernel) is called NAME; either may be NULL: nothing is told. Told once, and again when a
  * function that was loaded later has the handle of one that is gone. */
-void function_name_tell(const void *function, const char *name);
+void function_name_publish(const void *function, const char *name);
 
 /* What the driver says that it is called, when the call that gave the handle did not tell; it has the text. NULL: it
  * does not say, or nobody wants to know. */
@@ -119,7 +119,7 @@ const char *kernel_name_ask(CUkernel kernel);
 void function_names_forget(void);
 
 /* In a forked child: what was told is in the parent's spool. */
-void function_names_leave(void);
+void function_names_atfork_child(void);
 
 /* For tests: these instead of the driver's. */
 void function_names_replace_driver(CUresult (*of_function)(const char **name, CUfunction function),

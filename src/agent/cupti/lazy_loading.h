@@ -38,6 +38,6 @@ void lazy_loading_ends(void);
 void lazy_loading_give_up(void);
 
 /* In a forked child. */
-void lazy_loading_leave(void);
+void lazy_loading_atfork_child(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "agent/cupti/driver_library.h"
-#include "agent/dispatch/aside.h"
+#include "agent/dispatch/tracing_suppressed.h"
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
 
@@ -205,7 +205,7 @@ static void ask_all(void)
     pools.driver.cuThreadExchangeStreamCaptureMode(&mode);
 }
 
-static void tell_changed(void)
+static void publish_changed(void)
 {
     for (struct pool *pool = first(); pool; pool = pool->next) {
         if (!is_known(pool) || !pool->changed)
@@ -226,7 +226,7 @@ static bool find_driver(void)
 
 void memory_pools_ask(bool all_the_same)
 {
-    struct aside aside;
+    struct tracing_suppressed aside;
     if (!memory_pools_any() || is_stopped())
         return;
     if (__atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL))
@@ -235,10 +235,10 @@ void memory_pools_ask(bool all_the_same)
         return;
     pools.settling -= pools.settling > 0;
     pthread_mutex_lock(&pools.asking);
-    if (aside_begin(&aside)) {
+    if (tracing_suppress(&aside)) {
         ask_all();
-        aside_end(&aside);
-        tell_changed();
+        tracing_resume(&aside);
+        publish_changed();
     }
     pthread_mutex_unlock(&pools.asking);
 }
@@ -254,7 +254,7 @@ void memory_pools_stop(void)
     __atomic_store_n(&pools.stopped, true, __ATOMIC_RELEASE);
 }
 
-void memory_pools_leave(void)
+void memory_pools_atfork_child(void)
 {
     pthread_mutex_init(&pools.adding, NULL);
     pthread_mutex_init(&pools.asking, NULL);

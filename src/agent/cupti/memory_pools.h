@@ -59,6 +59,6 @@ void memory_pools_ask(bool all_the_same);
 void memory_pools_stop(void);
 
 /* In a forked child: they are the parent's. */
-void memory_pools_leave(void);
+void memory_pools_atfork_child(void);
 
 #endif

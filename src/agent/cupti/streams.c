@@ -51,7 +51,7 @@ void captures_forget(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The legacy default stream is refused while others are captured: it is not. */
+/* The legacy default stream is is_filtered_out while others are captured: it is not. */
 bool captures_ask(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -59,7 +59,7 @@ bool captures_ask(CUstream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void captures_leave(void)
+void captures_atfork_child(void)
 {
     pthread_mutex_init(&lock, NULL);
     captures_going_on = 0;
@@ -92,7 +92,7 @@ bool own_streams_remove(const struct CUstream_st *stream)
     return was;
 }
 
-void own_streams_leave(void)
+void own_streams_atfork_child(void)
 {
     pthread_mutex_init(&own.lock, NULL);
     own.streams = (struct map){0}; /* another thread may have been changing it: leave it */

@@ -41,7 +41,7 @@ static inline bool captures_hold(CUstream stream)
 void captures_forget(void);
 
 /* In a forked child. */
-void captures_leave(void);
+void captures_atfork_child(void);
 
 /* For tests: this instead of the driver's. */
 void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status));
@@ -61,6 +61,6 @@ void own_streams_add(const struct CUstream_st *stream);
 bool own_streams_remove(const struct CUstream_st *stream);
 
 /* In a forked child: they are the parent's. */
-void own_streams_leave(void);
+void own_streams_atfork_child(void);
 
 #endif

@@ -71,7 +71,7 @@ uint32_t thread_id_ask(void)
     return thread_id_known = (uint32_t)gettid();
 }
 
-void thread_id_leave(void)
+void thread_id_atfork_child(void)
 {
     thread_id_known = 0;
 }

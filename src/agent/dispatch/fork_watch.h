@@ -68,6 +68,6 @@ static inline uint32_t thread_id(void)
 }
 
 /* In a forked child: its one thread has another number than the thread that forked. */
-void thread_id_leave(void);
+void thread_id_atfork_child(void);
 
 #endif

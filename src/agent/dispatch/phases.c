@@ -36,7 +36,7 @@ static bool somebody_listens(void)
            registry_compilation_phase_start_wanted() || registry_compilation_phase_end_wanted();
 }
 
-static void tell_start(const struct phase *phase)
+static void publish_start(const struct phase *phase)
 {
     struct gputrace_call call = phase->call;
     call.end = call.start;
@@ -47,7 +47,7 @@ static void tell_start(const struct phase *phase)
         &(struct gputrace_compilation_phase_start){call, phase->number, phase->trigger, phases.pending});
 }
 
-static void tell_end(const struct phase *phase, const struct gputrace_call *last, enum gputrace_ending ending)
+static void publish_end(const struct phase *phase, const struct gputrace_call *last, enum gputrace_ending ending)
 {
     struct gputrace_call call = phase->call;
     call.end = last->end;
@@ -83,7 +83,7 @@ static void end_phase(struct phase **at, const struct gputrace_call *last, enum 
     struct phase *phase = *at;
     *at = phase->next;
     phases.pending--;
-    tell_end(phase, last, ending);
+    publish_end(phase, last, ending);
     free(phase);
 }
 
@@ -148,14 +148,14 @@ static void begin(enum gputrace_trigger trigger, const struct CUstream_st *strea
     };
     phases.going_on = phase;
     phases.pending++;
-    tell_start(phase);
+    publish_start(phase);
     pthread_mutex_unlock(&phases.lock);
 }
 
 /* A client's own CUDA calls are not told, and the client may be in a callback of ours, under the lock. */
 static bool is_clients(void)
 {
-    const struct reader *reader = reader_of_thread();
+    const struct epoch_reader *reader = epoch_reader();
     return !reader || reader->in_client;
 }
 
@@ -221,7 +221,7 @@ void phases_forget(void)
     __atomic_store_n(&phases.forgotten, true, __ATOMIC_RELAXED);
 }
 
-void phases_leave(void)
+void phases_atfork_child(void)
 {
     pthread_mutex_init(&phases.lock, NULL);
     phases.going_on = NULL; /* another thread may have been changing the list: leave it */

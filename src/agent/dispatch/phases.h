@@ -40,6 +40,6 @@ unsigned phases_pending(void);
 void phases_forget(void);
 
 /* In a forked child: the phases of the parent are not its own. */
-void phases_leave(void);
+void phases_atfork_child(void);
 
 #endif

@@ -5,13 +5,13 @@
  * For each row of REGISTRY_KINDS (those of callbacks.h, and events.h's) there are
  *     int  registry_KIND_register(gputrace_KIND_fn *call, void *data);     for the library itself: 0, or -1: no memory
  *     void registry_KIND_publish(const struct gputrace_KIND *what);
- *     void registry_KIND_publish_by(struct reader *reader, const struct gputrace_KIND *what);
+ *     void registry_KIND_publish_by(struct epoch_reader *reader, const struct gputrace_KIND *what);
  *     bool registry_KIND_wanted(void);                                     somebody is registered
  *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
  * replaced as a whole, and freed when no thread can be walking it (readers.h). While a thread is in a callback of a
  * client nothing that it does is published. Who publishes more than once, or has to be quick, hands its thread's reader
- * on: reader_of_thread(), NULL: nobody is told.
+ * on: epoch_reader(), NULL: nobody is told.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_REGISTRY_H
 #define GPUTRACE_AGENT_DISPATCH_REGISTRY_H
@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "agent/dispatch/events.h"
-#include "agent/dispatch/readers.h"
+#include "agent/dispatch/epoch.h"
 #include "common/spool_records.h"
 
 typedef void gputrace_nvtx_name_fn(void *data, const struct gputrace_nvtx_name *what);
@@ -59,7 +59,7 @@ static_assert(REGISTRY_KIND_COUNT <= 64, "a set of kinds is a bit each of 64");
 /* A set of kinds. */
 #define REGISTRY_BIT(name) (UINT64_C(1) << REGISTRY_##name)
 
-/* Who registers: the library itself (client 0), the program, a plugin. Numbers below READER_CLIENTS. */
+/* Who registers: the library itself (client 0), the program, a plugin. Numbers below EPOCH_CLIENTS. */
 enum { REGISTRY_LIBRARY = 0, REGISTRY_PROGRAM = 1, REGISTRY_FIRST_PLUGIN = 2 };
 
 /* Gives the number of the registration, or 0: no memory, or no such kind. */
@@ -99,7 +99,7 @@ static inline registry_shortcut_fn *registry_shortcut(void)
 }
 
 /* In a forked child. */
-void registry_leave(void);
+void registry_atfork_child(void);
 
 /* --- publishing --- */
 
@@ -131,7 +131,7 @@ static inline bool registry_wanted(enum registry_kind kind)
 /* One walk over the callbacks of a kind. The library's own are called without further ado: this is in the way of every
  * NVTX range. */
 struct dispatch {
-    struct reader *reader;
+    struct epoch_reader *reader;
     const struct subscribers *list;
     unsigned next;
     unsigned client;       /* whose callback is running */
@@ -144,17 +144,17 @@ struct dispatch {
  * that was not announced (fork_watch.h). */
 bool dispatch_client_follows(struct dispatch *dispatch, unsigned client);
 void dispatch_client_returned(struct dispatch *dispatch);
-void dispatch_tell_window(const struct dispatch *dispatch);
+void dispatch_publish_window(const struct dispatch *dispatch);
 
 /* False: nobody is to be told. Else dispatch_next() until it gives false. */
-static inline bool dispatch_begin(struct dispatch *dispatch, struct reader *reader, enum registry_kind kind)
+static inline bool dispatch_begin(struct dispatch *dispatch, struct epoch_reader *reader, enum registry_kind kind)
 {
     if (!reader || reader->in_client)
         return false;
-    reader_enter(reader);
+    epoch_read_lock(reader);
     dispatch->list = __atomic_load_n(&registry_lists[kind], __ATOMIC_ACQUIRE);
     if (!dispatch->list) {
-        reader_leave(reader);
+        epoch_read_unlock(reader);
         return false;
     }
     dispatch->reader = reader;
@@ -178,37 +178,37 @@ static inline bool dispatch_next(struct dispatch *dispatch)
             continue;
         return true;
     }
-    reader_leave(dispatch->reader);
+    epoch_read_unlock(dispatch->reader);
     if (dispatch->began)
-        dispatch_tell_window(dispatch);
+        dispatch_publish_window(dispatch);
     return false;
 }
 
-#define KIND(name)                                                                                             \
-    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                       \
-    {                                                                                                          \
-        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);            \
-        return done ? 0 : -1;                                                                                  \
-    }                                                                                                          \
-    static inline bool registry_##name##_wanted(void)                                                          \
-    {                                                                                                          \
-        return registry_wanted(REGISTRY_##name);                                                               \
-    }                                                                                                          \
-    static inline void registry_##name##_publish_by(struct reader *reader, const struct gputrace_##name *what) \
-    {                                                                                                          \
-        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);            \
-        struct dispatch dispatch;                                                                              \
-        if (only && reader && !reader->in_client)                                                              \
-            ((gputrace_##name##_fn *)only)(NULL, what);                                                        \
-        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                       \
-            return;                                                                                            \
-        while (dispatch_next(&dispatch))                                                                       \
-            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                      \
-    }                                                                                                          \
-    static inline void registry_##name##_publish(const struct gputrace_##name *what)                           \
-    {                                                                                                          \
-        if (registry_##name##_wanted())                                                                        \
-            registry_##name##_publish_by(reader_of_thread(), what);                                            \
+#define KIND(name)                                                                                                   \
+    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                             \
+    {                                                                                                                \
+        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);                  \
+        return done ? 0 : -1;                                                                                        \
+    }                                                                                                                \
+    static inline bool registry_##name##_wanted(void)                                                                \
+    {                                                                                                                \
+        return registry_wanted(REGISTRY_##name);                                                                     \
+    }                                                                                                                \
+    static inline void registry_##name##_publish_by(struct epoch_reader *reader, const struct gputrace_##name *what) \
+    {                                                                                                                \
+        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);                  \
+        struct dispatch dispatch;                                                                                    \
+        if (only && reader && !reader->in_client)                                                                    \
+            ((gputrace_##name##_fn *)only)(NULL, what);                                                              \
+        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                             \
+            return;                                                                                                  \
+        while (dispatch_next(&dispatch))                                                                             \
+            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                            \
+    }                                                                                                                \
+    static inline void registry_##name##_publish(const struct gputrace_##name *what)                                 \
+    {                                                                                                                \
+        if (registry_##name##_wanted())                                                                              \
+            registry_##name##_publish_by(epoch_reader(), what);                                                      \
     }
 REGISTRY_KINDS(KIND)
 #undef KIND

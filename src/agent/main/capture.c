@@ -25,13 +25,13 @@ static struct capture {
     enum range_kind range;
     struct gputrace_text name, domain; /* of RANGE_NVTX; domain.bytes NULL: any */
     pthread_mutex_t lock;
-    unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
-    bool in_window; /* of time */
-    bool over;      /* for good */
-    bool on;        /* what is recorded now */
-    bool told;      /* the spool knows it */
-    bool begun;     /* it was on at some time */
-    bool refused;   /* the program started it outside of the time window, which the spool knows */
+    unsigned open;    /* ranges that are open, or 1 for as long as the program asked for recording */
+    bool in_interval; /* of time */
+    bool over;        /* for good */
+    bool on;          /* what is recorded now */
+    bool told;        /* the spool knows it */
+    bool begun;       /* it was on at some time */
+    bool refused;     /* the program started it outside of the time window, which the spool knows */
     bool cupti_ready;
     bool cupti_on; /* kinds are enabled */
     uint64_t off_since;
@@ -41,13 +41,13 @@ static struct capture {
 static void switch_cupti(bool on)
 {
     if (on) {
-        cupti_activity_keep(true);
+        activity_buffers_keep(true);
         graph_launches_suspend(false);
     }
     activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, on);
     first_launches_suspend(!on);
     if (!on) {
-        cupti_activity_keep(false);
+        activity_buffers_keep(false);
         graph_launches_suspend(true);
     }
     capture.cupti_on = on;
@@ -56,7 +56,7 @@ static void switch_cupti(bool on)
 /* Brings recording to what it should be, as of TIME. Under the lock. */
 static void apply(uint64_t time, const char *reason)
 {
-    bool wanted = capture.in_window && capture.open > 0 && !capture.over;
+    bool wanted = capture.in_interval && capture.open > 0 && !capture.over;
     if (wanted && capture.cupti_ready && !capture.cupti_on)
         switch_cupti(true);
     if (wanted == capture.on && capture.told)
@@ -72,7 +72,7 @@ static void apply(uint64_t time, const char *reason)
 /* Notes that the program started what the user named, too early or too late. Under the lock. */
 static void note_refused(void)
 {
-    if (capture.open == 0 || capture.in_window || capture.begun || capture.refused)
+    if (capture.open == 0 || capture.in_interval || capture.begun || capture.refused)
         return;
     capture.refused = true;
     recorder_seen(SPOOL_SEEN_START, (struct gputrace_text){0});
@@ -304,7 +304,7 @@ void capture_end(void)
     pthread_mutex_unlock(&capture.lock);
 }
 
-void capture_leave(void)
+void capture_atfork_child(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
     capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready =
@@ -339,8 +339,8 @@ uint64_t capture_follow_clock(void)
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
     uint64_t now = launchers_now();
     pthread_mutex_lock(&capture.lock);
-    capture.in_window = now >= start && (stop == 0 || now < stop);
-    apply(clock_now(), now < start ? "--delay" : capture.in_window ? "start" : "--duration");
+    capture.in_interval = now >= start && (stop == 0 || now < stop);
+    apply(clock_now(), now < start ? "--delay" : capture.in_interval ? "start" : "--duration");
     pthread_mutex_unlock(&capture.lock);
     if (now < start)
         return start - now;

@@ -34,7 +34,7 @@ uint64_t capture_follow_clock(void);
 void capture_end(void);
 
 /* In a forked child: forgets the parent's CUPTI … */
-void capture_leave(void);
+void capture_atfork_child(void);
 /* … and when the child has a spool of its own: writes into it what is recorded. */
 void capture_restart(void);
 

@@ -34,7 +34,7 @@ struct client {
 
 static struct {
     pthread_mutex_t lock; /* of making and telling */
-    struct client client[READER_CLIENTS];
+    struct client client[EPOCH_CLIENTS];
 } hosts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct client *client_of(const struct gputrace_host *host)
@@ -196,10 +196,10 @@ const struct gputrace_host *host_make(unsigned number, const char *name, const c
 
 /* --- times, forks --- */
 
-static void tell_time(struct client *client)
+static void publish_time(struct client *client)
 {
     struct spent now;
-    readers_spent(client->number, &now.calls, &now.ns);
+    epoch_client_time(client->number, &now.calls, &now.ns);
     if (now.calls - client->before.calls == client->told.calls)
         return;
     client->told = (struct spent){now.calls - client->before.calls, now.ns - client->before.ns};
@@ -207,31 +207,31 @@ static void tell_time(struct client *client)
 }
 
 /* Tells the spool what the callbacks of each client took, where that has changed. */
-static void hosts_tell_times(void)
+static void record_host_times(void)
 {
     pthread_mutex_lock(&hosts.lock);
-    for (unsigned i = 0; i < READER_CLIENTS; i++)
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++)
         if (hosts.client[i].number)
-            tell_time(&hosts.client[i]);
+            publish_time(&hosts.client[i]);
     pthread_mutex_unlock(&hosts.lock);
 }
 
 /* In a forked child: locks are free; the time that callbacks took, and the spool, were the parent's. */
-static void hosts_leave(void)
+static void hosts_atfork_child(void)
 {
     pthread_mutex_init(&hosts.lock, NULL);
-    for (unsigned i = 0; i < READER_CLIENTS; i++) {
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) {
         struct client *client = &hosts.client[i];
-        readers_spent(i, &client->before.calls, &client->before.ns);
+        epoch_client_time(i, &client->before.calls, &client->before.ns);
         client->told = (struct spent){0};
     }
 }
 
 /* Tells a new spool who there is. */
-static void hosts_retell(void)
+static void record_hosts_again(void)
 {
     pthread_mutex_lock(&hosts.lock);
-    for (unsigned i = 0; i < READER_CLIENTS; i++)
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++)
         if (hosts.client[i].number)
             plugin_record_client(i, hosts.client[i].name);
     pthread_mutex_unlock(&hosts.lock);
@@ -239,7 +239,7 @@ static void hosts_retell(void)
 
 /* --- plugin --- */
 
-#define PLUGINS_MAX (READER_CLIENTS - REGISTRY_FIRST_PLUGIN)
+#define PLUGINS_MAX (EPOCH_CLIENTS - REGISTRY_FIRST_PLUGIN)
 #define TELL_INTERVAL_NS NS_PER_S
 
 /* Of version 1; what it has more was added later. */
@@ -257,8 +257,8 @@ static struct {
 } plugins;
 
 /* A word to the user, on stderr and in the trace. Gives false. */
-static bool tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static bool tell(const char *format, ...)
+static bool warn_user(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static bool warn_user(const char *format, ...)
 {
     char words[1024];
     va_list args;
@@ -270,7 +270,7 @@ static bool tell(const char *format, ...)
 }
 
 /* Says why a plugin is left out. Gives false. */
-#define refuse(path, format, ...) tell("plugin '%s' is left out: " format, (path), ##__VA_ARGS__)
+#define refuse(path, format, ...) warn_user("plugin '%s' is left out: " format, (path), ##__VA_ARGS__)
 
 static bool is_ours(const char *path, const struct gputrace_plugin *plugin)
 {
@@ -352,7 +352,7 @@ void plugins_load(const char *lines)
 {
     plugins.begun = true;
     char *copy = lines && *lines ? strdup(lines) : NULL;
-    struct reader *reader = copy ? reader_of_thread() : NULL;
+    struct epoch_reader *reader = copy ? epoch_reader() : NULL;
     if (reader) {
         uint64_t began = clock_now();
         reader->in_client = true; /* what this thread does now is not the program's doing */
@@ -370,18 +370,18 @@ const struct gputrace_host *plugins_program_host(uint32_t version)
     if (version == GPUTRACE_CALLBACKS_VERSION)
         return host_make(REGISTRY_PROGRAM, "program", "");
     if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
-        tell("the program's own callbacks are not called: " OTHER_VERSION, version, GPUTRACE_VERSION,
-             GPUTRACE_CALLBACKS_VERSION);
+        warn_user("the program's own callbacks are not called: " OTHER_VERSION, version, GPUTRACE_VERSION,
+                  GPUTRACE_CALLBACKS_VERSION);
     return NULL;
 }
 
-void plugins_tell_time(void)
+void plugins_record_times(void)
 {
     uint64_t now = clock_monotonic();
     if (now - plugins.told < TELL_INTERVAL_NS)
         return;
     plugins.told = now;
-    hosts_tell_times();
+    record_host_times();
 }
 
 static struct gputrace_call this_moment(void)
@@ -395,18 +395,18 @@ void plugins_process_end(void)
     if (!__atomic_exchange_n(&plugins.begun, false, __ATOMIC_RELAXED))
         return;
     registry_process_end_publish(&(struct gputrace_process_end){this_moment()});
-    hosts_tell_times();
+    record_host_times();
 }
 
-void plugins_leave(void)
+void plugins_atfork_child(void)
 {
     plugins.begun = false;
-    hosts_leave();
+    hosts_atfork_child();
 }
 
 void plugins_after_fork(uint32_t parent)
 {
     plugins.begun = true;
-    hosts_retell();
+    record_hosts_again();
     registry_process_fork_publish(&(struct gputrace_process_fork){this_moment(), parent});
 }

@@ -8,7 +8,7 @@
 #include <gputrace/callbacks.h>
 
 /*
- * The host of client CLIENT (REGISTRY_PROGRAM, REGISTRY_FIRST_PLUGIN …, below READER_CLIENTS), made when it is first
+ * The host of client CLIENT (REGISTRY_PROGRAM, REGISTRY_FIRST_PLUGIN …, below EPOCH_CLIENTS), made when it is first
  * asked for; then the spool is told its NAME. SETTINGS is "key=value,key…"; both are copied. It lives for ever. NULL:
  * no memory.
  */
@@ -31,14 +31,14 @@ void plugins_load(const char *lines);
 const struct gputrace_host *plugins_program_host(uint32_t version);
 
 /* Writes down what callbacks took, where that has changed, once a second at most. */
-void plugins_tell_time(void);
+void plugins_record_times(void);
 
 /* The process exits: tells it to who registered, and writes down what callbacks took. Once; where there are plugins it
  * has been done before their destructors ran. */
 void plugins_process_end(void);
 
 /* In a forked child, in the handler of the fork … */
-void plugins_leave(void);
+void plugins_atfork_child(void);
 /* … and where it is recorded, when its own spool is open: tells that it is a fork of PARENT. */
 void plugins_after_fork(uint32_t parent);
 

@@ -37,9 +37,9 @@ static int64_t value_of(const struct clock *clock)
     return clock->plain ? clock->plain() : clock->read(clock->data);
 }
 
-static void tell_sync(const struct spool_nvtx_sync *sync, uint64_t time)
+static void publish_sync(const struct spool_nvtx_sync *sync, uint64_t time)
 {
-    nvtx_tell(NVTX_RECORD(SYNC, sync, .time = time, .always = true));
+    nvtx_publish(NVTX_RECORD(SYNC, sync, .time = time, .always = true));
 }
 
 static void read_clock(const struct clock *clock)
@@ -60,7 +60,7 @@ static void read_clock(const struct clock *clock)
     }
     reading = false;
     if (least != UINT64_MAX)
-        tell_sync(&sync, (uint64_t)sync.target_time);
+        publish_sync(&sync, (uint64_t)sync.target_time);
 }
 
 void nvtx_clocks_read(void)

@@ -87,29 +87,29 @@ static uint64_t NVTX_API counter_register(nvtxDomainHandle_t handle, const nvtxC
     return record.id;
 }
 
-static void tell_number(nvtxDomainHandle_t handle, uint64_t counter, enum spool_nvtx_sample_kind kind, uint64_t bits)
+static void publish_number(nvtxDomainHandle_t handle, uint64_t counter, enum spool_nvtx_sample_kind kind, uint64_t bits)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
     struct spool_nvtx_sample record = {.counter = counter, .bits = bits, .domain = domain->number};
     if (!domain->off)
-        nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = (uint16_t)kind));
+        nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = (uint16_t)kind));
 }
 
 static void NVTX_API sample_int64(nvtxDomainHandle_t domain, uint64_t counter, int64_t value)
 {
-    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_INTEGER, (uint64_t)value);
+    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_INTEGER, (uint64_t)value);
 }
 
 static void NVTX_API sample_float64(nvtxDomainHandle_t domain, uint64_t counter, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
-    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_REAL, bits);
+    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_REAL, bits);
 }
 
 static void NVTX_API sample_no_value(nvtxDomainHandle_t domain, uint64_t counter, uint8_t reason)
 {
-    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_NONE, reason);
+    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_NONE, reason);
 }
 
 static struct gputrace_text bytes_of(const void *bytes, size_t size)
@@ -126,7 +126,7 @@ static void NVTX_API sample(nvtxDomainHandle_t handle, uint64_t counter, const v
     uint64_t vouched = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, counter));
     size_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
     kept = kept <= vouched ? kept : program_readable((uintptr_t)values, kept);
-    nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = bytes_of(values, kept)));
+    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = bytes_of(values, kept)));
 }
 
 /* --- batches --- */
@@ -170,7 +170,7 @@ static int64_t first_time(const struct batch *batch)
     return (int64_t)((uint64_t)pair[0] - before);
 }
 
-static void tell_part(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
+static void publish_part(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
 {
     struct spool_nvtx_sample record = {
         .counter = batch->told->counterId, .stride = batch->stride, .domain = domain->number};
@@ -184,7 +184,7 @@ static void tell_part(const struct batch *batch, const struct nvtx_domain *domai
         record.count = (uint32_t)count;
         times = bytes_of(batch->told->timestamps + from, count * sizeof(int64_t));
     }
-    nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
+    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
 }
 
 static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBatch_t *told)
@@ -196,7 +196,7 @@ static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBa
     nvtx_clocks_read();
     size_t most = SPOOL_NVTX_TEXT_MAX / (batch.stride > sizeof(int64_t) ? batch.stride : sizeof(int64_t));
     for (size_t from = 0; from < batch.count; from += most)
-        tell_part(&batch, domain, from, batch.count - from < most ? batch.count - from : most);
+        publish_part(&batch, domain, from, batch.count - from < most ? batch.count - from : most);
 }
 
 static const struct nvtx_extension_function functions[] = {

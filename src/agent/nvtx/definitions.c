@@ -19,7 +19,7 @@ static struct definition *definitions;
 static uint32_t last_number;
 static uint64_t last_id = PAYLOAD_FIRST_DYNAMIC;
 
-void nvtx_tell(struct gputrace_nvtx_extension *what)
+void nvtx_publish(struct gputrace_nvtx_extension *what)
 {
     if (what->time == 0)
         what->time = clock_now();
@@ -53,12 +53,12 @@ static void keep(const struct gputrace_nvtx_extension *what)
 void nvtx_define(struct gputrace_nvtx_extension *what)
 {
     what->always = true;
-    nvtx_tell(what);
+    nvtx_publish(what);
     if (!fork_unannounced())
         keep(what);
 }
 
-void nvtx_definitions_retell(void)
+void nvtx_definitions_republish(void)
 {
     for (struct definition *kept = __atomic_load_n(&definitions, __ATOMIC_ACQUIRE); kept; kept = kept->next)
         registry_nvtx_extension_publish(&kept->told);

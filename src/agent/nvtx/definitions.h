@@ -13,13 +13,13 @@
         .type = SPOOL_RECORD_NVTX_##name, .bytes = sizeof(*(struct_at)), .record = (struct_at), __VA_ARGS__})
 
 /* Tells it, now when it has no time, while recording is on or always. */
-void nvtx_tell(struct gputrace_nvtx_extension *what);
+void nvtx_publish(struct gputrace_nvtx_extension *what);
 
 /* Tells it always, and again in forked children. */
 void nvtx_define(struct gputrace_nvtx_extension *what);
 
 /* In a forked child that records. */
-void nvtx_definitions_retell(void);
+void nvtx_definitions_republish(void);
 
 /* A number that nothing else that was defined has. */
 uint32_t nvtx_definition_number(void);

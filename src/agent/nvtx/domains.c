@@ -263,22 +263,22 @@ static bool keep_category(uint32_t domain, uint32_t category, struct gputrace_te
 
 /* --- telling --- */
 
-static void tell(enum nvtx_named named, uint32_t domain, uint32_t number, struct gputrace_text text)
+static void publish(enum nvtx_named named, uint32_t domain, uint32_t number, struct gputrace_text text)
 {
     registry_nvtx_name_publish(&(struct gputrace_nvtx_name){
         .named = named, .domain = domain, .number = number, .stream = SPOOL_NO_STREAM, .text = text});
 }
 
-static void tell_domain(const struct nvtx_domain *domain)
+static void publish_domain(const struct nvtx_domain *domain)
 {
-    tell(domain->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
+    publish(domain->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
 }
 
 void nvtx_default_domain_left_out(void)
 {
     if (!__atomic_load_n(&domains.default_left_out, __ATOMIC_RELAXED) &&
         !__atomic_exchange_n(&domains.default_left_out, true, __ATOMIC_RELAXED))
-        tell(NVTX_NAMED_LEFT_OUT, 0, 0, nvtx_ascii(DEFAULT_NAME));
+        publish(NVTX_NAMED_LEFT_OUT, 0, 0, nvtx_ascii(DEFAULT_NAME));
 }
 
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
@@ -290,7 +290,7 @@ struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
     struct nvtx_domain *domain = find_or_add_domain(name, &is_new);
     pthread_mutex_unlock(&domains.lock);
     if (is_new)
-        tell_domain(domain);
+        publish_domain(domain);
     return domain;
 }
 
@@ -303,7 +303,7 @@ struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gput
     struct nvtx_string *string = find_or_add_string(domain->number, text, &is_new);
     pthread_mutex_unlock(&domains.lock);
     if (is_new)
-        tell(NVTX_NAMED_STRING, string->domain, string->number, string->text);
+        publish(NVTX_NAMED_STRING, string->domain, string->number, string->text);
     return string;
 }
 
@@ -315,22 +315,22 @@ void nvtx_category_named(const struct nvtx_domain *domain, uint32_t category, st
     bool is_new = keep_category(domain->number, category, name);
     pthread_mutex_unlock(&domains.lock);
     if (is_new)
-        tell(NVTX_NAMED_CATEGORY, domain->number, category, name);
+        publish(NVTX_NAMED_CATEGORY, domain->number, category, name);
 }
 
 /* --- fork --- */
 
-void nvtx_domains_leave(void)
+void nvtx_domains_atfork_child(void)
 {
     pthread_mutex_init(&domains.lock, NULL);
-    thread_id_leave();
+    thread_id_atfork_child();
 }
 
-void nvtx_domains_retell(void)
+void nvtx_domains_republish(void)
 {
     for (const struct nvtx_domain *domain = domains.first; domain; domain = domain->next)
-        tell_domain(domain);
+        publish_domain(domain);
     for (const struct nvtx_named_text *text = domains.texts; text; text = text->next)
-        tell(text->named, text->string.domain, text->string.number, text->string.text);
+        publish(text->named, text->string.domain, text->string.number, text->string.text);
     domains.default_left_out = false; /* its next use is published anew */
 }

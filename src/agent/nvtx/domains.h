@@ -134,9 +134,9 @@ static inline struct nvtx_domain *nvtx_domain_ours(nvtxDomainHandle_t domain)
 }
 
 /* In a forked child: another thread may have held the lock. */
-void nvtx_domains_leave(void);
+void nvtx_domains_atfork_child(void);
 
 /* In a forked child that records: tells every name again, for they went into the parent's spool. */
-void nvtx_domains_retell(void);
+void nvtx_domains_republish(void);
 
 #endif

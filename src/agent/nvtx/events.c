@@ -25,8 +25,8 @@ static inline struct gputrace_nvtx event_of(const char *function, const struct n
 }
 
 /* What is no more than a message need not become an event when the shortcut is open. False: it is not. */
-static inline bool told_briefly(enum spool_nvtx_what what, const struct nvtx_domain *domain, uint32_t string,
-                                struct gputrace_text message)
+static inline bool published_briefly(enum spool_nvtx_what what, const struct nvtx_domain *domain, uint32_t string,
+                                     struct gputrace_text message)
 {
     registry_shortcut_fn *shortcut = registry_shortcut();
     if (shortcut)
@@ -58,7 +58,7 @@ static inline int popped(const char *function, const struct nvtx_domain *domain)
 {
     if (domain->off)
         return NVTX_NO_PUSH_POP_TRACKING;
-    if (!told_briefly(SPOOL_NVTX_POP, domain, 0, (struct gputrace_text){0}) && registry_nvtx_pop_wanted()) {
+    if (!published_briefly(SPOOL_NVTX_POP, domain, 0, (struct gputrace_text){0}) && registry_nvtx_pop_wanted()) {
         struct gputrace_nvtx event = event_of(function, domain);
         registry_nvtx_pop_publish(&event);
     }
@@ -136,11 +136,11 @@ static void marked(const struct gputrace_nvtx *event)
     WITH_ATTRIBUTES(type, function, name, brief, whole, off_value) \
     WITH_TEXT(type, function, name, brief, whole)
 
-#define MARK_BRIEFLY                                            \
-    if (told_briefly(SPOOL_NVTX_MARK, domain, string, message)) \
+#define MARK_BRIEFLY                                                 \
+    if (published_briefly(SPOOL_NVTX_MARK, domain, string, message)) \
     return
-#define PUSH_BRIEFLY                                            \
-    if (told_briefly(SPOOL_NVTX_PUSH, domain, string, message)) \
+#define PUSH_BRIEFLY                                                 \
+    if (published_briefly(SPOOL_NVTX_PUSH, domain, string, message)) \
     return one_deeper(domain->number)
 #define START_WHOLE /* it has a number to be told as well */ \
     (void)message;                                           \

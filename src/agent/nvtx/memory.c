@@ -57,8 +57,8 @@ static inline void nvtx_memory_read(const struct nvtx_memory_elements *elements,
 
 static const struct gputrace_text nvtx_no_name;
 
-void nvtx_memory_tell(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
-                      struct spool_nvtx_memory record, struct gputrace_text name);
+void publish_memory(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
+                    struct spool_nvtx_memory record, struct gputrace_text name);
 
 /*
  * NVTX's memory extension: heaps and regions in them, as the program annotates them. What is told is what the program
@@ -76,13 +76,13 @@ struct nvtx_memory_elements nvtx_memory_elements(const void *first, size_t count
     return elements;
 }
 
-void nvtx_memory_tell(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
-                      struct spool_nvtx_memory record, struct gputrace_text name)
+void publish_memory(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
+                    struct spool_nvtx_memory record, struct gputrace_text name)
 {
     record.domain = domain->number;
     if (domain->off)
         return;
-    nvtx_tell(NVTX_RECORD(MEMORY, &record, .flags = (uint16_t)operation, .always = true, .text = name));
+    nvtx_publish(NVTX_RECORD(MEMORY, &record, .flags = (uint16_t)operation, .always = true, .text = name));
 }
 
 /* --- heaps --- */
@@ -116,25 +116,26 @@ static nvtxMemHeapHandle_t NVTX_API heap_register(nvtxDomainHandle_t handle, nvt
     struct spool_nvtx_memory record = {
         .type = desc->type, .usage = desc->usage, .category = desc->category, .device = -1};
     read_heap(&record, desc);
-    nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
-                     nvtx_message((int32_t)desc->messageType, desc->message, &room, NULL));
+    publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
+                   nvtx_message((int32_t)desc->messageType, desc->message, &room, NULL));
     return (nvtxMemHeapHandle_t)(uintptr_t)record.heap;
 }
 
-static void tell_heap(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation, nvtxMemHeapHandle_t heap)
+static void publish_heap(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation,
+                         nvtxMemHeapHandle_t heap)
 {
-    nvtx_memory_tell(nvtx_domain_ours(domain), operation,
-                     (struct spool_nvtx_memory){.heap = (uintptr_t)heap, .device = -1}, nvtx_no_name);
+    publish_memory(nvtx_domain_ours(domain), operation,
+                   (struct spool_nvtx_memory){.heap = (uintptr_t)heap, .device = -1}, nvtx_no_name);
 }
 
 static void NVTX_API heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
-    tell_heap(domain, SPOOL_NVTX_MEMORY_HEAP_UNREGISTER, heap);
+    publish_heap(domain, SPOOL_NVTX_MEMORY_HEAP_UNREGISTER, heap);
 }
 
 static void NVTX_API heap_reset(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
-    tell_heap(domain, SPOOL_NVTX_MEMORY_HEAP_RESET, heap);
+    publish_heap(domain, SPOOL_NVTX_MEMORY_HEAP_RESET, heap);
 }
 
 /* --- regions --- */
@@ -186,27 +187,27 @@ static void NVTX_API regions_register(nvtxDomainHandle_t handle, nvtxMemRegionsR
             record.region = nvtx_memory_handle();
         if (i < room)
             memcpy(&out[i], &record.region, sizeof(out[i]));
-        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_REGISTER, record, nvtx_no_name);
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_REGISTER, record, nvtx_no_name);
     }
 }
 
-static void tell_regions(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation operation, uint32_t type,
-                         struct nvtx_memory_elements regions, uint64_t stream)
+static void publish_regions(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation operation, uint32_t type,
+                            struct nvtx_memory_elements regions, uint64_t stream)
 {
     for (size_t i = 0; i < regions.count; i++) {
         struct spool_nvtx_memory record = read_region(type, &regions, i);
         record.stream = stream;
-        nvtx_memory_tell(nvtx_domain_ours(handle), operation, record, nvtx_no_name);
+        publish_memory(nvtx_domain_ours(handle), operation, record, nvtx_no_name);
     }
 }
 
 static void NVTX_API regions_resize(nvtxDomainHandle_t handle, nvtxMemRegionsResizeBatch_t const *desc)
 {
     if (NVTX_MEMORY_IS_SOUND(desc))
-        tell_regions(handle, SPOOL_NVTX_MEMORY_REGION_RESIZE, desc->regionType,
-                     nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
-                                          region_size(desc->regionType)),
-                     0);
+        publish_regions(handle, SPOOL_NVTX_MEMORY_REGION_RESIZE, desc->regionType,
+                        nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount,
+                                             desc->regionDescElementSize, region_size(desc->regionType)),
+                        0);
 }
 
 static void NVTX_API cuda_mark_initialized(nvtxDomainHandle_t handle, cudaStream_t stream, uint8_t is_per_thread,
@@ -214,10 +215,10 @@ static void NVTX_API cuda_mark_initialized(nvtxDomainHandle_t handle, cudaStream
 {
     uint64_t number = (uintptr_t)(is_per_thread && !stream ? cudaStreamPerThread : stream);
     if (NVTX_MEMORY_IS_SOUND(desc))
-        tell_regions(handle, SPOOL_NVTX_MEMORY_INITIALIZED, desc->regionType,
-                     nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
-                                          region_size(desc->regionType)),
-                     number);
+        publish_regions(handle, SPOOL_NVTX_MEMORY_INITIALIZED, desc->regionType,
+                        nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount,
+                                             desc->regionDescElementSize, region_size(desc->regionType)),
+                        number);
 }
 
 static void NVTX_API regions_unregister(nvtxDomainHandle_t handle, nvtxMemRegionsUnregisterBatch_t const *desc)
@@ -229,9 +230,8 @@ static void NVTX_API regions_unregister(nvtxDomainHandle_t handle, nvtxMemRegion
     for (size_t i = 0; i < references.count; i++) {
         nvtxMemRegionRef_t reference;
         nvtx_memory_read(&references, i, &reference, sizeof(reference));
-        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_UNREGISTER,
-                         (struct spool_nvtx_memory){.region = (uintptr_t)reference.pointer, .device = -1},
-                         nvtx_no_name);
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_UNREGISTER,
+                       (struct spool_nvtx_memory){.region = (uintptr_t)reference.pointer, .device = -1}, nvtx_no_name);
     }
 }
 
@@ -245,10 +245,10 @@ static void NVTX_API regions_name(nvtxDomainHandle_t handle, nvtxMemRegionsNameB
         nvtxMemRegionNameDesc_t name;
         struct nvtx_text room;
         nvtx_memory_read(&names, i, &name, sizeof(name));
-        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_NAME,
-                         (struct spool_nvtx_memory){
-                             .region = (uintptr_t)name.region.pointer, .category = name.category, .device = -1},
-                         nvtx_message((int32_t)name.nameType, name.name, &room, NULL));
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_NAME,
+                       (struct spool_nvtx_memory){
+                           .region = (uintptr_t)name.region.pointer, .category = name.category, .device = -1},
+                       nvtx_message((int32_t)name.nameType, name.name, &room, NULL));
     }
 }
 
@@ -267,53 +267,53 @@ static void NVTX_API permissions_assign(nvtxDomainHandle_t handle, nvtxMemPermis
     for (size_t i = 0; i < regions.count; i++) {
         nvtxMemPermissionsAssignRegionDesc_t region;
         nvtx_memory_read(&regions, i, &region, sizeof(region));
-        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_PERMISSIONS_ASSIGN,
-                         (struct spool_nvtx_memory){.permissions = (uintptr_t)desc->permissions,
-                                                    .region = (uintptr_t)region.region.pointer,
-                                                    .flags = region.flags,
-                                                    .device = -1},
-                         nvtx_no_name);
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_PERMISSIONS_ASSIGN,
+                       (struct spool_nvtx_memory){.permissions = (uintptr_t)desc->permissions,
+                                                  .region = (uintptr_t)region.region.pointer,
+                                                  .flags = region.flags,
+                                                  .device = -1},
+                       nvtx_no_name);
     }
 }
 
-static void tell_permissions(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation,
-                             struct spool_nvtx_memory record)
+static void publish_permissions(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation,
+                                struct spool_nvtx_memory record)
 {
-    nvtx_memory_tell(nvtx_domain_ours(domain), operation, record, nvtx_no_name);
+    publish_memory(nvtx_domain_ours(domain), operation, record, nvtx_no_name);
 }
 
 static nvtxMemPermissionsHandle_t NVTX_API permissions_create(nvtxDomainHandle_t domain, int32_t flags)
 {
     uint64_t permissions = nvtx_memory_handle();
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_CREATE,
-                     (struct spool_nvtx_memory){.permissions = permissions, .flags = (uint32_t)flags, .device = -1});
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_CREATE,
+                        (struct spool_nvtx_memory){.permissions = permissions, .flags = (uint32_t)flags, .device = -1});
     return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
 }
 
 static void NVTX_API permissions_destroy(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
 {
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_DESTROY,
-                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_DESTROY,
+                        (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
 }
 
 static void NVTX_API permissions_reset(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
 {
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_RESET,
-                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_RESET,
+                        (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
 }
 
 static void NVTX_API permissions_bind(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, uint32_t scope,
                                       uint32_t flags)
 {
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_BIND,
-                     (struct spool_nvtx_memory){
-                         .permissions = (uintptr_t)permissions, .bind_scope = scope, .flags = flags, .device = -1});
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_BIND,
+                        (struct spool_nvtx_memory){
+                            .permissions = (uintptr_t)permissions, .bind_scope = scope, .flags = flags, .device = -1});
 }
 
 static void NVTX_API permissions_unbind(nvtxDomainHandle_t domain, uint32_t scope)
 {
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_UNBIND,
-                     (struct spool_nvtx_memory){.bind_scope = scope, .device = -1});
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_UNBIND,
+                        (struct spool_nvtx_memory){.bind_scope = scope, .device = -1});
 }
 
 /* --- CUDA's --- */
@@ -321,24 +321,25 @@ static void NVTX_API permissions_unbind(nvtxDomainHandle_t domain, uint32_t scop
 static nvtxMemPermissionsHandle_t NVTX_API cuda_process_permissions(nvtxDomainHandle_t domain)
 {
     uint64_t permissions = nvtx_memory_handle_of_device(-1);
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PROCESS_PERMISSIONS,
-                     (struct spool_nvtx_memory){.permissions = permissions, .device = -1});
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PROCESS_PERMISSIONS,
+                        (struct spool_nvtx_memory){.permissions = permissions, .device = -1});
     return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
 }
 
 static nvtxMemPermissionsHandle_t NVTX_API cuda_device_permissions(nvtxDomainHandle_t domain, int device)
 {
     uint64_t permissions = nvtx_memory_handle_of_device(device);
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_DEVICE_PERMISSIONS,
-                     (struct spool_nvtx_memory){.permissions = permissions, .device = device});
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_DEVICE_PERMISSIONS,
+                        (struct spool_nvtx_memory){.permissions = permissions, .device = device});
     return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
 }
 
 static void NVTX_API cuda_set_peer_access(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, int peer,
                                           uint32_t flags)
 {
-    tell_permissions(domain, SPOOL_NVTX_MEMORY_PEER_ACCESS,
-                     (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = peer, .flags = flags});
+    publish_permissions(
+        domain, SPOOL_NVTX_MEMORY_PEER_ACCESS,
+        (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = peer, .flags = flags});
 }
 
 static const struct nvtx_extension_function functions[] = {

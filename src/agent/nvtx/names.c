@@ -252,7 +252,7 @@ static void NVTX_API destroy(nvtxSyncUser_t object)
     nvtx_resource_destroyed((uintptr_t)object);
 }
 
-static void tell(enum spool_nvtx_what what, nvtxSyncUser_t object)
+static void publish(enum spool_nvtx_what what, nvtxSyncUser_t object)
 {
     if (!object)
         return;
@@ -262,22 +262,22 @@ static void tell(enum spool_nvtx_what what, nvtxSyncUser_t object)
 
 static void NVTX_API acquire_start(nvtxSyncUser_t object)
 {
-    tell(SPOOL_NVTX_ACQUIRE, object);
+    publish(SPOOL_NVTX_ACQUIRE, object);
 }
 
 static void NVTX_API acquire_failed(nvtxSyncUser_t object)
 {
-    tell(SPOOL_NVTX_ACQUIRE_FAILED, object);
+    publish(SPOOL_NVTX_ACQUIRE_FAILED, object);
 }
 
 static void NVTX_API acquire_success(nvtxSyncUser_t object)
 {
-    tell(SPOOL_NVTX_ACQUIRED, object);
+    publish(SPOOL_NVTX_ACQUIRED, object);
 }
 
 static void NVTX_API releasing(nvtxSyncUser_t object)
 {
-    tell(SPOOL_NVTX_RELEASE, object);
+    publish(SPOOL_NVTX_RELEASE, object);
 }
 
 static const struct nvtx_function functions[] = {

@@ -40,7 +40,7 @@ static void put_in_all(const struct table *tables)
 }
 
 /* NVTX wants to know what its tools understand. */
-static void tell_version(NvtxGetExportTableFunc_t export_table)
+static void publish_version(NvtxGetExportTableFunc_t export_table)
 {
     const NvtxExportTableVersionInfo *info = export_table(NVTX_ETID_VERSIONINFO);
     if (info && info->struct_size >= sizeof(*info) && info->SetInjectionNvtxVersion)
@@ -56,7 +56,7 @@ int nvtx_attach(NvtxGetExportTableFunc_t export_table)
     get_tables(callbacks, tables);
     if (!tables[NVTX_CB_MODULE_CORE].slots)
         return 0;
-    tell_version(export_table);
+    publish_version(export_table);
     put_in_all(tables);
     return 1;
 }

@@ -8,7 +8,7 @@
 #define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */
 
 /* The payloads of one event while they are copied. */
-struct nvtx_taking {
+struct payload_copy {
     uint64_t number, time;
     uint32_t domain;
     struct gputrace_nvtx *event; /* NULL: its attributes are not asked for */
@@ -16,55 +16,55 @@ struct nvtx_taking {
     struct payload_reader reader;
     struct payload_blob blobs[PAYLOAD_BLOBS_MAX];
     uint64_t told[COPIES_MAX]; /* addresses of what pointers led to */
-    size_t told_count;
+    size_t published_count;
     uint64_t lost;
 };
 
 /* Publishes a copy of THERE bytes; its number and domain are filled in here. */
-static void nvtx_taking_tell(const struct nvtx_taking *taking, struct spool_nvtx_piece *piece,
-                             enum spool_nvtx_piece_kind kind, const void *bytes, uint64_t there)
+static void publish_copy(const struct payload_copy *taking, struct spool_nvtx_piece *piece,
+                         enum spool_nvtx_piece_kind kind, const void *bytes, uint64_t there)
 {
     piece->number = taking->number;
     piece->domain = taking->domain;
-    nvtx_tell(NVTX_RECORD(PIECE, piece, .flags = (uint16_t)kind, .time = taking->time,
-                          .text = {bytes, there < UINT32_MAX ? (uint32_t)there : UINT32_MAX}));
+    nvtx_publish(NVTX_RECORD(PIECE, piece, .flags = (uint16_t)kind, .time = taking->time,
+                             .text = {bytes, there < UINT32_MAX ? (uint32_t)there : UINT32_MAX}));
 }
 
 /* --- what pointers in a payload lead to --- */
 
-static bool is_there(const struct nvtx_taking *taking, uint64_t address)
+static bool is_there(const struct payload_copy *taking, uint64_t address)
 {
     for (size_t i = 0; i < taking->reader.blob_count; i++)
         if (address - (uintptr_t)taking->blobs[i].bytes < taking->blobs[i].size)
             return true;
-    for (size_t i = 0; i < taking->told_count; i++)
+    for (size_t i = 0; i < taking->published_count; i++)
         if (taking->told[i] == address)
             return true;
     return false;
 }
 
 /* Whether what lies at ADDRESS is to be told now. */
-static bool is_new(struct nvtx_taking *taking, uint64_t address)
+static bool is_new(struct payload_copy *taking, uint64_t address)
 {
     if (address == 0 || is_there(taking, address))
         return false;
-    if (taking->told_count == COPIES_MAX) {
+    if (taking->published_count == COPIES_MAX) {
         taking->lost++;
         return false;
     }
-    taking->told[taking->told_count++] = address;
+    taking->told[taking->published_count++] = address;
     return true;
 }
 
 /* --- what an event is about --- */
 
-static void set_message(struct nvtx_taking *taking, struct gputrace_text text, uint32_t string)
+static void set_message(struct payload_copy *taking, struct gputrace_text text, uint32_t string)
 {
     taking->event->message = text;
     taking->event->string = string;
 }
 
-static void take_text(struct nvtx_taking *taking, const void *bytes, uint64_t count, uint64_t width)
+static void take_text(struct payload_copy *taking, const void *bytes, uint64_t count, uint64_t width)
 {
     if (width == 1)
         set_message(taking, (struct gputrace_text){bytes, (uint32_t)count}, 0);
@@ -76,7 +76,7 @@ static void take_text(struct nvtx_taking *taking, const void *bytes, uint64_t co
                     0);
 }
 
-static void take_attribute(struct nvtx_taking *taking, const struct payload_field *field, const uint8_t *bytes)
+static void take_attribute(struct payload_copy *taking, const struct payload_field *field, const uint8_t *bytes)
 {
     enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
     if (!taking->event || field->count == 0)
@@ -110,7 +110,7 @@ static const struct nvtx_string *string_at(uint64_t handle)
     return string;
 }
 
-static void follow_handle(struct nvtx_taking *taking, const struct payload_entry *entry, uint64_t handle)
+static void follow_handle(struct payload_copy *taking, const struct payload_entry *entry, uint64_t handle)
 {
     const struct nvtx_string *string = handle ? string_at(handle) : NULL;
     if (!string)
@@ -118,11 +118,11 @@ static void follow_handle(struct nvtx_taking *taking, const struct payload_entry
     if (taking->event && (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE))
         set_message(taking, string->text, string->number);
     if (is_new(taking, handle))
-        nvtx_taking_tell(taking, &(struct spool_nvtx_piece){.address = handle, .size = string->text.length},
-                         SPOOL_NVTX_PIECE_STRING, string->text.bytes, string->text.length);
+        publish_copy(taking, &(struct spool_nvtx_piece){.address = handle, .size = string->text.length},
+                     SPOOL_NVTX_PIECE_STRING, string->text.bytes, string->text.length);
 }
 
-static void follow_all(struct nvtx_taking *taking, const struct payload_schema *schema, const uint8_t *bytes,
+static void follow_all(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes,
                        uint64_t size, uint64_t start, unsigned depth);
 
 static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
@@ -136,7 +136,7 @@ static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
 }
 
 /* Each element costs, also one that has no fields: how many there are is what the program says. */
-static bool may_go_on(struct nvtx_taking *taking)
+static bool may_go_on(struct payload_copy *taking)
 {
     if (taking->reader.budget == 0)
         return false;
@@ -144,7 +144,7 @@ static bool may_go_on(struct nvtx_taking *taking)
     return true;
 }
 
-static void follow_pointer(struct nvtx_taking *taking, struct payload_field *field, unsigned depth)
+static void follow_pointer(struct payload_copy *taking, struct payload_field *field, unsigned depth)
 {
     bool text = field->form == PAYLOAD_TEXT || field->form == PAYLOAD_TEXTS_OF;
     if (field->address == 0 || (!text && !(field->entry->flags & PAYLOAD_FLAG_DEEP_COPY)))
@@ -157,14 +157,14 @@ static void follow_pointer(struct nvtx_taking *taking, struct payload_field *fie
     take_attribute(taking, field, bytes);
     if (!is_new(taking, field->address))
         return;
-    nvtx_taking_tell(taking,
-                     &(struct spool_nvtx_piece){.address = field->address, .schema = field->entry->type, .size = size},
-                     SPOOL_NVTX_PIECE_POINTED, bytes, taken);
+    publish_copy(taking,
+                 &(struct spool_nvtx_piece){.address = field->address, .schema = field->entry->type, .size = size},
+                 SPOOL_NVTX_PIECE_POINTED, bytes, taken);
     for (uint64_t i = 0; field->nested && field->nested->walks && i < field->count && may_go_on(taking); i++)
         follow_all(taking, field->nested, bytes, taken, i * field->unit, depth + 1);
 }
 
-static void follow(struct nvtx_taking *taking, const struct payload_cursor *cursor, struct payload_field *field,
+static void follow(struct payload_copy *taking, const struct payload_cursor *cursor, struct payload_field *field,
                    unsigned depth)
 {
     const uint8_t *bytes = cursor->bytes + field->at;
@@ -185,7 +185,7 @@ static void follow(struct nvtx_taking *taking, const struct payload_cursor *curs
         take_attribute(taking, field, bytes);
 }
 
-static void follow_all(struct nvtx_taking *taking, const struct payload_schema *schema, const uint8_t *bytes,
+static void follow_all(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes,
                        uint64_t size, uint64_t start, unsigned depth)
 {
     struct payload_cursor cursor;
@@ -197,8 +197,8 @@ static void follow_all(struct nvtx_taking *taking, const struct payload_schema *
         follow(taking, &cursor, &field, depth);
 }
 
-static void nvtx_taking_follow(struct nvtx_taking *taking, const struct payload_schema *schema, const uint8_t *bytes,
-                               uint64_t size, uint64_t start)
+static void follow_pointers(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes,
+                            uint64_t size, uint64_t start)
 {
     follow_all(taking, schema, bytes, size, start, 0);
 }
@@ -213,10 +213,10 @@ static uint64_t last_number;
 
 static const struct payload_schema *find_schema(const void *taking, uint64_t id)
 {
-    return nvtx_schema_find(((const struct nvtx_taking *)taking)->domain, id);
+    return nvtx_schema_find(((const struct payload_copy *)taking)->domain, id);
 }
 
-static void begin(struct nvtx_taking *taking, const struct nvtx_domain *domain, uint64_t time)
+static void begin(struct payload_copy *taking, const struct nvtx_domain *domain, uint64_t time)
 {
     taking->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
     taking->time = time;
@@ -225,7 +225,7 @@ static void begin(struct nvtx_taking *taking, const struct nvtx_domain *domain, 
     taking->room = NULL;
     taking->reader = (struct payload_reader){
         .find = find_schema, .context = taking, .blobs = taking->blobs, .budget = PAYLOAD_BUDGET};
-    taking->told_count = 0;
+    taking->published_count = 0;
     taking->lost = 0;
 }
 
@@ -237,7 +237,7 @@ uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
     return payload_value_of(id) == PAYLOAD_STRING ? 0 : payload_bytes_of(id);
 }
 
-static uint64_t dynamic_size(struct nvtx_taking *taking, const struct payload_schema *schema, const uint8_t *bytes)
+static uint64_t dynamic_size(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes)
 {
     struct payload_cursor cursor;
     struct payload_field field;
@@ -249,7 +249,7 @@ static uint64_t dynamic_size(struct nvtx_taking *taking, const struct payload_sc
 }
 
 /* How long a payload is that does not tell it (SIZE_MAX); 0: who knows. */
-static uint64_t size_by_schema(struct nvtx_taking *taking, const struct payload_schema *schema,
+static uint64_t size_by_schema(struct payload_copy *taking, const struct payload_schema *schema,
                                const nvtxPayloadData_t *payload)
 {
     uint64_t width = payload_bytes_of(payload->schemaId);
@@ -271,7 +271,7 @@ static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadD
 }
 
 /* Tells payload INDEX; what it holds is not followed yet. */
-static void take(struct nvtx_taking *taking, const nvtxPayloadData_t *payload, uint32_t index)
+static void take(struct payload_copy *taking, const nvtxPayloadData_t *payload, uint32_t index)
 {
     const struct payload_schema *schema = find_schema(taking, payload->schemaId);
     struct payload_blob *blob = &taking->blobs[index];
@@ -280,7 +280,7 @@ static void take(struct nvtx_taking *taking, const nvtxPayloadData_t *payload, u
         uint64_t size = payload->size == SIZE_MAX ? size_by_schema(taking, schema, payload) : payload->size;
         blob->bytes = payload->payload;
         blob->size = readable(schema, payload, size);
-        nvtx_taking_tell(
+        publish_copy(
             taking,
             &(struct spool_nvtx_piece){
                 .address = (uintptr_t)payload->payload, .schema = payload->schemaId, .size = size, .index = index},
@@ -288,22 +288,22 @@ static void take(struct nvtx_taking *taking, const nvtxPayloadData_t *payload, u
             size > blob->size && blob->size == SPOOL_NVTX_TEXT_MAX ? blob->size + 1 /* it is cut, and counted so */
                                                                    : blob->size);
     } else {
-        nvtx_taking_tell(taking, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index},
-                         SPOOL_NVTX_PIECE_PAYLOAD, NULL, 0);
+        publish_copy(taking, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index},
+                     SPOOL_NVTX_PIECE_PAYLOAD, NULL, 0);
     }
     taking->reader.blob_count = index + 1u;
 }
 
-static void finish(struct nvtx_taking *taking)
+static void finish(struct payload_copy *taking)
 {
     if (taking->lost > 0)
-        nvtx_taking_tell(taking, &(struct spool_nvtx_piece){.size = taking->lost}, SPOOL_NVTX_PIECE_LOST, NULL, 0);
+        publish_copy(taking, &(struct spool_nvtx_piece){.size = taking->lost}, SPOOL_NVTX_PIECE_LOST, NULL, 0);
 }
 
-uint64_t nvtx_pieces_tell(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
-                          size_t count, struct gputrace_nvtx *event, struct nvtx_text *room)
+uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
+                            size_t count, struct gputrace_nvtx *event, struct nvtx_text *room)
 {
-    struct nvtx_taking taking;
+    struct payload_copy taking;
     if (!payloads || count == 0)
         return 0;
     begin(&taking, domain, time);
@@ -318,7 +318,7 @@ uint64_t nvtx_pieces_tell(const struct nvtx_domain *domain, uint64_t time, const
     for (size_t i = 0; i < taking.reader.blob_count; i++) {
         const struct payload_schema *schema = find_schema(&taking, taking.blobs[i].schema);
         if (schema && schema->walks)
-            nvtx_taking_follow(&taking, schema, taking.blobs[i].bytes, taking.blobs[i].size, 0);
+            follow_pointers(&taking, schema, taking.blobs[i].bytes, taking.blobs[i].size, 0);
     }
     finish(&taking);
     return taking.number;
@@ -330,14 +330,14 @@ static void read_payloads(const nvtxEventAttributes_t *attributes, struct gputra
     if (attributes->payloadType != NVTX_PAYLOAD_TYPE_EXT || attributes->reserved0 <= 0)
         return;
     const struct nvtx_domain domain = {.number = event->domain};
-    event->payload = nvtx_pieces_tell(&domain, event->call.end, payloads, (size_t)attributes->reserved0, event, room);
+    event->payload = nvtx_payloads_copy(&domain, event->call.end, payloads, (size_t)attributes->reserved0, event, room);
     event->payload_type = event->payload ? SPOOL_NVTX_PAYLOAD_PIECES : 0;
 }
 
-uint64_t nvtx_pieces_tell_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
-                                const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible)
+uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
+                                  const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible)
 {
-    struct nvtx_taking taking;
+    struct payload_copy taking;
     begin(&taking, domain, time);
     take(&taking, events, 0);
     if (flexible->payload && flexible->size > 0)
@@ -346,7 +346,7 @@ uint64_t nvtx_pieces_tell_batch(const struct nvtx_domain *domain, uint64_t time,
     for (uint64_t at = 0; schema->walks && left > 0 && at + stride <= taking.blobs[0].size; at += stride) {
         unsigned budget = left < PAYLOAD_BUDGET ? left : PAYLOAD_BUDGET;
         taking.reader.budget = budget;
-        nvtx_taking_follow(&taking, schema, taking.blobs[0].bytes, taking.blobs[0].size, at);
+        follow_pointers(&taking, schema, taking.blobs[0].bytes, taking.blobs[0].size, at);
         left -= budget - taking.reader.budget;
     }
     taking.lost += left == 0;

@@ -14,16 +14,16 @@
 
 /* Tells COUNT payloads of an event at TIME. Gives their number, 0: there is none. EVENT (NULL: it has no attributes
  * here) takes the message, category and colour that they hold; its texts live as long as ROOM and the program's. */
-uint64_t nvtx_pieces_tell(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
-                          size_t count, struct gputrace_nvtx *event, struct nvtx_text *room);
+uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
+                            size_t count, struct gputrace_nvtx *event, struct nvtx_text *room);
 
 /* Fills category, colour, payload and message of EVENT, of these what ATTRIBUTES (may be NULL) has. Texts live as long
  * as ROOM and the program's argument. */
 void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *room);
 
 /* Tells SIZE bytes of events of SCHEMA that lie STRIDE bytes apart, and FLEXIBLE, which they may point into. */
-uint64_t nvtx_pieces_tell_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
-                                const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible);
+uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
+                                  const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible);
 
 /* Bytes of one payload of SCHEMA, or of a type of NVTX's; 0: they differ, or it is not known. */
 uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t schema);

@@ -25,7 +25,7 @@ static struct gputrace_nvtx event_of(const char *function, const struct nvtx_dom
         .domain = domain->number,
         .domain_name = domain->name,
     };
-    event.payload = nvtx_pieces_tell(domain, now, payloads, count, &event, room);
+    event.payload = nvtx_payloads_copy(domain, now, payloads, count, &event, room);
     event.payload_type = event.payload ? SPOOL_NVTX_PAYLOAD_PIECES : 0;
     return event;
 }
@@ -120,9 +120,9 @@ static void NVTX_API event_submit(nvtxDomainHandle_t handle, const nvtxPayloadDa
     uint64_t now = clock_now();
     struct spool_nvtx_deferred record = {.domain = domain->number};
     nvtx_clocks_read();
-    record.number = nvtx_pieces_tell(domain, now, payloads, count, NULL, NULL);
+    record.number = nvtx_payloads_copy(domain, now, payloads, count, NULL, NULL);
     if (record.number != 0)
-        nvtx_tell(NVTX_RECORD(DEFERRED, &record, .time = now));
+        nvtx_publish(NVTX_RECORD(DEFERRED, &record, .time = now));
 }
 
 /* As many events at a time as one record holds. */
@@ -131,8 +131,8 @@ static void submit_part(const struct nvtx_domain *domain, const struct payload_s
 {
     uint64_t now = clock_now();
     struct spool_nvtx_deferred record = {.scope = scope, .stride = schema->size, .domain = domain->number};
-    record.number = nvtx_pieces_tell_batch(domain, now, schema, events, (size_t)schema->size, flexible);
-    nvtx_tell(NVTX_RECORD(DEFERRED, &record, .time = now));
+    record.number = nvtx_payloads_copy_batch(domain, now, schema, events, (size_t)schema->size, flexible);
+    nvtx_publish(NVTX_RECORD(DEFERRED, &record, .time = now));
 }
 
 static void NVTX_API event_batch_submit(nvtxDomainHandle_t handle, const nvtxEventBatch_t *batch)

@@ -5,7 +5,7 @@
 
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/callback_switches.h"
-#include "agent/dispatch/aside.h"
+#include "agent/dispatch/tracing_suppressed.h"
 #include "agent/ranges/driver.h"
 #include "agent/ranges/event_cache.h"
 #include "agent/spool/recorder.h"
@@ -34,7 +34,7 @@ static struct {
 } ranges;
 
 /* Once for each cause, at the end of the run. */
-static void tell(enum refusal refusal, const char *what)
+static void publish(enum refusal refusal, const char *what)
 {
     static const char *const words[REFUSAL_COUNT] = {
 #define REFUSAL(name, text) [REFUSED_##name] = (text),
@@ -103,17 +103,17 @@ static void write_record(uint64_t range, uint16_t what, uint64_t time, uint32_t 
 static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream stream)
 {
     const char *words = what == SPOOL_DEVICE_RANGE_START ? "the start" : "the end";
-    enum activity_times times = recorder_is_on() && !aside_is_within() ? switch_on() : ACTIVITY_TIMES_NO_CUPTI;
+    enum activity_times times = recorder_is_on() && !tracing_is_suppressed() ? switch_on() : ACTIVITY_TIMES_NO_CUPTI;
     const struct driver *driver = times != ACTIVITY_TIMES_NO_CUPTI ? driver_functions() : NULL;
-    struct aside aside;
+    struct tracing_suppressed aside;
     uint32_t correlation = 0;
-    if (!driver || !aside_begin(&aside))
+    if (!driver || !tracing_suppress(&aside))
         return 0;
     enum refusal refusal =
         times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : mark_moment(driver, stream, &correlation);
-    aside_end(&aside);
+    tracing_resume(&aside);
     if (refusal != ACCEPTED)
-        tell(refusal, words);
+        publish(refusal, words);
     if (refusal != ACCEPTED && refusal != REFUSED_TOO_OLD && refusal != REFUSED_UNSEEN)
         return 0;
     if (range == 0)
@@ -133,7 +133,7 @@ void device_range_end(uint64_t range, struct CUstream_st *stream)
         put(range, SPOOL_DEVICE_RANGE_END, NULL, stream);
 }
 
-void device_ranges_leave(void)
+void device_ranges_atfork_child(void)
 {
     __atomic_store_n(&ranges.times_on, false, __ATOMIC_RELAXED);
 }

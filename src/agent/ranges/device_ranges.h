@@ -21,6 +21,6 @@ uint64_t device_range_start(const char *message, struct CUstream_st *stream);
 void device_range_end(uint64_t range, struct CUstream_st *stream);
 
 /* In a forked child: CUPTI and CUDA are the parent's. */
-void device_ranges_leave(void);
+void device_ranges_atfork_child(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/driver_library.h"
-#include "agent/dispatch/aside.h"
+#include "agent/dispatch/tracing_suppressed.h"
 
 static struct {
     pthread_mutex_t lock; /* of finding */
@@ -53,10 +53,10 @@ void current_context_find(struct gputrace_call *call)
 {
     const struct driver *driver = driver_functions();
     CUcontext context = NULL;
-    struct aside aside;
-    if (!driver || !aside_begin(&aside))
+    struct tracing_suppressed aside;
+    if (!driver || !tracing_suppress(&aside))
         return;
     if (driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context)
         cupti_ids_of_context(context, call);
-    aside_end(&aside);
+    tracing_resume(&aside);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/thread_key.h"
-#include "agent/dispatch/aside.h"
+#include "agent/dispatch/tracing_suppressed.h"
 #include "agent/ranges/driver.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
@@ -175,13 +175,13 @@ static struct event_cache *cache_of_thread(struct CUctx_st *context)
 static struct CUctx_st *current_context(void)
 {
     const struct driver *driver = driver_functions();
-    struct aside aside;
+    struct tracing_suppressed aside;
     CUcontext context = NULL;
-    if (!driver || !aside_begin(&aside))
+    if (!driver || !tracing_suppress(&aside))
         return NULL;
     if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS)
         context = NULL;
-    aside_end(&aside);
+    tracing_resume(&aside);
     return context;
 }
 
@@ -201,10 +201,10 @@ static CUevent create_in_current(const struct driver *driver, bool timing)
 static CUevent create(CUcontext context, bool timing)
 {
     const struct driver *driver = driver_functions();
-    struct aside aside;
+    struct tracing_suppressed aside;
     CUcontext current = NULL, popped;
     CUevent event = NULL;
-    if (!driver || !aside_begin(&aside))
+    if (!driver || !tracing_suppress(&aside))
         return NULL;
     bool is_current = driver->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
     if (is_current || driver->cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {
@@ -212,7 +212,7 @@ static CUevent create(CUcontext context, bool timing)
         if (!is_current)
             driver->cuCtxPopCurrent_v2(&popped);
     }
-    aside_end(&aside);
+    tracing_resume(&aside);
     return event;
 }
 
@@ -282,7 +282,7 @@ void event_cache_give_back(const struct gputrace_cached_event *given)
     release(cache);
 }
 
-void event_cache_leave(void)
+void event_cache_atfork_child(void)
 {
     pthread_mutex_init(&caches.lock, NULL);
     caches.first = NULL;

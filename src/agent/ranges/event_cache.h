@@ -29,6 +29,6 @@ const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, b
 void event_cache_give_back(const struct gputrace_cached_event *event);
 
 /* In a forked child: the parent's events are not its own. */
-void event_cache_leave(void);
+void event_cache_atfork_child(void);
 
 #endif

@@ -20,7 +20,7 @@ static struct {
     uint64_t sequence;
 } chunks;
 
-static void tell_no_room(int failure)
+static void publish_no_room(int failure)
 {
     if (__atomic_exchange_n(&chunks.told, true, __ATOMIC_RELAXED))
         return;
@@ -47,10 +47,10 @@ static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint
 {
     if (!chunks.open || __atomic_load_n(&chunks.over, __ATOMIC_RELAXED))
         return NULL;
-    struct spool_chunk *chunk = stock_take(type, least, most);
+    struct spool_chunk *chunk = chunk_pool_take(type, least, most);
     if (!chunk) {
         if (!spool_file_is_removed())
-            tell_no_room(stock_failure());
+            publish_no_room(chunk_pool_failure());
         return NULL;
     }
     hand_out(chunk, type);
@@ -59,12 +59,12 @@ static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint
 
 struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
-    struct undisturbed before;
+    struct signal_guard before;
     if (fork_unannounced())
         return NULL;
-    undisturbed_begin(&before);
+    signal_guard_begin(&before);
     struct spool_chunk *chunk = take(type, least, most);
-    undisturbed_end(&before);
+    signal_guard_end(&before);
     return chunk;
 }
 
@@ -77,18 +77,18 @@ struct spool_chunk *chunk_take(enum spool_chunk_type type)
 
 void chunk_done(struct spool_chunk *chunk, uint64_t used)
 {
-    struct undisturbed before;
+    struct signal_guard before;
     if (fork_unannounced())
         return;
-    undisturbed_begin(&before);
+    signal_guard_begin(&before);
     uint64_t bytes = (sizeof(*chunk) + used + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
-    struct spool_chunk *rest = stock_cut(chunk, bytes);
+    struct spool_chunk *rest = chunk_pool_cut(chunk, bytes);
     chunk->done_monotonic = clock_monotonic();
     __atomic_store_n(&chunk->used, used, __ATOMIC_RELEASE);
     __atomic_store_n(&chunk->state, SPOOL_DONE, __ATOMIC_RELEASE);
-    stock_put(rest);
+    chunk_pool_add(rest);
     segment_drop(chunk);
-    undisturbed_end(&before);
+    signal_guard_end(&before);
 }
 
 int chunks_open(const char *directory, uint64_t trace_bits)
@@ -102,7 +102,7 @@ int chunks_open(const char *directory, uint64_t trace_bits)
         return -1;
     }
     chunks.open = true;
-    stock_open(first);
+    chunk_pool_open(first);
     return 0;
 }
 
@@ -111,17 +111,17 @@ bool chunks_end_if_removed(void)
     if (chunks.over || !spool_file_is_removed())
         return false;
     __atomic_store_n(&chunks.over, true, __ATOMIC_RELAXED);
-    stock_close();
+    chunk_pool_close();
     segments_give_back();
     spool_file_give_back();
     return true;
 }
 
-void chunks_leave(void)
+void chunks_atfork_child(void)
 {
-    spool_file_leave();
-    stock_leave();
-    thread_leave();
+    spool_file_atfork_child();
+    stock_atfork_child();
+    thread_atfork_child();
     memset(&chunks, 0, sizeof(chunks));
     fork_watch_announced();
 }

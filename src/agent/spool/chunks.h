@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/spool/stock.h"
+#include "agent/spool/chunk_pool.h"
 
 /* Opens the spool of this process in DIRECTORY, with a little room in stock. Gives 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
@@ -45,6 +45,6 @@ bool chunks_end_if_removed(void);
 
 /* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
  */
-void chunks_leave(void);
+void chunks_atfork_child(void);
 
 #endif

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/dispatch/readers.h"
+#include "agent/dispatch/epoch.h"
 #include "common/clock.h"
 #include "common/rank.h"
 #include "common/time_namespace.h"
@@ -23,7 +23,7 @@
 /* What a thread brings upon itself comes all the same, and would end the program were it blocked. */
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
-void undisturbed_begin(struct undisturbed *before)
+void signal_guard_begin(struct signal_guard *before)
 {
     before->error = errno;
     sigset_t held;
@@ -34,7 +34,7 @@ void undisturbed_begin(struct undisturbed *before)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancelling);
 }
 
-void undisturbed_end(const struct undisturbed *before)
+void signal_guard_end(const struct signal_guard *before)
 {
     int ignored;
     pthread_setcancelstate(before->cancelling, &ignored);
@@ -182,7 +182,7 @@ int thread_start(void *(*run)(void *), void *argument)
 void thread_become_ours(const char *name)
 {
     prctl(PR_SET_NAME, name, 0, 0, 0);
-    reader_of_thread(); /* thread-local memory of ours comes with the first look at it, and ends the process when there
+    epoch_reader(); /* thread-local memory of ours comes with the first look at it, and ends the process when there
                            is none */
 }
 
@@ -215,7 +215,7 @@ void thread_end(void)
         syscall(SYS_exit, WEXITSTATUS(status));
 }
 
-void thread_leave(void)
+void thread_atfork_child(void)
 {
     ours = 0;
     outlived = false;

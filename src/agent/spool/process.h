@@ -3,10 +3,10 @@
  * signal, which might come back here while a lock is held; no cancellation, for which the program has no reason to
  * expect a point here. errno is afterwards as it was before.
  *
- *     struct undisturbed before;
- *     undisturbed_begin(&before);
+ *     struct signal_guard before;
+ *     signal_guard_begin(&before);
  *     … locks, system calls …
- *     undisturbed_end(&before);
+ *     signal_guard_end(&before);
  */
 #ifndef GPUTRACE_AGENT_SPOOL_PROCESS_H
 #define GPUTRACE_AGENT_SPOOL_PROCESS_H
@@ -17,14 +17,14 @@
 
 #include "common/spool.h"
 
-struct undisturbed {
+struct signal_guard {
     sigset_t mask;
     int cancelling;
     int error;
 };
 
-void undisturbed_begin(struct undisturbed *before);
-void undisturbed_end(const struct undisturbed *before);
+void signal_guard_begin(struct signal_guard *before);
+void signal_guard_end(const struct signal_guard *before);
 
 /* --- thread --- */
 
@@ -48,7 +48,7 @@ bool thread_alone(void);
 void thread_end(void);
 
 /* In a forked child, which has no thread of ours. */
-void thread_leave(void);
+void thread_atfork_child(void);
 
 /* --- process facts --- */
 

@@ -106,7 +106,7 @@ unsigned *segment_kept(const struct spool_chunk *chunk)
 }
 
 /* Once: it is apart no more. */
-static void save_apart(struct segment *segment)
+static void save_orphaned(struct segment *segment)
 {
     if (__atomic_exchange_n(&segment->apart, false, __ATOMIC_ACQ_REL))
         __atomic_load_n(&segments.save, __ATOMIC_RELAXED)(segment->base, segment->offset);
@@ -116,7 +116,7 @@ static void save_apart(struct segment *segment)
 static void unmap(struct segment *segment)
 {
     char *base = segment->base;
-    save_apart(segment);
+    save_orphaned(segment);
     for (uint64_t at = 0, bytes = SPOOL_ALIGN; at < SPOOL_SEGMENT_BYTES && bytes >= SPOOL_ALIGN; at += bytes) {
         struct spool_chunk *chunk = (struct spool_chunk *)(void *)(base + at);
         bytes = chunk->bytes;
@@ -247,7 +247,7 @@ char *segments_find(const void *address)
     return NULL;
 }
 
-void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset))
+void segment_set_orphaned(const char *base, void (*save)(const char *base, uint64_t offset))
 {
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     __atomic_store_n(&segments.save, save, __ATOMIC_RELAXED); /* several threads may come here at once */
@@ -263,12 +263,12 @@ void segments_save(void)
         struct segment *segment = &segments.slots[i];
         if (!__atomic_load_n(&segment->apart, __ATOMIC_RELAXED) || !try_hold(segment))
             continue;
-        save_apart(segment);
+        save_orphaned(segment);
         drop(segment);
     }
 }
 
-void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset))
+void segments_atfork_child(void (*make_private)(void *base, uint64_t bytes, uint64_t offset))
 {
     for (unsigned i = 0; i < SEGMENTS_MAX; i++) {
         struct segment *segment = &segments.slots[i];
@@ -284,7 +284,7 @@ void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t of
 
 /* --- apart --- */
 
-int apart_write(int fd, const char *base, uint64_t offset)
+int orphaned_segment_write(int fd, const char *base, uint64_t offset)
 {
     size_t page = page_bytes();
     for (uint64_t at = SPOOL_SEGMENT_BYTES; at > 0; at -= page)
@@ -331,7 +331,8 @@ static uint64_t missing_of(const struct spool_chunk *chunk, const char *there,
     return missing;
 }
 
-int64_t apart_missing(int fd, const char *base, uint64_t offset, const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+int64_t orphaned_segment_missing(int fd, const char *base, uint64_t offset,
+                                 const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
     int64_t missing = 0;
     /* No malloc(): this may be within a call of the program's in a signal handler. */

@@ -56,12 +56,12 @@ char *segments_find(const void *address);
 
 /* What is mapped at BASE, the begin of a segment, is no part of the file any more. SAVE is called with what is there
  * before it goes: with it, or by segments_save(), which calls it for all. Async-signal-safe. */
-void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset));
+void segment_set_orphaned(const char *base, void (*save)(const char *base, uint64_t offset));
 void segments_save(void);
 
 /* In a forked child: what is held becomes, by MAKE_PRIVATE, a copy of this process, and all is forgotten.
  * Async-signal-safe. */
-void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset));
+void segments_atfork_child(void (*make_private)(void *base, uint64_t bytes, uint64_t offset));
 
 /* --- apart --- */
 
@@ -73,10 +73,11 @@ void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t of
 /* Writes the segment at BASE to OFFSET of the file FD. The launcher may be reading it there: whatever a chunk's header
  * says is there before it. Gives 0, or -1 with errno set: of what a header in the file tells nothing is lost even so.
  */
-int apart_write(int fd, const char *base, uint64_t offset);
+int orphaned_segment_write(int fd, const char *base, uint64_t offset);
 
 /* How many records of the segment at BASE are not at OFFSET of the file; a descriptor of -1: none is. RECORD_BYTES are
  * the sizes of CUPTI's kinds. -1: no memory to look at it. */
-int64_t apart_missing(int fd, const char *base, uint64_t offset, const uint16_t record_bytes[SPOOL_CUPTI_KINDS]);
+int64_t orphaned_segment_missing(int fd, const char *base, uint64_t offset,
+                                 const uint16_t record_bytes[SPOOL_CUPTI_KINDS]);
 
 #endif

@@ -29,7 +29,7 @@ static struct spool_file {
     uint64_t size;
     struct spool_header *header;
     struct spool_chunk *first_rest; /* of the first segment, without room on the disk yet; NULL: it has */
-    bool header_apart;              /* it is memory of ours, and no part of the file */
+    bool header_orphaned;           /* it is memory of ours, and no part of the file */
     struct spool_header fallback;   /* stands in for the header while there is no file */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
@@ -337,15 +337,15 @@ static void copy_at_once(char *copy, char *base, uint64_t bytes)
 }
 
 /* What came into a segment since it was rescued, for which one record was counted. */
-static void save_apart(const char *base, uint64_t offset)
+static void save_orphaned(const char *base, uint64_t offset)
 {
     uint64_t *no_room = &file.header->losses.no_room;
     if (((const struct spool_chunk *)(const void *)base)->magic != SPOOL_CHUNK_MAGIC)
         return; /* the file was made shorter: what was there is gone */
     int fd = use_file();
     bool may = fd >= 0 && may_grow(fd, offset + SPOOL_SEGMENT_BYTES, 0) == 0;
-    bool is_there = may && apart_write(fd, base, offset) == 0;
-    int64_t missing = is_there ? 0 : apart_missing(fd, base, offset, file.header->record_bytes);
+    bool is_there = may && orphaned_segment_write(fd, base, offset) == 0;
+    int64_t missing = is_there ? 0 : orphaned_segment_missing(fd, base, offset, file.header->record_bytes);
     if (missing < 0)
         return; /* that one stands for them */
     if (__atomic_add_fetch(no_room, (uint64_t)missing, __ATOMIC_RELAXED) > 0)
@@ -358,13 +358,13 @@ int spool_file_rescue(const void *address)
     if (!file.open)
         return -1;
     if ((uintptr_t)address - (uintptr_t)header < SPOOL_HEADER_BYTES) {
-        file.header_apart = true;
+        file.header_orphaned = true;
         return copy_private(header, SPOOL_HEADER_BYTES, copy_pages);
     }
     char *base = segments_find(address);
     if (!base || copy_private(base, SPOOL_SEGMENT_BYTES, copy_pages) != 0)
         return -1;
-    segment_set_apart(base, save_apart);
+    segment_set_orphaned(base, save_orphaned);
     return 0;
 }
 
@@ -383,7 +383,7 @@ static void write_header(int fd)
 
 void spool_file_save_header(void)
 {
-    if (!file.open || !file.header_apart || memcmp(file.header->magic, SPOOL_MAGIC, sizeof(file.header->magic)) != 0)
+    if (!file.open || !file.header_orphaned || memcmp(file.header->magic, SPOOL_MAGIC, sizeof(file.header->magic)) != 0)
         return;
     int fd = use_file();
     struct timespec limit = {.tv_sec = (time_t)(clock_now() / NS_PER_S) + 1};
@@ -403,14 +403,14 @@ static void make_private(void *base, uint64_t bytes, uint64_t offset)
         copy_private(base, bytes, copy_at_once);
 }
 
-void spool_file_leave(void)
+void spool_file_atfork_child(void)
 {
     if (!file.open)
         return;
-    segments_leave(make_private);
+    segments_atfork_child(make_private);
     make_private(file.header, SPOOL_HEADER_BYTES, 0);
     descriptor_close(&file.descriptor);
-    file.open = file.header_apart = file.removed = false;
+    file.open = file.header_orphaned = file.removed = false;
     file.header = &file.fallback;
     file.first_rest = NULL;
     pthread_mutex_init(&file.growing, NULL);

@@ -65,6 +65,6 @@ void spool_file_save_header(void);
 
 /* In a forked child: what is mapped becomes a private copy of this process, so that nothing it does reaches the
  * parent's file, and the file is forgotten. Async-signal-safe. */
-void spool_file_leave(void);
+void spool_file_atfork_child(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unwind.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/readers.h"
+#include "agent/dispatch/epoch.h"
 #include "agent/spool/recorder.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -247,7 +247,7 @@ static enum owner owner_of(uint64_t start, uint64_t end, const char *path)
     return slash && strncmp(slash + 1, "libcupti", strlen("libcupti")) == 0 ? OWNER_CUPTI : OWNER_PROGRAM;
 }
 
-static void tell_mapping(const char *line, size_t length)
+static void publish_mapping(const char *line, size_t length)
 {
     bool is_new = false;
     uint64_t hash = hash_bytes(line, length);
@@ -265,7 +265,7 @@ static void note_line(const char *line, size_t length)
     if (!code)
         return;
     *code = (struct code){start, end, owner_of(start, end, line + path)};
-    tell_mapping(line, length);
+    publish_mapping(line, length);
 }
 
 static void read_code(void)
@@ -428,7 +428,7 @@ uint32_t stacks_take(uint32_t skip)
     uint64_t changes = 0;
     if (fork_unannounced())
         return 0;
-    const struct reader *reader = reader_of_thread();
+    const struct epoch_reader *reader = epoch_reader();
     bool in_client = reader && reader->in_client;
     const void *here = __builtin_frame_address(0);
     /* This and unwinding take the loader's lock, so they come before ours: a program may be inside the loader when it
@@ -448,7 +448,7 @@ uint32_t stacks_take(uint32_t skip)
     return number;
 }
 
-void stacks_leave(void)
+void stacks_atfork_child(void)
 {
     /* The fork may have come in the midst of a change: what there was is left, not freed. */
     uint32_t generation = stacks.generation + 1;

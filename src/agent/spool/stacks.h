@@ -57,6 +57,6 @@ void stacks_prepare(void);
 uint32_t stacks_take(uint32_t skip);
 
 /* In a forked child: what was written is the parent's. Numbers begin at 1 again. */
-void stacks_leave(void);
+void stacks_atfork_child(void);
 
 #endif

@@ -114,12 +114,12 @@ static bool renew(struct writer *mine, uint32_t bytes)
 
 bool writer_renew(struct writer *mine, uint32_t bytes)
 {
-    struct undisturbed before; /* a handler that leaves by siglongjmp() would leave it half done */
+    struct signal_guard before; /* a handler that leaves by siglongjmp() would leave it half done */
     if (fork_turned_away())
         return false;
-    undisturbed_begin(&before);
+    signal_guard_begin(&before);
     bool renewed = renew(mine, bytes);
-    undisturbed_end(&before);
+    signal_guard_end(&before);
     return renewed;
 }
 
@@ -151,7 +151,7 @@ bool writer_abandon(struct writer *mine)
     }
     bool gone = (uintptr_t)__builtin_frame_address(0) + SIGNAL_FRAME_LEAST > mine->begun && !is_on_alternate_stack();
     count_loss(&spool_file_header()->losses.nested);
-    if (!gone && ++mine->turned_away < WRITER_PATIENCE)
+    if (!gone && ++mine->turned_away < WRITER_BUDGET)
         return false;
     if (!gone)
         forget_chunk(mine); /* it stays in use: the other may go on writing there */

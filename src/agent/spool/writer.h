@@ -9,7 +9,7 @@
  *
  * A handler may also leave by siglongjmp(), and then the begun record is never committed. It is abandoned, and counted,
  * by the next record of the thread whose stack pointer shows that the begun one's function is gone. Where the thread is
- * deeper in its stack from then on, it cannot be told from a handler: after WRITER_PATIENCE records that were turned
+ * deeper in its stack from then on, it cannot be told from a handler: after WRITER_BUDGET records that were turned
  * away the thread takes another chunk, so that both can go on.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_WRITER_H
@@ -28,7 +28,7 @@
 #define WRITER_TEXT_MAX (UINT32_C(16) << 10)
 
 /* Records turned away in a row before the one that was begun is abandoned. */
-#define WRITER_PATIENCE 16u
+#define WRITER_BUDGET 16u
 
 /* This thread's. What every record passes is inline below; the rest is in writer.c. */
 struct writer {

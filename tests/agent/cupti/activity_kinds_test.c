@@ -76,7 +76,7 @@ static void init(const struct cupti *library, uint64_t trace_bits)
     memset(&runtime, 0, sizeof(runtime));
     memset(&driver, 0, sizeof(driver));
     gpu_times = false;
-    activity_kinds_leave();
+    activity_kinds_atfork_child();
     activity_kinds_init(library, trace_bits);
 }
 

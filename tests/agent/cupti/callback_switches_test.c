@@ -163,8 +163,8 @@ static void a_forked_child_calls_nothing(void **state)
 {
     (void)state;
     unsigned before = fake_asked.switches;
-    registry_leave();
-    cupti_callbacks_leave();
+    registry_atfork_child();
+    cupti_callbacks_atfork_child();
     want(REGISTRY_memory_allocation);
     callback_switches_launches(true);
     assert_int_equal(fake_asked.switches, before);

@@ -117,7 +117,7 @@ static void a_forked_child_asks_nobody_and_knows_nothing(void **state)
     (void)state;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     id_of(0x9940);
-    cupti_ids_leave();
+    cupti_ids_atfork_child();
     assert_int_equal(id_of(0x9940), GPUTRACE_NO_STREAM);
     assert_int_equal(fake_asked.streams, 1);
 }

@@ -201,7 +201,7 @@ static void every_row_serves_somebody(void **state)
             bool per_thread = strstr(row->name, "_ptsz") || strstr(row->name, "_ptds");
             assert_int_equal(row->per_thread, per_thread);
             assert_true(row->kinds != 0);
-            assert_true(row->tell || row->trigger);
+            assert_true(row->publish || row->trigger);
         }
 }
 

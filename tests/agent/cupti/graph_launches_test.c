@@ -13,13 +13,13 @@ static void hear(void *data, const struct gputrace_graph_node *node)
     (void)data, (void)node;
 }
 
-static unsigned told_count;
+static unsigned published_count;
 static struct gputrace_conditional_launch told;
 
 static void hear_launch(void *data, const struct gputrace_conditional_launch *launch)
 {
     (void)data;
-    told_count++;
+    published_count++;
     told = *launch;
 }
 
@@ -131,22 +131,22 @@ static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     instantiate_with(2, CU_GRAPH_NODE_TYPE_KERNEL);
     launch(2);
-    assert_int_equal(told_count, 0);
+    assert_int_equal(published_count, 0);
     launch(1);
     fake_correlation = 77;
     launch(1);
     fake_correlation = 0;
     assert_true(are_on());
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
     assert_int_equal(told.graph, 0x100);
     assert_int_equal(told.correlation, 77);
     assert_true(told.start != 0);
     cuGraphLaunch_params p = {EXEC(1), NULL};
     fake_call(LAUNCH, &p, CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
     instantiate_with(1, CU_GRAPH_NODE_TYPE_KERNEL); /* another one has its handle */
     launch(1);
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
     assert_false(are_on());
 }
 
@@ -154,12 +154,12 @@ static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
 static void conditional_launches_are_not_told_while_suspended(void **state)
 {
     (void)state;
-    told_count = 0;
+    published_count = 0;
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     graph_launches_suspend(true);
     assert_true(are_on()); /* its names are to be read */
     launch(1);
-    assert_int_equal(told_count, 0);
+    assert_int_equal(published_count, 0);
     assert_false(are_on());
     instantiate(2, CUDA_SUCCESS);
     launch(2);
@@ -167,22 +167,22 @@ static void conditional_launches_are_not_told_while_suspended(void **state)
     graph_launches_suspend(false);
     assert_true(are_on());
     launch(1);
-    assert_int_equal(told_count, 1);
+    assert_int_equal(published_count, 1);
     graph_launches_suspend(true);
     assert_false(are_on());
     graph_launches_forget();
-    graph_launches_leave(); /* a forked child begins anew */
+    graph_launches_atfork_child(); /* a forked child begins anew */
     graph_launches_init(&fake_cupti);
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     launch(1);
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
 }
 
 static void patience_ends_with_launches_of_others(void **state)
 {
     (void)state;
     instantiate(1, CUDA_SUCCESS);
-    for (unsigned i = 1; i < GRAPH_LAUNCHES_PATIENCE; i++)
+    for (unsigned i = 1; i < GRAPH_LAUNCHES_BUDGET; i++)
         launch(9);
     assert_true(are_on());
     launch(9);

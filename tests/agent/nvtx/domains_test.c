@@ -182,7 +182,7 @@ static void a_category_is_told_again_when_it_gets_another_name(void **state)
     CORE(NameCategoryW)(5, L"fünf");
     assert_int_equal(names, 2);
     names = 0;
-    nvtx_domains_retell();
+    nvtx_domains_republish();
     assert_true(names > 1);
 }
 

@@ -1,4 +1,4 @@
-/* Device ranges: what is asked of CUDA for them, what the spool is told, and what is refused. */
+/* Device ranges: what is asked of CUDA for them, what the spool is told, and what is is_filtered_out. */
 #include "agent/ranges/device_ranges.h"
 
 #include "common/clock.h"
@@ -69,9 +69,9 @@ static void start_cupti(bool with_times)
 {
     static const struct activity_store store = {.header = spool_file_header};
     char why[256];
-    cupti_activity_leave();
-    cupti_callbacks_leave();
-    device_ranges_leave();
+    activity_buffers_atfork_child();
+    cupti_callbacks_atfork_child();
+    device_ranges_atfork_child();
     cupti = fake_cupti;
     cupti.cuptiActivityEnable = enable_kind;
     cupti.cuptiActivityDisable = disable_kind;
@@ -80,7 +80,7 @@ static void start_cupti(bool with_times)
     cupti.cuptiActivityRegisterCallbacks = take_buffer_functions;
     cupti.cuptiActivityEnableCudaEventDeviceTimestamps = with_times ? enable_times : NULL;
     assert_int_equal(cupti_callbacks_init(&cupti, why, sizeof(why)), 0);
-    assert_int_equal(cupti_activity_init(&cupti, &store, TRACE_KERNEL, why, sizeof(why)), 0);
+    assert_int_equal(activity_buffers_init(&cupti, &store, TRACE_KERNEL, why, sizeof(why)), 0);
     times_on = events_on = syncs_on = false;
     activity_kinds_switch(TRACE_KERNEL, true, true);
 }
@@ -233,7 +233,7 @@ static void a_stream_has_its_own_context_whatever_is_current(void **state)
 static void assert_refused(const char *words, CUstream where)
 {
     unsigned ranges = count(SPOOL_RECORD_DEVICE_RANGE), records = fake_driver_asked.records;
-    assert_int_equal(device_range_start("refused", where), 0);
+    assert_int_equal(device_range_start("is_filtered_out", where), 0);
     assert_int_equal(count(SPOOL_RECORD_DEVICE_RANGE), ranges);
     assert_int_equal(fake_driver_asked.records, records);
     const struct spool_note *note = last_record(spool, SPOOL_RECORD_NOTE);
@@ -293,9 +293,9 @@ static void nothing_is_asked_of_cuda_while_recording_is_off(void **state)
 static void a_callback_has_no_ranges(void **state)
 {
     (void)state;
-    reader_of_thread()->in_client = true;
+    epoch_reader()->in_client = true;
     assert_int_equal(device_range_start("callback", stream), 0);
-    reader_of_thread()->in_client = false;
+    epoch_reader()->in_client = false;
     assert_int_equal(fake_driver_asked.captures, 0);
 }
 
@@ -318,8 +318,8 @@ static void without_cupti_or_cuda_there_are_none(void **state)
     driver_replace(NULL);
     assert_int_equal(device_range_start("no CUDA", stream), 0);
     driver_replace(&fake_driver);
-    cupti_activity_leave(); /* as in a forked child */
-    device_ranges_leave();
+    activity_buffers_atfork_child(); /* as in a forked child */
+    device_ranges_atfork_child();
     assert_int_equal(device_range_start("no CUPTI", stream), 0);
     assert_int_equal(fake_driver_asked.captures, 0);
 }

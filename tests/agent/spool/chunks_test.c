@@ -100,7 +100,7 @@ static void without_room_there_is_no_chunk_and_no_death(void **state)
     pid_t child = fork();
     if (child == 0) {
         signal(SIGXFSZ, SIG_IGN);
-        chunks_leave();
+        chunks_atfork_child();
         struct rlimit limit = {.rlim_cur = 3 << 20, .rlim_max = 3 << 20};
         setrlimit(RLIMIT_FSIZE, &limit);
         int taken = 0;
@@ -125,7 +125,7 @@ static void a_forked_child_cannot_touch_the_parents_spool(void **state)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        chunks_leave();
+        chunks_atfork_child();
         memset(chunk_data(chunk), 'c', 100); /* as CUPTI would, that knows nothing of fork */
         _exit(fork_generation() == before + 1 && !chunk_take(SPOOL_RECORDS) ? 0 : 1);
     }

@@ -281,7 +281,7 @@ static void a_forked_child_begins_anew(void **state)
     unsigned mappings = count_records(&reading, SPOOL_RECORD_MAPPING);
     pid_t child = fork();
     if (child == 0) {
-        stacks_leave(); /* the spool stays: what is written into it is to be seen */
+        stacks_atfork_child(); /* the spool stays: what is written into it is to be seen */
         fork_watch_announced();
         _exit(outer(take) == 1 && count_records(&reading, SPOOL_RECORD_MAPPING) > mappings ? 0 : 1);
     }

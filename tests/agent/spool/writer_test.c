@@ -223,14 +223,14 @@ static void a_thread_that_goes_on_deeper_in_its_stack_takes_another_chunk(void *
     struct spool_chunk *chunk = this_writer.chunk;
     uint64_t before = spool_file_header()->losses.nested, used = chunk->used;
     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
-    assert_int_equal(records_turned_away_deeper(), WRITER_PATIENCE - 1);
+    assert_int_equal(records_turned_away_deeper(), WRITER_BUDGET - 1);
     assert_ptr_not_equal(this_writer.chunk, chunk);
     uint64_t used_there = this_writer.chunk->used;
     writer_commit(&record->head);
     assert_int_equal(chunk->used, used);
     assert_int_equal(chunk->state, SPOOL_IN_USE); /* so that nobody else writes where the record was begun */
     assert_int_equal(this_writer.chunk->used, used_there);
-    assert_int_equal(spool_file_header()->losses.nested, before + WRITER_PATIENCE);
+    assert_int_equal(spool_file_header()->losses.nested, before + WRITER_BUDGET);
     write_memory(48);
     assert_int_equal(this_writer.chunk->used, used_there + sizeof(*record));
 }
@@ -278,11 +278,11 @@ static void a_child_that_was_not_announced_writes_nothing_and_is_counted(void **
     fflush(NULL);
     pid_t child = fork(); /* no handler of pthread_atfork() is set here */
     if (child == 0) {
-        bool refused = true;
+        bool is_filtered_out = true;
         for (int i = 0; i < 10; i++)
-            refused = refused && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
-        refused = refused && !chunk_take(SPOOL_CUPTI);
-        _exit(refused ? 0 : 1);
+            is_filtered_out = is_filtered_out && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
+        is_filtered_out = is_filtered_out && !chunk_take(SPOOL_CUPTI);
+        _exit(is_filtered_out ? 0 : 1);
     }
     int status = 1;
     waitpid(child, &status, 0);

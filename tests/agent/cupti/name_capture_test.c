@@ -9,7 +9,7 @@
 static void *say_so(void *unused)
 {
     usleep(20000);
-    names_due();
+    name_capture_request();
     return unused;
 }
 
@@ -19,7 +19,7 @@ static void a_wait_ends_when_names_are_due(void **state)
     pthread_t thread;
     uint64_t begun = clock_monotonic();
     assert_int_equal(pthread_create(&thread, NULL, say_so, NULL), 0);
-    assert_true(names_due_wait(20 * NS_PER_S));
+    assert_true(name_capture_wait(20 * NS_PER_S));
     assert_true(clock_monotonic() - begun < 10 * NS_PER_S);
     pthread_join(thread, NULL);
 }
@@ -27,11 +27,11 @@ static void a_wait_ends_when_names_are_due(void **state)
 static void what_was_said_before_the_wait_is_heard_once(void **state)
 {
     (void)state;
-    names_due();
-    names_due();
-    assert_true(names_due_wait(20 * NS_PER_S));
+    name_capture_request();
+    name_capture_request();
+    assert_true(name_capture_wait(20 * NS_PER_S));
     uint64_t begun = clock_monotonic();
-    assert_false(names_due_wait(20 * NS_PER_MS));
+    assert_false(name_capture_wait(20 * NS_PER_MS));
     assert_true(clock_monotonic() - begun >= 15 * NS_PER_MS);
 }
 
@@ -41,5 +41,5 @@ int main(void)
         cmocka_unit_test(a_wait_ends_when_names_are_due),
         cmocka_unit_test(what_was_said_before_the_wait_is_heard_once),
     };
-    return cmocka_run_group_tests_name("collect/names_due", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("collect/name_capture_request", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/main/death.h"
+#include "agent/main/crash_handler.h"
 #include "agent/spool/chunks.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
@@ -122,11 +122,11 @@ static void lose_the_header_and_that_of_a_forked_child(void)
     lose_the_header();
     pid_t grandchild = fork();
     if (grandchild == 0) {
-        death_leave();
-        chunks_leave();
+        death_atfork_child();
+        chunks_atfork_child();
         if (chunks_open(dying_directory(), TRACE_DEFAULT) != 0)
             _exit(9);
-        death_watch_spool();
+        crash_handler_install_for_spool();
         lose_the_header();
         lose_the_header();
         _exit(6);

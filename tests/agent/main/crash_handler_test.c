@@ -1,4 +1,4 @@
-#include "agent/main/death.h"
+#include "agent/main/crash_handler.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -170,7 +170,7 @@ static void fork_and_fault(void)
 {
     pid_t grandchild = fork();
     if (grandchild == 0) {
-        death_leave();
+        death_atfork_child();
         fault();
     }
     int status;

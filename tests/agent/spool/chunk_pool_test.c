@@ -1,4 +1,4 @@
-#include "agent/spool/stock.h"
+#include "agent/spool/chunk_pool.h"
 
 #include <pthread.h>
 
@@ -15,7 +15,7 @@ static int open_stock(void **state)
     if (!spool_file_open(directory, 7))
         return -1;
     struct spool_chunk *first = spool_file_grow();
-    stock_open(first);
+    chunk_pool_open(first);
     return first == NULL;
 }
 
@@ -29,7 +29,8 @@ static int remove_spool(void **state)
 /* A chunk that is not cut, as large as a thread with many records gets it at least. */
 static struct spool_chunk *take(enum spool_chunk_type type)
 {
-    return stock_take(type, type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES, SPOOL_SEGMENT_BYTES);
+    return chunk_pool_take(type, type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES,
+                           SPOOL_SEGMENT_BYTES);
 }
 
 static uint64_t file_bytes(void)
@@ -45,8 +46,8 @@ static void a_whole_segment_is_ready_for_either(void **state)
     assert_int_equal(records->bytes, SPOOL_SEGMENT_BYTES);
     assert_int_equal(segment_purpose(cupti), SPOOL_CUPTI);
     assert_int_equal(segment_purpose(records), SPOOL_RECORDS);
-    stock_put(cupti);
-    stock_put(records);
+    chunk_pool_add(cupti);
+    chunk_pool_add(records);
 }
 
 static void the_smallest_that_is_large_enough_goes_first(void **state)
@@ -55,8 +56,8 @@ static void the_smallest_that_is_large_enough_goes_first(void **state)
     struct spool_chunk *first = take(SPOOL_CUPTI), *second = take(SPOOL_CUPTI);
     struct spool_chunk *larger = segment_cut(first, SPOOL_SEGMENT_BYTES - 2 * CUPTI_CHUNK_BYTES_MIN);
     struct spool_chunk *smaller = segment_cut(second, SPOOL_SEGMENT_BYTES - CUPTI_CHUNK_BYTES_MIN);
-    stock_put(larger);
-    stock_put(smaller);
+    chunk_pool_add(larger);
+    chunk_pool_add(smaller);
     assert_ptr_equal(take(SPOOL_CUPTI), smaller);
     assert_ptr_equal(take(SPOOL_CUPTI), larger);
     for (unsigned i = 0; i < 2; i++)
@@ -70,13 +71,13 @@ static void what_is_too_small_for_cupti_is_left_to_records(void **state)
     (void)state;
     struct spool_chunk *records = take(SPOOL_RECORDS);
     struct spool_chunk *rest = segment_cut(records, SPOOL_SEGMENT_BYTES - RECORDS_CHUNK_BYTES);
-    stock_put(rest);
+    chunk_pool_add(rest);
     struct spool_chunk *cupti = take(SPOOL_CUPTI);
     assert_ptr_not_equal(cupti, rest);
-    assert_ptr_equal(stock_take(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES), rest);
+    assert_ptr_equal(chunk_pool_take(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES), rest);
     segment_drop(records);
     segment_drop(rest);
-    stock_put(cupti);
+    chunk_pool_add(cupti);
 }
 
 /* A segment is drained as a whole: what is not CUPTI's does not lie in those of CUPTI while there are others. */
@@ -85,27 +86,28 @@ static void a_segment_for_others_is_left_alone(void **state)
     (void)state;
     struct spool_chunk *cupti = take(SPOOL_CUPTI);
     struct spool_chunk *rest = segment_cut(cupti, SPOOL_SEGMENT_BYTES - CUPTI_CHUNK_BYTES_MIN);
-    stock_put(rest);
+    chunk_pool_add(rest);
     struct spool_chunk *records = take(SPOOL_RECORDS);
     assert_int_not_equal(records->segment, rest->segment);
     assert_ptr_equal(take(SPOOL_CUPTI), rest);
     segment_drop(cupti);
     segment_drop(rest);
-    stock_put(records);
+    chunk_pool_add(records);
 }
 
 static void what_is_taken_is_cut_and_the_rest_is_ready_at_once(void **state)
 {
     (void)state;
-    struct spool_chunk *first = stock_take(SPOOL_RECORDS, 1024, 4096), *second = stock_take(SPOOL_RECORDS, 1024, 4096);
+    struct spool_chunk *first = chunk_pool_take(SPOOL_RECORDS, 1024, 4096),
+                       *second = chunk_pool_take(SPOOL_RECORDS, 1024, 4096);
     assert_int_equal(first->bytes, 4096);
     assert_ptr_equal(second, (char *)first + 4096);
-    struct spool_chunk *rest = stock_cut(second, 1024);
+    struct spool_chunk *rest = chunk_pool_cut(second, 1024);
     assert_int_equal(rest->bytes, 3072);
-    assert_null(stock_cut(second, 64)); /* 960 bytes serve nobody */
-    stock_put(rest);
+    assert_null(chunk_pool_cut(second, 64)); /* 960 bytes serve nobody */
+    chunk_pool_add(rest);
     assert_true(take(SPOOL_RECORDS)->bytes >= RECORDS_CHUNK_BYTES);
-    assert_ptr_equal(stock_take(SPOOL_RECORDS, 1024, 4096), rest);
+    assert_ptr_equal(chunk_pool_take(SPOOL_RECORDS, 1024, 4096), rest);
     segment_drop(first);
     segment_drop(second);
     segment_drop(rest);
@@ -119,15 +121,15 @@ static void many_small_rests_are_kept(void **state)
     static struct spool_chunk *chunks[COUNT];
     unsigned again = 0;
     for (unsigned i = 0; i < COUNT; i++)
-        assert_non_null(chunks[i] = stock_take(SPOOL_RECORDS, 4096, 4096));
+        assert_non_null(chunks[i] = chunk_pool_take(SPOOL_RECORDS, 4096, 4096));
     for (unsigned i = 0; i < COUNT; i++) {
-        struct spool_chunk *rest = stock_cut(chunks[i], 2048);
+        struct spool_chunk *rest = chunk_pool_cut(chunks[i], 2048);
         *(uint64_t *)(rest + 1) = MARK;
-        stock_put(rest);
+        chunk_pool_add(rest);
         segment_drop(chunks[i]);
     }
     for (unsigned i = 0; i < COUNT; i++) {
-        assert_non_null(chunks[i] = stock_take(SPOOL_RECORDS, 2048, 2048));
+        assert_non_null(chunks[i] = chunk_pool_take(SPOOL_RECORDS, 2048, 2048));
         again += *(uint64_t *)(chunks[i] + 1) == MARK;
     }
     assert_int_equal(again, COUNT);
@@ -143,9 +145,9 @@ static void small_rests_of_many_segments_are_let_go(void **state)
     static struct spool_chunk *chunks[COUNT];
     unsigned kept = 0;
     for (unsigned i = 0; i < COUNT; i++)
-        assert_non_null(chunks[i] = stock_take(SPOOL_CUPTI, SPOOL_SEGMENT_BYTES, SPOOL_SEGMENT_BYTES));
+        assert_non_null(chunks[i] = chunk_pool_take(SPOOL_CUPTI, SPOOL_SEGMENT_BYTES, SPOOL_SEGMENT_BYTES));
     for (unsigned i = 0; i < COUNT; i++)
-        stock_put(stock_cut(chunks[i], SPOOL_SEGMENT_BYTES - 16384));
+        chunk_pool_add(chunk_pool_cut(chunks[i], SPOOL_SEGMENT_BYTES - 16384));
     for (unsigned i = 0; i < COUNT; i++)
         kept += *segment_kept(chunks[i]);
     assert_in_range(kept, 10, 64);
@@ -163,7 +165,7 @@ static void *ask(void *context)
 {
     struct asking *mine = context;
     pthread_barrier_wait(mine->begin);
-    mine->chunk = stock_take(SPOOL_RECORDS, 4096, 4096);
+    mine->chunk = chunk_pool_take(SPOOL_RECORDS, 4096, 4096);
     return NULL;
 }
 
@@ -190,7 +192,7 @@ static void threads_that_ask_at_once_do_not_grow_the_file_each(void **state)
 static void nothing_may_be_put(void **state)
 {
     (void)state;
-    stock_put(NULL);
+    chunk_pool_add(NULL);
     assert_non_null(take(SPOOL_RECORDS));
 }
 

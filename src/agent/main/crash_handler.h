@@ -10,17 +10,17 @@
  * gathered all the time (service.h) and nothing is left to do; and that nobody handles them is something that
  * programs and libraries ask for before they do.
  */
-#ifndef GPUTRACE_AGENT_MAIN_DEATH_H
-#define GPUTRACE_AGENT_MAIN_DEATH_H
+#ifndef GPUTRACE_AGENT_MAIN_CRASH_HANDLER_H
+#define GPUTRACE_AGENT_MAIN_CRASH_HANDLER_H
 
 /* Installs the one handler that the spool itself needs, SIGBUS's; before anything but its first segment is written. */
-void death_watch_spool(void);
+void crash_handler_install_for_spool(void);
 
 /* Installs the handlers, where the program has none and ignores nothing. Once for each process that is recorded; a
  * handler that the program installs later takes the place of ours. */
-void death_watch(void);
+void crash_handler_install(void);
 
 /* In a forked child: the handlers stay, and do nothing but let the signal through. */
-void death_leave(void);
+void death_atfork_child(void);
 
 #endif

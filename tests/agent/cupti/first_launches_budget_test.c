@@ -9,7 +9,7 @@ static void patience_ends_with_launches_of_others(void **state)
 {
     (void)state;
     get_function("late");
-    launch_others(FIRST_LAUNCHES_PATIENCE - 1);
+    launch_others(FIRST_LAUNCHES_BUDGET - 1);
     assert_true(launches_are_on());
     launch_others(1);
     assert_false(launches_are_on());
@@ -26,14 +26,14 @@ static uint64_t now_on(void)
     return now;
 }
 
-#define WHOLE_AGAIN (FIRST_LAUNCHES_PATIENCE / FIRST_LAUNCHES_PER_MS * NS_PER_MS + NS_PER_MS)
+#define WHOLE_AGAIN (FIRST_LAUNCHES_BUDGET / FIRST_LAUNCHES_PER_MS * NS_PER_MS + NS_PER_MS)
 
 static void patience_comes_back_with_time(void **state)
 {
     (void)state;
     uint64_t now = now_on();
     get_function("late");
-    launch_others(FIRST_LAUNCHES_PATIENCE);
+    launch_others(FIRST_LAUNCHES_BUDGET);
     first_launches_renew(now + WHOLE_AGAIN / 2);
     assert_false(launches_are_on());
     first_launches_renew(now + WHOLE_AGAIN);
@@ -69,7 +69,7 @@ static void a_hundredth_of_the_time_is_the_most_that_hearing_takes(void **state)
             launch_others(1);
         first_launches_renew(now + ms * NS_PER_MS);
     }
-    assert_in_range(launched, FIRST_LAUNCHES_PER_MS * 900, FIRST_LAUNCHES_PER_MS * 1000 + FIRST_LAUNCHES_PATIENCE);
+    assert_in_range(launched, FIRST_LAUNCHES_PER_MS * 900, FIRST_LAUNCHES_PER_MS * 1000 + FIRST_LAUNCHES_BUDGET);
 }
 
 static void where_nothing_waits_time_changes_nothing(void **state)
@@ -84,9 +84,9 @@ static void a_first_launch_renews_the_patience(void **state)
     (void)state;
     get_function("one");
     get_function("two");
-    launch_others(FIRST_LAUNCHES_PATIENCE - 1);
+    launch_others(FIRST_LAUNCHES_BUDGET - 1);
     launch("one");
-    launch_others(FIRST_LAUNCHES_PATIENCE - 1);
+    launch_others(FIRST_LAUNCHES_BUDGET - 1);
     launch("two");
     assert_int_equal(told.count, 2);
     assert_false(launches_are_on());
@@ -96,7 +96,7 @@ static void launches_without_a_symbol_are_heard_in_vain(void **state)
 {
     (void)state;
     get_function("late");
-    for (unsigned i = 0; i < FIRST_LAUNCHES_PATIENCE; i++)
+    for (unsigned i = 0; i < FIRST_LAUNCHES_BUDGET; i++)
         launch(NULL);
     assert_int_equal(told.count, 0);
     assert_false(launches_are_on());
@@ -113,5 +113,5 @@ int main(void)
         cmocka_unit_test_teardown(a_first_launch_renews_the_patience, launching_clear),
         cmocka_unit_test_teardown(launches_without_a_symbol_are_heard_in_vain, launching_clear),
     };
-    return cmocka_run_group_tests_name("collect/first_launches: patience", tests, launching_start, NULL);
+    return cmocka_run_group_tests_name("collect/first_launches: budget", tests, launching_start, NULL);
 }

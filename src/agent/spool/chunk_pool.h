@@ -5,8 +5,8 @@
  * program has recorded more than a little. The lock is only ever held for a few instructions. When the stock is empty
  * one of those who ask makes the file grow, and the others wait for what it gets, rather than lose anything.
  */
-#ifndef GPUTRACE_AGENT_SPOOL_STOCK_H
-#define GPUTRACE_AGENT_SPOOL_STOCK_H
+#ifndef GPUTRACE_AGENT_SPOOL_CHUNK_POOL_H
+#define GPUTRACE_AGENT_SPOOL_CHUNK_POOL_H
 
 #include <stdint.h>
 
@@ -20,32 +20,32 @@
 #define CUPTI_CHUNK_BYTES_MIN ((uint64_t)256 << 10)
 
 /* Chunks of up to so many bytes are for threads with few records: who takes them alone needs no fresh segments. */
-#define STOCK_SMALL_BYTES ((uint64_t)32 << 10)
+#define CHUNK_POOL_SMALL_BYTES ((uint64_t)32 << 10)
 
 /* The stock of a spool whose FIRST chunk is ready. Without a thread for it the file grows when it is asked to. */
-void stock_open(struct spool_chunk *first);
+void chunk_pool_open(struct spool_chunk *first);
 
 /* Fresh segments will be needed soon: the thread begins to keep some. */
-void stock_serve(void);
+void chunk_pool_serve(void);
 
 /* CHUNK, blank and held by the caller, is ready for whoever takes it. NULL: nothing is done. */
-void stock_put(struct spool_chunk *chunk);
+void chunk_pool_add(struct spool_chunk *chunk);
 
 /* Cuts CHUNK after BYTES (aligned); gives the rest, ready and held, or NULL when it is too small for what its segment
  * is for. */
-struct spool_chunk *stock_cut(struct spool_chunk *chunk, uint64_t bytes);
+struct spool_chunk *chunk_pool_cut(struct spool_chunk *chunk, uint64_t bytes);
 
 /* A ready chunk, held, of MOST bytes or less, but of LEAST, of a segment for TYPE where there is one: rests before
- * fresh ones. NULL: there is no room, and stock_failure() is the errno of that. */
-struct spool_chunk *stock_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
-int stock_failure(void);
+ * fresh ones. NULL: there is no room, and chunk_pool_failure() is the errno of that. */
+struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
+int chunk_pool_failure(void);
 
 /* The thread of the stock returns: the program's threads have ended. */
-void stock_end(void);
+void chunk_pool_end(void);
 /* Drops what is in stock: nothing is kept or handed out from now on. */
-void stock_close(void);
+void chunk_pool_close(void);
 
 /* In a forked child: the stock is empty, and closed. */
-void stock_leave(void);
+void stock_atfork_child(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "agent/spool/last_words.h"
+#include "agent/spool/crash_chunk.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static struct {
     struct spool_chunk *chunk; /* NULL: none */
     uint64_t used;
-    struct spool_open_call *calls; /* LAST_WORDS_CALLS of them, at its begin */
+    struct spool_open_call *calls; /* CRASH_CHUNK_CALLS of them, at its begin */
 } last;
 
 /* Where this thread's last call stood: mostly free again. */
@@ -20,7 +20,7 @@ struct last_call {
 };
 static __thread struct last_call this_call;
 
-int last_words_open(void)
+int crash_chunk_open(void)
 {
     if (last.chunk)
         return 0;
@@ -28,10 +28,10 @@ int last_words_open(void)
     if (!chunk)
         return -1;
     struct spool_open_call *calls = (struct spool_open_call *)chunk_data(chunk);
-    for (unsigned i = 0; i < LAST_WORDS_CALLS; i++)
+    for (unsigned i = 0; i < CRASH_CHUNK_CALLS; i++)
         calls[i] = (struct spool_open_call){
             .head = {.type = SPOOL_RECORD_OPEN_CALL, .flags = SPOOL_CALL_RETURNED, .bytes = sizeof(*calls)}};
-    last.used = LAST_WORDS_CALLS * sizeof(*calls);
+    last.used = CRASH_CHUNK_CALLS * sizeof(*calls);
     __atomic_store_n(&chunk->used, last.used, __ATOMIC_RELEASE);
     last.chunk = chunk;
     __atomic_store_n(&last.calls, calls, __ATOMIC_RELEASE);
@@ -42,8 +42,8 @@ int last_words_open(void)
 
 static inline struct spool_open_call *take_call(struct last_call *mine, struct spool_open_call *calls)
 {
-    for (unsigned tried = 0; tried < LAST_WORDS_CALLS; tried++) {
-        unsigned index = (mine->index + tried) % LAST_WORDS_CALLS;
+    for (unsigned tried = 0; tried < CRASH_CHUNK_CALLS; tried++) {
+        unsigned index = (mine->index + tried) % CRASH_CHUNK_CALLS;
         uint16_t returned = SPOOL_CALL_RETURNED;
         if (__atomic_compare_exchange_n(&calls[index].head.flags, &returned, (uint16_t)SPOOL_CALL_TAKEN, false,
                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -86,7 +86,7 @@ static inline void call_begins(struct last_call *mine, const struct gputrace_ope
     __atomic_store_n(&call->head.flags, (uint16_t)SPOOL_CALL_OPEN, __ATOMIC_RELEASE);
 }
 
-static void hear_of_call(void *data, const struct gputrace_open_call *what)
+static void call_changed(void *data, const struct gputrace_open_call *what)
 {
     (void)data;
     struct last_call *mine = &this_call;
@@ -97,14 +97,14 @@ static void hear_of_call(void *data, const struct gputrace_open_call *what)
         close_call(mine);
 }
 
-int last_words_subscribe(uint64_t trace_bits)
+int crash_chunk_subscribe(uint64_t trace_bits)
 {
-    return trace_bits & TRACE_SYNC ? registry_open_call_register(hear_of_call, NULL) : 0;
+    return trace_bits & TRACE_SYNC ? registry_open_call_register(call_changed, NULL) : 0;
 }
 
 /* --- a dying thread --- */
 
-void *last_words_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
+void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
 {
     if (!last.chunk || last.used + bytes > chunk_room(last.chunk))
         return NULL;
@@ -114,13 +114,13 @@ void *last_words_begin(enum spool_record_type type, uint32_t bytes, uint64_t tim
     return at;
 }
 
-void last_words_commit(const struct spool_record *record)
+void crash_chunk_commit(const struct spool_record *record)
 {
     last.used += record->bytes;
     __atomic_store_n(&last.chunk->used, last.used, __ATOMIC_RELEASE);
 }
 
-void last_words_leave(void)
+void last_words_atfork_child(void)
 {
     last.chunk = NULL;
     last.calls = NULL;

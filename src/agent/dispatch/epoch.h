@@ -4,42 +4,42 @@
  * Entering and leaving is a store each, without a fence; the rare one who frees makes every thread's stores visible
  * first (membarrier). Where the kernel does not offer that, nothing is ever freed.
  */
-#ifndef GPUTRACE_AGENT_DISPATCH_READERS_H
-#define GPUTRACE_AGENT_DISPATCH_READERS_H
+#ifndef GPUTRACE_AGENT_DISPATCH_EPOCH_H
+#define GPUTRACE_AGENT_DISPATCH_EPOCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define READER_CLIENTS 16u /* whose callbacks' time is kept apart */
+#define EPOCH_CLIENTS 16u /* whose callbacks' time is kept apart */
 
 /* One for each thread, reused when the thread has ended. */
-struct reader {
-    struct reader *next;
+struct epoch_reader {
+    struct epoch_reader *next;
     uint32_t taken;  /* by a thread that lives */
     uint32_t rounds; /* odd: within a dispatch */
     uint32_t depth;  /* dispatches within dispatches */
     bool in_client;  /* in a callback of a plugin or of the program */
     struct {
         uint64_t calls, ns;
-    } spent[READER_CLIENTS];
+    } spent[EPOCH_CLIENTS];
 };
 
 /* This thread's; NULL: no memory, or the child was not announced (fork_watch.h). */
-extern __thread struct reader *reader_mine; /* NULL: not made yet */
-struct reader *reader_make(void);
-static inline struct reader *reader_of_thread(void)
+extern __thread struct epoch_reader *epoch_reader_known; /* NULL: not made yet */
+struct epoch_reader *epoch_reader_make(void);
+static inline struct epoch_reader *epoch_reader(void)
 {
-    return reader_mine ? reader_mine : reader_make();
+    return epoch_reader_known ? epoch_reader_known : epoch_reader_make();
 }
 
-static inline void reader_enter(struct reader *reader)
+static inline void epoch_read_lock(struct epoch_reader *reader)
 {
     if (reader->depth++ == 0)
         __atomic_store_n(&reader->rounds, reader->rounds + 1, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* the processor's part is done by who frees */
 }
 
-static inline void reader_leave(struct reader *reader)
+static inline void epoch_read_unlock(struct epoch_reader *reader)
 {
     if (--reader->depth == 0)
         __atomic_store_n(&reader->rounds, reader->rounds + 1, __ATOMIC_RELEASE);
@@ -47,19 +47,19 @@ static inline void reader_leave(struct reader *reader)
 
 /* Before the first thread of ours: to register for membarrier costs nothing in a process with one thread, and ten
  * milliseconds in one with more, which pay when something is removed for the first time. */
-void readers_prepare(void);
+void epoch_prepare(void);
 
 /* Whether no thread but this one is in a dispatch that began before the call. False is also said when that cannot be
  * found out. */
-bool readers_are_out(void);
+bool epoch_is_quiescent(void);
 
 /* Waits until every other thread has left the dispatch that it is in now. */
-void readers_wait(void);
+void epoch_synchronize(void);
 
 /* Calls and time of all threads in the callbacks of one client. */
-void readers_spent(unsigned client, uint64_t *calls, uint64_t *ns);
+void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns);
 
 /* In a forked child: the other threads are gone. */
-void readers_leave(void);
+void epoch_atfork_child(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "agent/spool/stock.h"
+#include "agent/spool/chunk_pool.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,11 +12,11 @@
 #include "agent/spool/spool_file.h"
 #include "agent/spool/process.h"
 
-#define STOCK_MAX 4096u    /* ready chunks */
-#define STOCK_RESTS 4000u  /* that are no fresh segments */
-#define STOCK_SEGMENTS 64u /* which small rests are kept of: what is ready keeps its segment mapped */
-#define STOCK_START 2u     /* fresh segments kept ready at first */
-#define STOCK_LIMIT 16u    /* and when they go fast */
+#define POOL_MAX 4096u        /* ready chunks */
+#define POOL_REMAINDERS 4000u /* that are no fresh segments */
+#define POOL_SEGMENTS 64u     /* which small rests are kept of: what is ready keeps its segment mapped */
+#define POOL_FRESH_START 2u   /* fresh segments kept ready at first */
+#define POOL_FRESH_LIMIT 16u  /* and when they go fast */
 
 /* Smaller chunks serve nobody: most of them would be headers, and CUPTI has records of a few hundred bytes. */
 #define RECORDS_BYTES_MIN ((uint64_t)1 << 10)
@@ -35,7 +35,7 @@ static struct place {
     struct spool_chunk *chunk;
     uint32_t bytes; /* of it, as it was put here */
     unsigned next;
-} places[1 + STOCK_MAX];
+} places[1 + POOL_MAX];
 
 static struct stock {
     pthread_mutex_t lock;
@@ -56,12 +56,12 @@ static struct stock {
     uint64_t rest_until; /* … CLOCK_MONOTONIC */
 } stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER};
 
-static void lock_stock(void)
+static void lock_pool(void)
 {
     pthread_mutex_lock(&stock.lock);
 }
 
-static void unlock_stock(void)
+static void unlock_pool(void)
 {
     pthread_mutex_unlock(&stock.lock);
 }
@@ -71,7 +71,7 @@ static uint64_t least_bytes(const struct spool_chunk *chunk)
     return segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_BYTES_MIN : RECORDS_BYTES_MIN;
 }
 
-struct spool_chunk *stock_cut(struct spool_chunk *chunk, uint64_t bytes)
+struct spool_chunk *chunk_pool_cut(struct spool_chunk *chunk, uint64_t bytes)
 {
     bool enough = chunk->bytes > bytes && chunk->bytes - bytes >= least_bytes(chunk);
     return enough ? segment_cut(chunk, bytes) : NULL;
@@ -127,13 +127,13 @@ static bool is_worth_keeping(const struct spool_chunk *chunk)
 {
     uint64_t large = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
     bool alone = *segment_kept(chunk) == 0;
-    return stock.count < STOCK_RESTS && (!alone || chunk->bytes >= large || stock.segments < STOCK_SEGMENTS);
+    return stock.count < POOL_REMAINDERS && (!alone || chunk->bytes >= large || stock.segments < POOL_SEGMENTS);
 }
 
 /* Keeps CHUNK for later; else the caller drops it. */
 static bool keep(struct spool_chunk *chunk)
 {
-    if (stock.closed || stock.count == STOCK_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
+    if (stock.closed || stock.count == POOL_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
         return false;
     unsigned place = stock.free_places;
     if (place)
@@ -175,7 +175,7 @@ static struct spool_chunk *pick(enum spool_chunk_type type, uint64_t least, uint
     if (chunk && segment_purpose(chunk) == SPOOL_FREE)
         segment_set_purpose(chunk, type);
     if (chunk)
-        put(stock_cut(chunk, most));
+        put(chunk_pool_cut(chunk, most));
     return chunk;
 }
 
@@ -191,13 +191,13 @@ static void forget_segment(const char *segment)
                 place = &places[*place].next;
 }
 
-static const struct segment_keeper keeper = {lock_stock, unlock_stock, forget_segment};
+static const struct segment_keeper keeper = {lock_pool, unlock_pool, forget_segment};
 
-void stock_put(struct spool_chunk *chunk)
+void chunk_pool_add(struct spool_chunk *chunk)
 {
-    lock_stock();
+    lock_pool();
     bool kept = !chunk || keep(chunk);
-    unlock_stock();
+    unlock_pool();
     if (!kept)
         segment_drop(chunk);
 }
@@ -207,12 +207,12 @@ void stock_put(struct spool_chunk *chunk)
 /* Who grows the file next waits: a disk that is full is slow to say so, and every record of every thread would ask. */
 static void take_rest(void)
 {
-    lock_stock();
+    lock_pool();
     uint64_t last = __atomic_load_n(&stock.rest, __ATOMIC_RELAXED);
     uint64_t rest = last == 0 ? REST_MIN : last * 2 < REST_MAX ? last * 2 : REST_MAX;
     __atomic_store_n(&stock.rest_until, clock_monotonic() + rest, __ATOMIC_RELAXED);
     __atomic_store_n(&stock.rest, rest, __ATOMIC_RELAXED);
-    unlock_stock();
+    unlock_pool();
 }
 
 static struct spool_chunk *grow(void)
@@ -228,7 +228,7 @@ static struct spool_chunk *grow(void)
     return NULL;
 }
 
-int stock_failure(void)
+int chunk_pool_failure(void)
 {
     return __atomic_load_n(&stock.failure, __ATOMIC_RELAXED);
 }
@@ -244,11 +244,11 @@ static bool resting(void)
 static bool get_fresh(void)
 {
     stock.growing = true;
-    unlock_stock();
+    unlock_pool();
     struct spool_chunk *chunk = segments_reclaim(&keeper);
     if (!chunk && !resting())
         chunk = grow();
-    lock_stock();
+    lock_pool();
     stock.growing = false;
     put(chunk);
     pthread_cond_broadcast(&stock.filled);
@@ -259,35 +259,35 @@ static bool get_fresh(void)
 
 static void want_more(void)
 {
-    if (stock.fresh_wanted < STOCK_LIMIT)
+    if (stock.fresh_wanted < POOL_FRESH_LIMIT)
         stock.fresh_wanted *= 2;
 }
 
 static void want_any(void)
 {
     if (stock.fresh_wanted == 0)
-        stock.fresh_wanted = STOCK_START;
+        stock.fresh_wanted = POOL_FRESH_START;
 }
 
-void stock_serve(void)
+void chunk_pool_serve(void)
 {
-    lock_stock();
+    lock_pool();
     want_any();
-    unlock_stock();
+    unlock_pool();
     pthread_cond_signal(&stock.low);
 }
 
 static struct spool_chunk *take_ready(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
-    lock_stock();
+    lock_pool();
     unsigned before = stock.fresh;
     struct spool_chunk *chunk = pick(type, least, most, false);
-    if (!chunk || most > STOCK_SMALL_BYTES)
+    if (!chunk || most > CHUNK_POOL_SMALL_BYTES)
         want_any();
     if (before > 0 && stock.fresh == 0)
         want_more();
     bool low = stock.fresh < stock.fresh_wanted;
-    unlock_stock();
+    unlock_pool();
     if (low)
         pthread_cond_signal(&stock.low);
     return chunk;
@@ -298,7 +298,7 @@ static struct spool_chunk *take_grown(enum spool_chunk_type type, uint64_t least
 {
     struct spool_chunk *chunk;
     bool grows = true;
-    lock_stock();
+    lock_pool();
     while (!(chunk = pick(type, least, most, false)) && grows) {
         if (stock.growing) {
             pthread_cond_wait(&stock.filled, &stock.lock);
@@ -307,67 +307,67 @@ static struct spool_chunk *take_grown(enum spool_chunk_type type, uint64_t least
         want_more();
         grows = get_fresh();
     }
-    unlock_stock();
+    unlock_pool();
     return chunk;
 }
 
 /* Our thread is at it. */
-static struct spool_chunk *wait_for_stock(enum spool_chunk_type type, uint64_t least, uint64_t most)
+static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct timespec limit;
     struct spool_chunk *chunk = NULL;
     int result = 0;
     clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += 1;
-    lock_stock();
+    lock_pool();
     while (__atomic_load_n(&stock.served, __ATOMIC_RELAXED) && !resting() && result == 0 &&
            !(chunk = pick(type, least, most, false))) {
         pthread_cond_signal(&stock.low);
         result = pthread_cond_clockwait(&stock.filled, &stock.lock, CLOCK_MONOTONIC, &limit);
     }
-    unlock_stock();
+    unlock_pool();
     return chunk;
 }
 
 static struct spool_chunk *take_last_resort(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
-    lock_stock();
+    lock_pool();
     struct spool_chunk *chunk = pick(type, least, most, true);
-    unlock_stock();
+    unlock_pool();
     return chunk;
 }
 
-struct spool_chunk *stock_take(enum spool_chunk_type type, uint64_t least, uint64_t most)
+struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     uint64_t good = least > most / 4 ? least : most / 4;
     struct spool_chunk *chunk = take_ready(type, good, most);
     if (!chunk)
         chunk = take_grown(type, good, most);
-    if (!chunk && stock_failure() == EBADF)
-        chunk = wait_for_stock(type, good, most);
+    if (!chunk && chunk_pool_failure() == EBADF)
+        chunk = wait_for_pool_thread(type, good, most);
     return chunk ? chunk : take_last_resort(type, least, most);
 }
 
 /* --- our thread --- */
 
 /* Keeps fresh segments in stock. */
-static void *stock_up(void *unused)
+static void *fill_pool(void *unused)
 {
     (void)unused;
     thread_become_ours("gputrace-spool");
     bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
-        lock_stock();
+        lock_pool();
         while (!stock.ending && !stock.closed &&
-               (stock.growing || stock.fresh >= stock.fresh_wanted || stock.count == STOCK_MAX))
+               (stock.growing || stock.fresh >= stock.fresh_wanted || stock.count == POOL_MAX))
             pthread_cond_wait(stock.growing ? &stock.filled : &stock.low, &stock.lock);
         bool ending = stock.ending, over = ending || stock.closed, got = !over && get_fresh();
-        unlock_stock();
+        unlock_pool();
         if (ending)
             thread_end();
         if (over)
             return NULL;
-        if (!got && !own && stock_failure() == EBADF) {
+        if (!got && !own && chunk_pool_failure() == EBADF) {
             own = true;
             __atomic_store_n(&stock.served, spool_file_own_descriptors() == 0, __ATOMIC_RELAXED);
         } else if (!got) {
@@ -376,7 +376,7 @@ static void *stock_up(void *unused)
     }
 }
 
-void stock_end(void)
+void chunk_pool_end(void)
 {
     pthread_mutex_lock(&stock.lock);
     stock.ending = true;
@@ -385,19 +385,19 @@ void stock_end(void)
     pthread_cond_broadcast(&stock.filled);
 }
 
-void stock_open(struct spool_chunk *first)
+void chunk_pool_open(struct spool_chunk *first)
 {
-    stock_put(first);
+    chunk_pool_add(first);
     __atomic_store_n(&stock.served, true, __ATOMIC_RELAXED);
-    if (thread_start(stock_up, NULL) == 0)
+    if (thread_start(fill_pool, NULL) == 0)
         return;
     __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
     verbose("no thread for the spool (%m): it grows when it is asked to");
 }
 
-void stock_close(void)
+void chunk_pool_close(void)
 {
-    lock_stock();
+    lock_pool();
     stock.closed = true;
     for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++) {
         unsigned *place = &stock.shelves[i / SHELVES][i % SHELVES];
@@ -407,13 +407,13 @@ void stock_close(void)
                 segment_drop(chunk);
         }
     }
-    unlock_stock();
+    unlock_pool();
     __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&stock.filled);
     pthread_cond_broadcast(&stock.low);
 }
 
-void stock_leave(void)
+void stock_atfork_child(void)
 {
     memset(&stock, 0, sizeof(stock));
     pthread_mutex_init(&stock.lock, NULL);

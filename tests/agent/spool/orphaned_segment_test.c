@@ -59,7 +59,7 @@ static int end(void **state)
 
 static int64_t missing(void)
 {
-    return apart_missing(file, segment, OFFSET, record_bytes);
+    return orphaned_segment_missing(file, segment, OFFSET, record_bytes);
 }
 
 static void where_nothing_is_in_the_file_all_are_missing(void **state)
@@ -67,20 +67,20 @@ static void where_nothing_is_in_the_file_all_are_missing(void **state)
     (void)state;
     assert_int_equal(sizeof(struct spool_record), 16);
     assert_int_equal(missing(), OWN + API);
-    assert_int_equal(apart_missing(-1, segment, OFFSET, record_bytes), OWN + API);
+    assert_int_equal(orphaned_segment_missing(-1, segment, OFFSET, record_bytes), OWN + API);
 }
 
 static void what_was_written_is_there(void **state)
 {
     (void)state;
-    assert_int_equal(apart_write(file, segment, OFFSET), 0);
+    assert_int_equal(orphaned_segment_write(file, segment, OFFSET), 0);
     assert_int_equal(missing(), 0);
 }
 
 static void records_that_came_since_are_missing(void **state)
 {
     (void)state;
-    assert_int_equal(apart_write(file, segment, OFFSET), 0);
+    assert_int_equal(orphaned_segment_write(file, segment, OFFSET), 0);
     uint32_t *api = (uint32_t *)(void *)(chunk_at(OWN_CHUNK) + 1);
     for (unsigned i = API; i < API + 20; i++)
         api[10 * i] = 4;
@@ -92,7 +92,7 @@ static void records_of_which_no_header_tells_are_missing(void **state)
 {
     (void)state;
     struct spool_chunk header = *chunk_at(0);
-    assert_int_equal(apart_write(file, segment, OFFSET), 0);
+    assert_int_equal(orphaned_segment_write(file, segment, OFFSET), 0);
     header.used = (uint64_t)(OWN - 9) * 32;
     assert_int_equal(pwrite(file, &header, sizeof(header), OFFSET), sizeof(header));
     assert_int_equal(missing(), 9);

@@ -1,4 +1,4 @@
-#include "agent/spool/last_words.h"
+#include "agent/spool/crash_chunk.h"
 
 #include <pthread.h>
 
@@ -10,10 +10,10 @@
 static int open_spool(void **state)
 {
     (void)state;
-    return open_test_spool(TRACE_DEFAULT) | last_words_open() | last_words_subscribe(TRACE_DEFAULT);
+    return open_test_spool(TRACE_DEFAULT) | crash_chunk_open() | crash_chunk_subscribe(TRACE_DEFAULT);
 }
 
-static void tell(bool returned, uint32_t cbid, uint32_t correlation, uint32_t thread)
+static void publish(bool returned, uint32_t cbid, uint32_t correlation, uint32_t thread)
 {
     registry_open_call_publish(&(struct gputrace_open_call){.returned = returned,
                                                             .start = 1000 + correlation,
@@ -47,18 +47,18 @@ static void the_table_stands_in_the_spool_from_the_start(void **state)
 {
     (void)state;
     struct reading reading = read_spool(directory, getpid());
-    assert_int_equal(count_records(&reading, SPOOL_RECORD_OPEN_CALL), LAST_WORDS_CALLS);
+    assert_int_equal(count_records(&reading, SPOOL_RECORD_OPEN_CALL), CRASH_CHUNK_CALLS);
     assert_int_equal(open_count(), 0);
-    assert_int_equal(last_words_open(), 0); /* again does no harm */
+    assert_int_equal(crash_chunk_open(), 0); /* again does no harm */
     reading = read_spool(directory, getpid());
-    assert_int_equal(count_records(&reading, SPOOL_RECORD_OPEN_CALL), LAST_WORDS_CALLS);
+    assert_int_equal(count_records(&reading, SPOOL_RECORD_OPEN_CALL), CRASH_CHUNK_CALLS);
 }
 
 static void a_call_is_open_until_it_returns(void **state)
 {
     (void)state;
     unsigned count;
-    tell(false, 17, 5, 99);
+    publish(false, 17, 5, 99);
     const struct spool_open_call *call = open_calls(&count, 0);
     assert_int_equal(count, 1);
     assert_int_equal(call->cbid, 17);
@@ -67,9 +67,9 @@ static void a_call_is_open_until_it_returns(void **state)
     assert_int_equal(call->object, 0x50);
     assert_int_equal(call->what, SPOOL_CALL_OF_STREAM);
     assert_int_equal(call->head.time, 1005);
-    tell(true, 18, 5, 99); /* another function of the same call */
+    publish(true, 18, 5, 99); /* another function of the same call */
     assert_int_equal(open_count(), 1);
-    tell(true, 17, 5, 99);
+    publish(true, 17, 5, 99);
     assert_int_equal(open_count(), 0);
 }
 
@@ -77,13 +77,13 @@ static void of_calls_within_calls_the_outermost_is_told(void **state)
 {
     (void)state;
     unsigned count;
-    tell(false, 20, 6, 99);
-    tell(false, 21, 6, 99);
+    publish(false, 20, 6, 99);
+    publish(false, 21, 6, 99);
     assert_int_equal(open_calls(&count, 0)->cbid, 20);
     assert_int_equal(count, 1);
-    tell(true, 21, 6, 99);
+    publish(true, 21, 6, 99);
     assert_int_equal(open_count(), 1);
-    tell(true, 20, 6, 99);
+    publish(true, 20, 6, 99);
     assert_int_equal(open_count(), 0);
 }
 
@@ -91,11 +91,11 @@ static void one_whose_end_is_not_heard_of_ends_with_the_next(void **state)
 {
     (void)state;
     unsigned count;
-    tell(false, 22, 7, 99);
-    tell(false, 23, 8, 99);
+    publish(false, 22, 7, 99);
+    publish(false, 23, 8, 99);
     assert_int_equal(open_calls(&count, 0)->cbid, 23);
     assert_int_equal(count, 1);
-    tell(true, 23, 8, 99);
+    publish(true, 23, 8, 99);
 }
 
 #define THREADS 8
@@ -104,10 +104,10 @@ static pthread_barrier_t inside, looked;
 static void *call_and_wait(void *number)
 {
     uint32_t thread = (uint32_t)(uintptr_t)number;
-    tell(false, 30 + thread, 100 + thread, thread);
+    publish(false, 30 + thread, 100 + thread, thread);
     pthread_barrier_wait(&inside);
     pthread_barrier_wait(&looked);
-    tell(true, 30 + thread, 100 + thread, thread);
+    publish(true, 30 + thread, 100 + thread, thread);
     return NULL;
 }
 
@@ -138,15 +138,15 @@ static void every_thread_has_its_own(void **state)
 static void what_is_not_committed_does_not_stand_there(void **state)
 {
     (void)state;
-    struct spool_death *record = last_words_begin(SPOOL_RECORD_DEATH, sizeof(*record), 77);
+    struct spool_death *record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), 77);
     assert_non_null(record);
     record->signal = 11;
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_DEATH), 0);
-    record = last_words_begin(SPOOL_RECORD_DEATH, sizeof(*record), 78);
+    record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), 78);
     assert_int_equal(record->signal, 0);
     record->signal = 6;
-    last_words_commit(&record->head);
+    crash_chunk_commit(&record->head);
     reading = read_spool(directory, getpid());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_DEATH), 1);
     const struct spool_death *death = find_record(&reading, SPOOL_RECORD_DEATH, 0);
@@ -159,12 +159,12 @@ static void there_is_no_more_room_than_there_is(void **state)
     (void)state;
     unsigned names = 0;
     struct spool_pointer_name *record;
-    while ((record = last_words_begin(SPOOL_RECORD_POINTER_NAME, 4096, 1))) {
-        last_words_commit(&record->head);
+    while ((record = crash_chunk_begin(SPOOL_RECORD_POINTER_NAME, 4096, 1))) {
+        crash_chunk_commit(&record->head);
         names++;
     }
     assert_true(names >= 8);
-    assert_null(last_words_begin(SPOOL_RECORD_POINTER_NAME, 4096, 1));
+    assert_null(crash_chunk_begin(SPOOL_RECORD_POINTER_NAME, 4096, 1));
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_POINTER_NAME), names);
 }
@@ -172,9 +172,9 @@ static void there_is_no_more_room_than_there_is(void **state)
 static void after_a_fork_nothing_is_written(void **state)
 {
     (void)state;
-    last_words_leave();
-    assert_null(last_words_begin(SPOOL_RECORD_DEATH, sizeof(struct spool_death), 1));
-    tell(false, 40, 200, 99);
+    last_words_atfork_child();
+    assert_null(crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(struct spool_death), 1));
+    publish(false, 40, 200, 99);
     assert_int_equal(open_count(), 0);
 }
 

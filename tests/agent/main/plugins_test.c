@@ -125,14 +125,14 @@ static void its_callbacks_are_called_in_order(void **state)
 static void the_time_it_takes_is_told_once_it_has_changed(void **state)
 {
     (void)state;
-    plugins_tell_time();
+    plugins_record_times();
     const struct spool_plugin_time *time = last(SPOOL_RECORD_PLUGIN_TIME);
     assert_non_null(time);
     assert_int_equal(time->plugin, REGISTRY_FIRST_PLUGIN);
     assert_int_equal(time->calls, 2);
     assert_true(time->ns > 0);
     mark("more");
-    plugins_tell_time(); /* less than a second later */
+    plugins_record_times(); /* less than a second later */
     assert_int_equal(count(SPOOL_RECORD_PLUGIN_TIME), 1);
 }
 
@@ -284,9 +284,9 @@ static void sees_fork(void *data, const struct gputrace_process_fork *what)
 
 static int be_the_child(uint32_t parent)
 {
-    chunks_leave();
-    plugins_leave();
-    registry_leave();
+    chunks_atfork_child();
+    plugins_atfork_child();
+    registry_atfork_child();
     EXPECT(chunks_open(spool, 0) == 0);
     registry_process_fork_register(sees_fork, NULL);
     plugins_after_fork(parent);
@@ -336,7 +336,7 @@ static void more_than_there_is_room_for_are_refused(void **state)
     const char *said = load(lines);
     assert_refused(said, path, "14 are the most that can be used at a time");
     const struct spool_plugin *plugin = last(SPOOL_RECORD_PLUGIN);
-    assert_int_equal(plugin->plugin, READER_CLIENTS - 1);
+    assert_int_equal(plugin->plugin, EPOCH_CLIENTS - 1);
 }
 
 static void the_end_is_told_once(void **state)

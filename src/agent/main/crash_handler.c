@@ -1,4 +1,4 @@
-#include "agent/main/death.h"
+#include "agent/main/crash_handler.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,26 +17,26 @@
 #include "common/log.h"
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/spool/last_words.h"
+#include "agent/spool/crash_chunk.h"
 #include "agent/spool/spool_file.h"
 #include "agent/spool/writer.h"
 #include "agent/dispatch/fork_watch.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 
-#define TOLD_MAX 4096u  /* names of one death, a power of two */
-#define WAIT_STEPS 1000 /* of a millisecond, for another thread's last words */
+#define CRASH_NAMES_MAX 4096u /* names of one death, a power of two */
+#define WAIT_STEPS 1000       /* of a millisecond, for another thread's last words */
 
 static struct {
     pid_t process;   /* that the handlers write for; 0: none; handlers of other threads read it any time */
     uint32_t thread; /* that has begun to die; 0: none */
     bool done;
-    bool mended; /* it was told that a part of the spool was lost */
+    bool repaired; /* it was told that a part of the spool was lost */
     /* Where a fault goes that comes while CUPTI's records are read, which other threads may take away meanwhile. */
     sigjmp_buf escape;
     volatile sig_atomic_t may_escape;
-    uint64_t told[TOLD_MAX]; /* pointers of names, by hash; 0: free */
-    unsigned told_count;
+    uint64_t told[CRASH_NAMES_MAX]; /* pointers of names, by hash; 0: free */
+    unsigned published_count;
 } death;
 
 static void set_own_process(pid_t process)
@@ -51,35 +51,35 @@ static pid_t own_process(void)
 
 /* --- names --- */
 
-static bool told_already(const char *name)
+static bool is_published(const char *name)
 {
     uint64_t key = (uint64_t)(uintptr_t)name;
     size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 52);
-    while (death.told[at % TOLD_MAX] != 0 && death.told[at % TOLD_MAX] != key)
+    while (death.told[at % CRASH_NAMES_MAX] != 0 && death.told[at % CRASH_NAMES_MAX] != key)
         at++;
-    if (death.told[at % TOLD_MAX] == key || death.told_count == TOLD_MAX / 2)
+    if (death.told[at % CRASH_NAMES_MAX] == key || death.published_count == CRASH_NAMES_MAX / 2)
         return true;
-    death.told[at % TOLD_MAX] = key;
-    death.told_count++;
+    death.told[at % CRASH_NAMES_MAX] = key;
+    death.published_count++;
     return false;
 }
 
 /* A fault while the text is read leaves the record uncommitted. */
-static void tell_name(const char *name)
+static void publish_name(const char *name)
 {
-    if (told_already(name))
+    if (is_published(name))
         return;
     size_t length = strnlen(name, WRITER_TEXT_MAX);
     struct spool_pointer_name *record;
     uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), (uint32_t)length);
-    uint64_t since = record_names_since(); /* all that was launched before was told then */
-    record = last_words_begin(SPOOL_RECORD_POINTER_NAME, bytes, since ? since : clock_now());
+    uint64_t since = kernel_names_since(); /* all that was launched before was told then */
+    record = crash_chunk_begin(SPOOL_RECORD_POINTER_NAME, bytes, since ? since : clock_now());
     if (!record)
         return;
     record->pointer = (uint64_t)(uintptr_t)name;
     record->length = (uint32_t)length;
     memcpy(record->text, name, length);
-    last_words_commit(&record->head);
+    crash_chunk_commit(&record->head);
 }
 
 static void let_faults_through(int how)
@@ -92,14 +92,14 @@ static void let_faults_through(int how)
 }
 
 /* Of each buffer, and of each again after a name that could not be read, which is not asked for twice. */
-static void tell_names(void)
+static void publish_names(void)
 {
     volatile unsigned buffer = 0, faults = 0;
     let_faults_through(SIG_UNBLOCK);
     if (sigsetjmp(death.escape, 0) != 0 && ++faults % 8 == 0)
         buffer++;
     death.may_escape = 1;
-    for (; cupti_activity_dying(buffer, tell_name); buffer++)
+    for (; activity_buffers_crash_names(buffer, publish_name); buffer++)
         continue;
     death.may_escape = 0;
     let_faults_through(SIG_BLOCK);
@@ -126,9 +126,9 @@ static bool is_info_of(const siginfo_t *info, int number)
     return is;
 }
 
-static void tell_signal(int number, const siginfo_t *info, uint32_t thread)
+static void publish_signal(int number, const siginfo_t *info, uint32_t thread)
 {
-    struct spool_death *record = last_words_begin(SPOOL_RECORD_DEATH, sizeof(*record), clock_now());
+    struct spool_death *record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), clock_now());
     if (!record)
         return;
     record->signal = number;
@@ -140,7 +140,7 @@ static void tell_signal(int number, const siginfo_t *info, uint32_t thread)
         else
             record->sender = (uint32_t)info->si_pid;
     }
-    last_words_commit(&record->head);
+    crash_chunk_commit(&record->head);
 }
 
 /* The system does with the signal what it would have done: the same signal for the same thread, with what it told, once
@@ -167,7 +167,7 @@ static bool is_first(uint32_t thread)
 }
 
 /* Whether the fault was in the spool, and nothing is there any more to die of; that it was is said and counted. */
-static bool is_mended(int number, siginfo_t *info)
+static bool is_page_repaired(int number, siginfo_t *info)
 {
     siginfo_t told; /* INFO may be garbage here too */
     struct iovec from = {info, sizeof(*info)}, to = {&told, sizeof(told)};
@@ -179,7 +179,7 @@ static bool is_mended(int number, siginfo_t *info)
     let_faults_through(SIG_UNBLOCK); /* the header may have gone as well */
     __atomic_add_fetch(&spool_file_header()->losses.no_room, 1, __ATOMIC_RELAXED);
     let_faults_through(SIG_BLOCK);
-    if (!__atomic_exchange_n(&death.mended, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&death.repaired, true, __ATOMIC_RELAXED))
         warning("a part of the spool cannot be written any more (no room, or its file was made shorter): what comes "
                 "there may be lost");
     return true;
@@ -230,8 +230,8 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
     if (number != SIGSEGV || (const char *)context != frame + 2 * sizeof(void *))
         return false;
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    bool refused = registers[REG_TRAPNO] == GENERAL_PROTECTION;
-    unsigned bytes = refused ? clock_instruction((const uint8_t *)(uintptr_t)registers[REG_RIP]) : 0;
+    bool is_filtered_out = registers[REG_TRAPNO] == GENERAL_PROTECTION;
+    unsigned bytes = is_filtered_out ? clock_instruction((const uint8_t *)(uintptr_t)registers[REG_RIP]) : 0;
     if (bytes == 0)
         return false;
     if (!is_called_by_us((const uintptr_t *)(uintptr_t)registers[REG_RSP]))
@@ -255,7 +255,7 @@ static void die(int number, siginfo_t *info, void *context)
     int saved = errno;
     uint32_t thread = this_thread();
     bool ours = getpid() == own_process() && !fork_unannounced(); /* not a child of vfork or fork */
-    if (ours && is_mended(number, info)) {
+    if (ours && is_page_repaired(number, info)) {
         errno = saved;
         return;
     }
@@ -265,8 +265,8 @@ static void die(int number, siginfo_t *info, void *context)
     }
     if (ours && is_first(thread)) {
         info = is_info_of(info, number) ? info : NULL;
-        tell_signal(number, info, thread);
-        tell_names();
+        publish_signal(number, info, thread);
+        publish_names();
         __atomic_store_n(&death.done, true, __ATOMIC_RELEASE);
     }
     hand_on(number, info);
@@ -281,26 +281,26 @@ static void watch(int number)
         sigaction(number, &action, NULL);
 }
 
-void death_watch_spool(void)
+void crash_handler_install_for_spool(void)
 {
     set_own_process(getpid());
     watch(SIGBUS);
     watch(SIGSEGV); /* for is_clock_taken_away() */
 }
 
-void death_watch(void)
+void crash_handler_install(void)
 {
-    if (last_words_open() != 0)
+    if (crash_chunk_open() != 0)
         return;
     set_own_process(getpid());
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         watch(fatal[i]);
 }
 
-void death_leave(void)
+void death_atfork_child(void)
 {
     set_own_process(0);
     death.thread = 0;
-    death.done = death.mended = false;
-    last_words_leave();
+    death.done = death.repaired = false;
+    last_words_atfork_child();
 }

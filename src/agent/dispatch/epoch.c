@@ -1,4 +1,4 @@
-#include "agent/dispatch/readers.h"
+#include "agent/dispatch/epoch.h"
 
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 #include "common/thread_key.h"
 #include "agent/dispatch/fork_watch.h"
 
-static struct reader *readers; /* grows at its head, never shrinks */
-__thread struct reader *reader_mine;
+static struct epoch_reader *readers; /* grows at its head, never shrinks */
+__thread struct epoch_reader *epoch_reader_known;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
@@ -31,7 +31,7 @@ static bool make_stores_visible(void)
     return barrier_works && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-void readers_prepare(void)
+void epoch_prepare(void)
 {
     if (__libc_single_threaded)
         pthread_once(&barrier_once, register_barrier);
@@ -39,8 +39,8 @@ void readers_prepare(void)
 
 static void thread_ended(void *reader)
 {
-    reader_mine = NULL;
-    __atomic_store_n(&((struct reader *)reader)->taken, 0, __ATOMIC_RELEASE);
+    epoch_reader_known = NULL;
+    __atomic_store_n(&((struct epoch_reader *)reader)->taken, 0, __ATOMIC_RELEASE);
 }
 
 static void prepare(void)
@@ -48,14 +48,14 @@ static void prepare(void)
     thread_key_make(&at_thread_end, thread_ended);
 }
 
-static struct reader *first(void)
+static struct epoch_reader *first(void)
 {
     return __atomic_load_n(&readers, __ATOMIC_ACQUIRE);
 }
 
-static struct reader *take_left_over(void)
+static struct epoch_reader *take_left_over(void)
 {
-    for (struct reader *reader = first(); reader; reader = reader->next) {
+    for (struct epoch_reader *reader = first(); reader; reader = reader->next) {
         uint32_t nobody = 0;
         if (__atomic_compare_exchange_n(&reader->taken, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             return reader;
@@ -63,9 +63,9 @@ static struct reader *take_left_over(void)
     return NULL;
 }
 
-static struct reader *make(void)
+static struct epoch_reader *make(void)
 {
-    struct reader *reader = calloc(1, sizeof(*reader));
+    struct epoch_reader *reader = calloc(1, sizeof(*reader));
     if (!reader)
         return NULL;
     reader->taken = 1;
@@ -75,20 +75,20 @@ static struct reader *make(void)
     return reader;
 }
 
-struct reader *reader_make(void)
+struct epoch_reader *epoch_reader_make(void)
 {
     if (fork_turned_away())
         return NULL;
     pthread_once(&once, prepare);
-    struct reader *mine = take_left_over();
+    struct epoch_reader *mine = take_left_over();
     if (!mine)
         mine = make();
     if (mine)
         thread_key_set(&at_thread_end, mine);
-    return reader_mine = mine;
+    return epoch_reader_known = mine;
 }
 
-static uint32_t rounds_of(const struct reader *reader)
+static uint32_t rounds_of(const struct epoch_reader *reader)
 {
     return __atomic_load_n(&reader->rounds, __ATOMIC_ACQUIRE);
 }
@@ -98,41 +98,41 @@ static bool is_in(uint32_t rounds)
     return rounds % 2 != 0;
 }
 
-bool readers_are_out(void)
+bool epoch_is_quiescent(void)
 {
     if (!make_stores_visible())
         return false;
-    for (const struct reader *reader = first(); reader; reader = reader->next)
+    for (const struct epoch_reader *reader = first(); reader; reader = reader->next)
         if (is_in(rounds_of(reader)))
             return false;
     return true;
 }
 
-void readers_wait(void)
+void epoch_synchronize(void)
 {
     if (fork_unannounced())
         return;
     make_stores_visible();
-    for (const struct reader *reader = first(); reader; reader = reader->next) {
+    for (const struct epoch_reader *reader = first(); reader; reader = reader->next) {
         uint32_t rounds = rounds_of(reader);
-        while (reader != reader_mine && is_in(rounds) && rounds_of(reader) == rounds)
+        while (reader != epoch_reader_known && is_in(rounds) && rounds_of(reader) == rounds)
             sched_yield();
     }
 }
 
-void readers_spent(unsigned client, uint64_t *calls, uint64_t *ns)
+void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns)
 {
     *calls = *ns = 0;
-    for (const struct reader *reader = first(); reader; reader = reader->next) {
+    for (const struct epoch_reader *reader = first(); reader; reader = reader->next) {
         *calls += __atomic_load_n(&reader->spent[client].calls, __ATOMIC_RELAXED);
         *ns += __atomic_load_n(&reader->spent[client].ns, __ATOMIC_RELAXED);
     }
 }
 
-void readers_leave(void)
+void epoch_atfork_child(void)
 {
-    for (struct reader *reader = first(); reader; reader = reader->next) {
-        if (reader == reader_mine)
+    for (struct epoch_reader *reader = first(); reader; reader = reader->next) {
+        if (reader == epoch_reader_known)
             continue;
         reader->taken = reader->depth = 0;
         reader->in_client = false;

@@ -4,8 +4,8 @@
  * The chunk begins with a table of open calls, each a record that is used for one call after another. What a dying
  * thread has to say follows.
  */
-#ifndef GPUTRACE_AGENT_SPOOL_LAST_WORDS_H
-#define GPUTRACE_AGENT_SPOOL_LAST_WORDS_H
+#ifndef GPUTRACE_AGENT_SPOOL_CRASH_CHUNK_H
+#define GPUTRACE_AGENT_SPOOL_CRASH_CHUNK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,20 +13,20 @@
 #include "common/spool.h"
 #include "common/spool_records.h"
 
-#define LAST_WORDS_CALLS 256u /* that can be open at once and told */
+#define CRASH_CHUNK_CALLS 256u /* that can be open at once and told */
 
 /* Takes the chunk, once for a spool; where there is no room the rest does nothing. Gives 0 or -1. */
-int last_words_open(void);
+int crash_chunk_open(void);
 
 /* Hears of open calls from the registry, if TRACE_BITS ask for it. Gives 0, or -1: no memory. */
-int last_words_subscribe(uint64_t trace_bits);
+int crash_chunk_subscribe(uint64_t trace_bits);
 
 /* Room for a record of TYPE and BYTES that is the last in the chunk, its head filled in, the rest zero; NULL: there is
- * none. last_words_commit() makes it visible. Async-signal-safe, for one thread at a time. */
-void *last_words_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
-void last_words_commit(const struct spool_record *record);
+ * none. crash_chunk_commit() makes it visible. Async-signal-safe, for one thread at a time. */
+void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
+void crash_chunk_commit(const struct spool_record *record);
 
 /* In a forked child. */
-void last_words_leave(void);
+void last_words_atfork_child(void);
 
 #endif
