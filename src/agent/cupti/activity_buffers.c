@@ -53,7 +53,7 @@ static uint32_t correlation_of(uint32_t kind, const uint8_t *record)
     return kind == CUPTI_ACTIVITY_KIND_DEVICE ? 0 : ((const CUpti_ActivityKernel10 *)record)->correlationId;
 }
 
-/* Tells the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
+/* Publishes the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
 static bool publish_name_of(uint32_t kind, const uint8_t *record)
 {
     const char *name;
@@ -128,7 +128,7 @@ static uint32_t kind_at(const uint8_t *record)
     return __atomic_load_n((const uint32_t *)(const void *)record, __ATOMIC_ACQUIRE);
 }
 
-/* The size of the record at AT; 0: there is none, or it cannot be told. WORD is its kind as CUPTI wrote it. */
+/* The size of the record at AT; 0: there is none, or it is not known. WORD is its kind as CUPTI wrote it. */
 static size_t size_at(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t at, uint32_t *word)
 {
     if (at + sizeof(uint64_t) > bytes)
@@ -141,7 +141,7 @@ static size_t size_at(const struct spool_header *header, const uint8_t *data, si
 }
 
 /*
- * For a thread that dies: gives PUBLISH the names that records from WALKED on point to, told before or not, and reads
+ * For a crashing thread: gives PUBLISH the names that records from WALKED on point to, told before or not, and reads
  * none of them. Takes no lock, so BYTES at DATA may change or go away meanwhile; the caller is prepared for a fault.
  */
 static void walk_at_crash(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
@@ -183,7 +183,7 @@ static void walk_names(const struct spool_header *header, const uint8_t *data, s
     walk_in_use(header, data, bytes, *walked, walked);
 }
 
-/* --- cupti activity --- */
+/* --- buffers --- */
 
 #define BUFFERS_MAX 1024u
 

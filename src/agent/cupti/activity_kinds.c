@@ -10,7 +10,7 @@
 
 /* Kinds by what the user asked for. GRAPH is not here: it chooses how kernels are recorded. SYNC is not: either kind of
  * it makes every launch 0.1 us longer (13.0), so that the recorder hears of waits by their calls
- * (record/record_sync.c), but where the GPU is asked for the times of events. */
+ * (record_cuda.c), but where the GPU is asked for the times of events. */
 static const struct {
     uint64_t bits;
     CUpti_ActivityKind kind;

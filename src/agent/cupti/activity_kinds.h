@@ -17,11 +17,11 @@ void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits);
 /* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
 void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on);
 
-/* Somebody wants to be told of just-in-time compilation, whatever is recorded. At any time, also before init. */
+/* A subscriber wants records of just-in-time compilation, whatever is recorded. At any time, also before init. */
 void activity_kinds_want_jit(bool wanted);
 
-/* Somebody wants the GPU's times of recorded events, whatever is recorded: their records are on from now on, while the
- * others are. At any time; again does no harm. */
+/* A subscriber wants the GPU's times of recorded events, whatever is recorded: their records are on from now on, while
+ * the others are. At any time; again does no harm. */
 enum activity_times {
     ACTIVITY_TIMES_ON,
     ACTIVITY_TIMES_NO_CUPTI, /* CUPTI is not there, or not yet */

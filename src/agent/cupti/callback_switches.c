@@ -106,7 +106,7 @@ void callback_switches_follow(uint64_t wanted)
     if (before)
         changed |= REGISTRY_BIT(kernel_launch);
     apply(changed);
-    cupti_ids_forget_streams(); /* while nobody wanted them CUPTI may have told of none that went */
+    cupti_ids_forget_streams(); /* while nobody wanted them CUPTI may not have reported those that went */
     pthread_mutex_unlock(&switches.lock);
 }
 
@@ -151,7 +151,7 @@ void callback_switches_graph_launches(bool on)
     pthread_mutex_unlock(&switches.lock);
 }
 
-/* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
+/* cuEventRecord gets a callback, whether or not a subscriber is registered for it: callback_switches.h. From now on. */
 static void callback_switches_event_records(void)
 {
     pthread_mutex_lock(&switches.lock);
@@ -189,7 +189,7 @@ void callback_switches_atfork_child(void)
     callback_switches_follow(0);
 }
 
-/* --- event watch --- */
+/* --- the correlation id of one cuEventRecord --- */
 
 bool event_watch_used;
 

@@ -1,5 +1,5 @@
 /*
- * Which of CUPTI's callbacks are on: those of the kinds that somebody is registered for, and no others.
+ * Which of CUPTI's callbacks are on: those of the kinds that a subscriber is registered for, and no others.
  *
  * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and CUPTI is told the
  * difference alone.
@@ -22,18 +22,18 @@ void callback_switches_follow(uint64_t wanted);
 /* That set. */
 uint64_t callback_switches_wanted(void);
 
-/* Launches are to be heard of, whether somebody is registered for them or not, as long as phases of compilation are
+/* Launches get callbacks, whether or not a subscriber is registered for them, as long as phases of compilation are
  * wanted. */
 void callback_switches_launches(bool on);
 
 /* The same, as long as names of launches are wanted, asked for by whoever waits for functions to be launched:
- * first_launches.h. */
+ * kernel_names.h. */
 void callback_switches_new_functions(bool on);
 
-/* The same, as long as nodes of graphs are wanted, while streams are captured: captures.h. */
+/* The same, as long as nodes of graphs are wanted, while streams are captured: streams.h. */
 void callback_switches_captures(bool on);
 
-/* Launches of graphs are to be heard of, as long as nodes of graphs are wanted: graph_launches.h. */
+/* Launches of graphs get callbacks, as long as nodes of graphs are wanted: graphs.h. */
 void callback_switches_graph_launches(bool on);
 
 /* Whether CUPTI does not know the subscriber any more, because somebody has detached it from the process: true once,
@@ -42,8 +42,6 @@ bool callback_switches_lost(void);
 
 /* In a forked child: CUPTI is not to be called. */
 void callback_switches_atfork_child(void);
-
-/* --- event watch --- */
 
 /*
  * The correlation id of one call of cuEventRecord that this thread is about to make: CUPTI's record of the event has
@@ -61,7 +59,7 @@ void event_watch_switch_on(void);
 
 void event_watch_begin(void);
 
-/* 0: there was no such call, or CUPTI did not tell of it. */
+/* 0: there was no such call, or CUPTI did not report it. */
 uint32_t event_watch_end(void);
 
 extern bool event_watch_used; /* by any thread, ever */

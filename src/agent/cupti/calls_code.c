@@ -59,8 +59,6 @@ enum gputrace_image image_sort(const void *image)
     return is_ptx(image) ? GPUTRACE_IMAGE_PTX : GPUTRACE_IMAGE_UNKNOWN;
 }
 
-/* --- calls module --- */
-
 /*
  * Modules and libraries: loaded, which is a phase of compilation, and unloaded.
  */
@@ -173,12 +171,10 @@ static const struct driver_call module_rows[] = {
 
 const struct driver_calls module_calls = DRIVER_CALLS(module_rows);
 
-/* --- calls code --- */
-
 /*
- * Calls that prepare code and are told as phases of compilation: linking, and getting functions, whose code is loaded
- * then where modules are loaded lazily. What was got has a name (function_names.h) and is launched next
- * (first_launches.h).
+ * Calls that prepare code and are published as phases of compilation: linking, and getting functions, whose code is
+ * loaded then where modules are loaded lazily. What was got has a name (kernel_names.h) and is launched next
+ * (kernel_names.h).
  */
 
 static uint32_t links(const void *params, CUcontext context, uint32_t correlation)

@@ -32,7 +32,7 @@ static inline void copy_set_stream(struct gputrace_memcpy *copy, const struct dr
 }
 
 /*
- * Copies: of rows, by cuMemcpyHtoD and its kin, from here; of rectangles, boxes and batches, calls_copy_shapes.c.
+ * Copies: of rows, by cuMemcpyHtoD and its kin, from here; of rectangles, boxes and batches, calls_copy.c.
  */
 
 /* One side of a copy of one row: memory, or an array from a byte on. */
@@ -111,13 +111,11 @@ static const struct driver_call copy_rows[] = {
 
 const struct driver_calls copy_calls = DRIVER_CALLS(copy_rows);
 
-/* --- calls copy shapes --- */
-
 /*
- * Copies of rectangles and boxes: what they copy stands in a struct of the program's, which the call points to.
+ * Copies of rectangles and boxes: what they copy stands in a struct of the program, which the call points to.
  *
- * Addresses are told with the offsets into them added. A struct that is not there (NULL: the call failed) is told as a
- * copy of nothing.
+ * Addresses are published with the offsets into them added. A struct that is not there (NULL: the call failed) is
+ * published as a copy of nothing.
  */
 
 /* A side as the structs for rectangles and boxes have it. */
@@ -166,7 +164,7 @@ static struct gputrace_place linear_place(const struct side *side, uint64_t base
     };
 }
 
-/* Gives the letter of gputrace_memcpy's sides. */
+/* Returns the letter of gputrace_memcpy's sides. */
 static char read_side(const struct side *side, uint64_t height, uint64_t depth, struct gputrace_place *place)
 {
     switch (side->type) {
@@ -221,13 +219,11 @@ static const struct driver_call copy_shape_rows[] = {
 
 const struct driver_calls copy_shape_calls = DRIVER_CALLS(copy_shape_rows);
 
-/* --- calls copy batch --- */
-
 /*
- * Copies by the batch: what they copy stands in arrays of the program's.
+ * Copies by the batch: what they copy stands in arrays of the program.
  *
- * Of a batch that failed nobody knows how much the driver had read before: it is told once, as a copy of nothing, and
- * its arrays are not looked at.
+ * Of a batch that failed nobody knows how much the driver had read before: it is published once, as a copy of nothing,
+ * and its arrays are not looked at.
  */
 
 static void publish_broken_batch(const struct driver_return *returned, size_t count, CUstream stream)

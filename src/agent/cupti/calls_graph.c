@@ -109,8 +109,8 @@ static uint32_t instantiates(const void *params, CUcontext context, uint32_t cor
     return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
 }
 
-/* Captures are counted (captures.h): who hears of their begin hears of their end. Nodes are made and copied by
- * captures and instantiations: graph_nodes.h. */
+/* Captures are counted (streams.h): who hears of their begin hears of their end. Nodes are made and copied by
+ * captures and instantiations: graphs.h. */
 #define CAPTURE (REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | CAPTURES_KINDS)
 #define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | REGISTRY_BIT(graph_node))
 
@@ -130,7 +130,7 @@ const struct driver_calls graph_calls = DRIVER_CALLS(graph_rows);
 
 /* --- calls graph nodes --- */
 
-/* Kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graph_nodes.h. */
+/* Kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h. */
 
 /* Only the newer struct, which begins like the older, has room for a CUkernel. */
 static const void *function_of_older(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
@@ -151,15 +151,15 @@ static const void *function_of_any(const CUgraphNodeParams *params)
     return params->kernel.func ? (const void *)params->kernel.func : (const void *)params->kernel.kern;
 }
 
-/* A call that was done had something launch FUNCTION: TOLD tells it. */
-#define PUBLISH(name, function, told)                                \
+/* A call that was done had something launch FUNCTION: ACTION publishes that. */
+#define PUBLISH(name, function, action)                              \
     static void publish_##name(const struct driver_return *returned) \
     {                                                                \
         const name##_params *p = returned->params;                   \
         uint32_t correlation = returned->call.correlation;           \
         const void *launched = function;                             \
         if (driver_call_done(returned) && launched)                  \
-            told;                                                    \
+            action;                                                  \
     }
 #define NEW_NODE graph_node_launches(*p->phGraphNode, launched, correlation)
 #define NODE graph_node_launches(p->hNode, launched, correlation)
@@ -190,7 +190,7 @@ PUBLISH_CHANGE(cuGraphExecChildGraphNodeSetParams)
 #define NODES REGISTRY_BIT(graph_node)
 #define ROW(function) \
     DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, NODES, publish_##function, NULL)
-/* CUPTI tells what is copied within. */
+/* CUPTI reports what is copied within. */
 #define COPIES(function) DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, NODES, NULL, NULL)
 
 static const struct driver_call graph_node_rows[] = {

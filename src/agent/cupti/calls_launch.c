@@ -2,7 +2,7 @@
 #include "agent/cupti/lazy_loading.h"
 
 /*
- * Kernel launches, and what is to be known when one begins: which function it is of (first_launches.h), and whether it
+ * Kernel launches, and what is to be known when one begins: which function it is of (kernel_names.h), and whether it
  * loads it on the way, a phase of compilation (lazy_loading.h).
  */
 
@@ -84,7 +84,7 @@ static void publish_multi_device(const struct driver_return *returned)
         registry_kernel_launch_publish(&(struct gputrace_kernel_launch){.call = returned->call, .cooperative = 1});
 }
 
-/* The functions of CUDA 3: the block's shape was set before, by a call of its own, and is not told. */
+/* The functions of CUDA 3: the block's shape was set before, by a call of its own, and is not known. */
 static void publish_grid(const struct driver_return *returned, CUfunction kernel, CUstream stream, int width,
                          int height)
 {
@@ -152,8 +152,6 @@ static const struct driver_call launch_rows[] = {
 };
 
 const struct driver_calls launch_calls = DRIVER_CALLS(launch_rows);
-
-/* --- calls queue --- */
 
 /* What else is put into streams: functions of the host, waits for and writes of values in memory, semaphores. */
 
@@ -239,8 +237,6 @@ static const struct driver_call queue_rows[] = {
 };
 
 const struct driver_calls queue_calls = DRIVER_CALLS(queue_rows);
-
-/* --- calls profiler --- */
 
 /* The program says between which calls it wants to be profiled. */
 

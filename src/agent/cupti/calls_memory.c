@@ -61,13 +61,11 @@ uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned le
     return bytes;
 }
 
-/* --- calls memory --- */
-
 /*
  * Memory: allocated, freed, host memory registered, virtual addresses mapped.
  *
  * A reader fills in a struct request: where the memory is and how much, from the call's parameters and, when it is
- * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is told from there.
+ * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is published from there.
  */
 
 struct request {
@@ -264,8 +262,6 @@ static const struct driver_call memory_rows[] = {
 };
 
 const struct driver_calls memory_calls = DRIVER_CALLS(memory_rows);
-
-/* --- calls pools --- */
 
 /*
  * Pools of stream-ordered memory: what memory_pools.h must know of them, and is known from no allocation. Nobody is

@@ -38,17 +38,17 @@ static void publish_green_context_stream(const struct driver_return *returned)
     publish_stream_creation(returned, p->phStream, p->flags, p->priority);
 }
 
-/* A deletion is told when it starts, by a resource callback, while the stream still has its number. Here remains one
- * that failed before; CUPTI is not asked about a handle that may be none. */
+/* A deletion is published when it starts, by a resource callback, while the stream still has its number. Here remains
+ * one that failed before; CUPTI is not asked about a handle that may be none. */
 static void publish_stream_deletion(const struct driver_return *returned)
 {
     const cuStreamDestroy_v2_params *p = returned->params;
-    if (!returned->told)
+    if (!returned->published)
         registry_stream_deletion_publish(&(struct gputrace_stream_deletion){
             .call = returned->call, .stream = p->hStream, .stream_id = GPUTRACE_NO_STREAM});
 }
 
-/* Who wants deletions has to know which streams there are. */
+/* The one that subscribes to deletions has to know which streams there are. */
 #define CREATION (REGISTRY_BIT(stream_creation) | REGISTRY_BIT(stream_deletion))
 
 static const struct driver_call stream_rows[] = {
@@ -60,8 +60,6 @@ static const struct driver_call stream_rows[] = {
 };
 
 const struct driver_calls stream_calls = DRIVER_CALLS(stream_rows);
-
-/* --- calls event --- */
 
 /* Events: made, recorded, waited for by the thread, asked for, destroyed. A stream's wait is in calls_sync.c. */
 
@@ -174,8 +172,6 @@ static const struct driver_call event_rows[] = {
 };
 
 const struct driver_calls event_calls = DRIVER_CALLS(event_rows);
-
-/* --- calls sync --- */
 
 /* Who waits for whom: the thread for a stream or a context, a stream for an event. */
 

@@ -62,7 +62,7 @@ static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
     struct gputrace_call call = call_within(destroyed ? open : NULL, data->context);
     bool programs_own = own_streams_remove(stream) || destroyed;
     if (destroyed)
-        open->told = true;
+        open->published = true;
     if (programs_own)
         registry_stream_deletion_publish(&(struct gputrace_stream_deletion){
             .call = call,
@@ -118,8 +118,6 @@ static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceDa
     default: break;
     }
 }
-
-/* --- cupti callbacks --- */
 
 /* --- threads --- */
 
@@ -183,7 +181,7 @@ static enum spool_call_object waits_for(const struct driver_call *row, const voi
     return row->kinds & REGISTRY_BIT(device_synchronization) ? SPOOL_CALL_OF_CONTEXT : SPOOL_CALL_OF_NOTHING;
 }
 
-/* Every call that has a callback is told, so that a death finds out where threads were; but for launches, whose
+/* Every call that has a callback is told, so that a crash finds out where threads were; but for launches, whose
  * callbacks come and go. */
 static inline bool is_told_open(const struct driver_call *row)
 {
@@ -266,7 +264,8 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
 {
     const struct open_call *open = open_call_pop(&mine->open, row, data->correlationId);
     uint64_t now = end_of(row, open), start = open ? open->start : now;
-    bool in_phase = open && open->in_phase, told = open && open->told; /* read before another call may begin */
+    bool in_phase = open && open->in_phase,
+         published = open && open->published; /* read before another call may begin */
     if (is_told_open(row))
         publish_return(mine, row, data);
     if (row->launched ? first_launches_returned() : is_new_graph(row, data, start))
@@ -279,7 +278,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
         .call = call_of(mine, row, data, start, now),
         .params = data->functionParams,
         .symbol = data->symbolName,
-        .told = told,
+        .published = published,
         .reader = reader_of(mine),
         .ids = &mine->ids,
     };

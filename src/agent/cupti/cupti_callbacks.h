@@ -1,9 +1,9 @@
 /*
- * CUPTI's callbacks of resources, told to the registry and to the phases of compilation: contexts that come and go,
- * streams that go, machine code that comes into a context, nodes of graphs.
+ * CUPTI's callbacks: driver calls (driver_calls.h) and resources, that is contexts, streams, modules and graph nodes.
+ * They are published to the registry, kind by kind, and to the phases of compilation.
  *
- * Many come within a driver call that has a callback, too: what they tell then has that call's name, begin and
- * correlation. Which of them are on stands in callback_switches.c.
+ * Only callbacks that a subscriber needs are enabled (callback_switches.h). A resource callback that comes within a
+ * driver call with a callback takes the name, the start and the correlation id of that call.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CUPTI_CALLBACKS_H
 #define GPUTRACE_AGENT_CUPTI_CUPTI_CALLBACKS_H
@@ -11,20 +11,9 @@
 #include <cupti.h>
 #include <stddef.h>
 
-struct open_call;
-
-/* --- cupti callbacks --- */
-
-/*
- * CUPTI's callbacks: what the driver does, told to the registry, kind by kind, and to the phases of compilation.
- *
- * Only what somebody is registered for is enabled (callback_switches.h): the driver's functions (driver_calls.h), and
- * resources (cupti_resources.h).
- */
-
 struct cupti;
 
-/* Subscribes, and follows from now on what the registry wants. Gives 0, or -1 with WHY filled: another profiler has
+/* Subscribes, and follows from now on what the registry wants. Returns 0, or -1 with WHY filled: another profiler has
  * CUPTI. */
 int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size);
 

@@ -1,5 +1,5 @@
 /*
- * The driver calls that a thread is in, as far as their callbacks are on: what is known of them from their begin.
+ * The driver's functions that have callbacks, one row each (calls_*.c), and the calls that a thread is in.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 #define GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
@@ -12,6 +12,10 @@
 #include "agent/cupti/cupti_ids.h"
 #include "agent/dispatch/registry.h"
 
+/*
+ * The driver calls that a thread is in, as far as their callbacks are on: what is known of them from their begin.
+ */
+
 struct driver_call;
 
 struct open_call {
@@ -19,8 +23,8 @@ struct open_call {
     const void *params;
     uint64_t start;
     uint32_t correlation;
-    bool in_phase; /* of compilation, which ends when the call returns */
-    bool told;     /* a resource callback told what it does */
+    bool in_phase;  /* of compilation, which ends when the call returns */
+    bool published; /* a resource callback told what it does */
 };
 
 /* Calls within calls that both have callbacks are rare. One whose callback was switched off while it went on never
@@ -48,7 +52,7 @@ static inline struct open_call *open_call_push(struct open_calls *open, const st
     return call;
 }
 
-/* It returns. Gives what was known of it, until the next one begins; NULL: nothing, for its callback was switched on
+/* It returns. Returns what was known of it, until the next one begins; NULL: nothing, for its callback was switched on
  * only in between. */
 static inline struct open_call *open_call_pop(struct open_calls *open, const struct driver_call *row,
                                               uint32_t correlation)
@@ -71,15 +75,11 @@ static inline struct open_call *open_calls_innermost(struct open_calls *open)
     return call->row ? call : NULL;
 }
 
-/* --- driver calls --- */
-
 /*
- * The driver's functions that callbacks are told of, one row each, in the groups calls_*.c.
- *
  * One driver call stands for each operation, whichever function of the runtime the program used, and has the runtime
  * call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx, and, compiled for a default
  * stream of each thread's own, NAME_ptsz (it takes a stream) and NAME_ptds (it takes none). Each is a row; versions
- * whose parameters are alike share how they are told.
+ * with the same parameters share the function that publishes them.
  *
  * Left out: the first versions of functions that have a _v2 because they were made for addresses of 32 bits
  * (cuMemAlloc, cuMemcpyHtoD, cuMemsetD8, cuArrayCreate …). A 64-bit program cannot pass them a device's address.
@@ -91,7 +91,7 @@ struct driver_return {
     struct gputrace_call call;
     const void *params; /* the struct FUNCTION_params of CUPTI's headers; what it points to is the program's */
     const char *symbol; /* of a launch: the kernel's mangled name */
-    bool told;          /* CUPTI's resource callbacks have told what this call did */
+    bool published;     /* CUPTI's resource callbacks have told what this call did */
     /* Of this thread, which finds them but once. */
     struct epoch_reader *reader;
     struct cupti_ids *ids;
@@ -100,7 +100,7 @@ struct driver_return {
 struct driver_call {
     CUpti_CallbackId cbid;
     const char *name;
-    uint64_t kinds; /* that it serves: REGISTRY_BIT()s; it is enabled when somebody wants one of them */
+    uint64_t kinds; /* that it serves: REGISTRY_BIT()s; it is enabled when a subscriber wants one of them */
     /* Publishes what was done, or failed. Outputs of a failed call are not read. NULL: it serves phases alone. */
     void (*publish)(const struct driver_return *returned);
     /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
@@ -180,8 +180,8 @@ static inline CUstream driver_call_stream(const struct driver_return *returned, 
     return stream == NULL && returned->row->per_thread ? CU_STREAM_PER_THREAD : stream;
 }
 
-/* CUPTI's number of STREAM, as driver_call_stream() gives it. Of a call that failed GPUTRACE_NO_STREAM: its handle may
- * be none, and CUPTI is not asked about such. */
+/* CUPTI's number of STREAM, as driver_call_stream() returns it. Of a call that failed GPUTRACE_NO_STREAM: its handle
+ * may be none, and CUPTI is not asked about such. */
 static inline uint32_t driver_call_stream_id(const struct driver_return *returned, CUstream stream)
 {
     bool valid = driver_call_done(returned) && returned->call.context;

@@ -18,7 +18,7 @@ static const struct cupti *cupti_in_use;
 static __thread uint32_t conditional_in; /* the last call in which a conditional node was made */
 
 static __thread struct {
-    uint64_t node; /* the last of which CUPTI told that it is a copy, in the call `correlation` */
+    uint64_t node; /* the last of which CUPTI reported that it is a copy, in the call `correlation` */
     uint32_t correlation;
 } copied;
 
@@ -27,7 +27,7 @@ void graph_nodes_init(const struct cupti *cupti)
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
 }
 
-/* 0: not known. An older CUPTI does not tell of all changes, so that what is known of a node could be wrong. */
+/* 0: not known. An older CUPTI does not report all changes, so that what is known of a node could be wrong. */
 static uint64_t node_number(CUgraphNode node)
 {
     const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
@@ -58,7 +58,7 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
         conditional_in = open->correlation;
 }
 
-/* Nodes that the program adds itself are told by their calls, where the function is. */
+/* Nodes that the program adds itself are published by their calls, where the function is. */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
 {
     if (type != CU_GRAPH_NODE_TYPE_KERNEL || !open || !open->row->launched)
@@ -99,14 +99,14 @@ void graph_nodes_atfork_child(void)
     conditional_in = copied.correlation = 0; /* the child's calls have ids of their own */
 }
 
-/* --- graph launches --- */
+/* --- first launches of graphs --- */
 
 static struct {
     pthread_mutex_t lock;
     const struct cupti *cupti;
     struct map expected;    /* executable graphs */
     struct map conditional; /* executable graphs with conditional nodes -> their numbers */
-    unsigned budget;        /* launches of others that are still heard */
+    unsigned budget;        /* launches of others that still have callbacks */
     bool suspended;         /* nothing is recorded: launches of conditional graphs are not published */
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

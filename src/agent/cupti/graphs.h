@@ -1,10 +1,5 @@
 /*
- * Which function a graph's kernel nodes launch, told when nodes are made, copied and changed. Records of a graph's
- * kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied when the
- * graph was instantiated, or put into another as a child.
- *
- * CUPTI tells of nodes in resource callbacks, which come at no launch of a graph. A node that is made by a captured
- * launch launches what that call does, so launches have callbacks while any stream is captured (captures.h).
+ * Graphs: which function each kernel node launches, and the first launch of each executable graph.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_GRAPHS_H
 #define GPUTRACE_AGENT_CUPTI_GRAPHS_H
@@ -12,6 +7,15 @@
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * Which function a graph's kernel nodes launch, published when nodes are made, copied and changed. Records of a graph's
+ * kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied when the
+ * graph was instantiated, or put into another as a child.
+ *
+ * CUPTI reports nodes in resource callbacks, which come at no launch of a graph. A node that is made by a captured
+ * launch launches what that call does, so launches have callbacks while any stream is captured (streams.h).
+ */
 
 struct cupti;
 struct open_call;
@@ -22,16 +26,16 @@ void graph_nodes_init(const struct cupti *cupti);
 /* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
 void graph_nodes_launch_begins(const void *function, const char *name);
 
-/* CUPTI told that a node of TYPE is about to be made, in the call OPEN of this thread (NULL: in none that has a
+/* CUPTI reported that a node of TYPE is about to be made, in the call OPEN of this thread (NULL: in none that has a
  * callback). When a conditional node was made CUPTI 13.0 calls it a kernel: its type is known here alone. */
 void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
 
-/* CUPTI told that a node was made, or that it is a copy of ORIGINAL from now on, in the call OPEN of this thread (NULL:
- * in none that has a callback). */
+/* CUPTI reported that a node was made, or that it is a copy of ORIGINAL from now on, in the call OPEN of this thread
+ * (NULL: in none that has a callback). */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
 
-/* Whether CUPTI told of a conditional node that was made in the call CORRELATION of this thread. */
+/* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
 bool graph_nodes_made_conditional(uint32_t correlation);
 
 /* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
@@ -42,11 +46,9 @@ void graph_node_copy_launches(const void *function, uint32_t correlation);
 /* In a forked child. */
 void graph_nodes_atfork_child(void);
 
-/* --- graph launches --- */
-
 /*
  * The first launches of executable graphs. When one has returned, CUPTI's records of its kernels are there, and the
- * names that they point to are read at once: also of kernels whose nodes nobody told of (graph_nodes.h), as those of
+ * names that they point to are read at once: also of kernels whose nodes nobody told of (graphs.h), as those of
  * graphs within graphs, which get numbers of their own when they are instantiated.
  *
  * Launches of graphs have a callback only while some executable graph was made or changed and not launched since, or
@@ -72,7 +74,7 @@ bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t st
 /* While SUSPENDED, when CUPTI records no GPU work, launches of graphs with conditional nodes are not published. */
 void graph_launches_suspend(bool suspended);
 
-/* Nobody wants the names any more. */
+/* No subscriber wants the names any more. */
 void graph_launches_forget(void);
 
 /* In a forked child. */

@@ -10,54 +10,54 @@
 #include <unistd.h>
 
 #include "agent/cupti/callback_switches.h"
-#include "agent/cupti/driver_library.h"
+#include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "agent/dispatch/events.h"
 #include "common/clock.h"
 #include "common/map.h"
 
 static struct {
-    uint32_t said;  /* how often; the word that is waited on */
-    uint32_t heard; /* the service thread's own */
-    uint32_t waits; /* 1: it does */
-} due;
+    uint32_t requested; /* how often; the word that is waited on */
+    uint32_t handled;   /* the service thread's own */
+    uint32_t waits;     /* 1: it does */
+} capture;
 
 static long futex(int operation, uint32_t value, const struct timespec *limit)
 {
-    return syscall(SYS_futex, &due.said, operation | FUTEX_PRIVATE_FLAG, value, limit, NULL, 0);
+    return syscall(SYS_futex, &capture.requested, operation | FUTEX_PRIVATE_FLAG, value, limit, NULL, 0);
 }
 
 void name_capture_request(void)
 {
-    __atomic_add_fetch(&due.said, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&due.waits, __ATOMIC_SEQ_CST))
+    __atomic_add_fetch(&capture.requested, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&capture.waits, __ATOMIC_SEQ_CST))
         futex(FUTEX_WAKE, 1, NULL);
 }
 
 bool name_capture_wait(uint64_t ns)
 {
     struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-    __atomic_store_n(&due.waits, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&due.said, __ATOMIC_SEQ_CST) == due.heard)
-        futex(FUTEX_WAIT, due.heard, &limit);
-    __atomic_store_n(&due.waits, 0, __ATOMIC_SEQ_CST);
-    uint32_t said = __atomic_load_n(&due.said, __ATOMIC_ACQUIRE);
-    bool heard = said != due.heard;
-    due.heard = said;
-    return heard;
+    __atomic_store_n(&capture.waits, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&capture.requested, __ATOMIC_SEQ_CST) == capture.handled)
+        futex(FUTEX_WAIT, capture.handled, &limit);
+    __atomic_store_n(&capture.waits, 0, __ATOMIC_SEQ_CST);
+    uint32_t requested = __atomic_load_n(&capture.requested, __ATOMIC_ACQUIRE);
+    bool due = requested != capture.handled;
+    capture.handled = requested;
+    return due;
 }
 
 void name_capture_atfork_child(void)
 {
-    due.said = due.heard = due.waits = 0;
+    capture.requested = capture.handled = capture.waits = 0;
 }
 
-/* --- record names --- */
+/* --- names that records point to --- */
 
 static struct {
     pthread_mutex_t lock;
     struct map known;   /* pointer -> look_of() its text */
-    uint32_t newest;    /* correlation of all records whose names were told */
+    uint32_t newest;    /* correlation of all records whose names were published */
     uint32_t unloading; /* how often code was unloaded, … */
     uint32_t before;    /* … `newest` then, … */
     uint64_t since;     /* … and when */
@@ -75,7 +75,7 @@ static uint64_t look_of(struct gputrace_text text)
     return (uint64_t)names.unloading << 32 | (uint32_t)hash_bytes(text.bytes, text.length);
 }
 
-/* Under the lock. An earlier record's name may be gone by now, and was told. */
+/* Under the lock. An earlier record's name may be gone by now, and was published. */
 static bool is_due(uint64_t look, uint32_t correlation)
 {
     return look >> 32 != names.unloading && is_later(correlation, names.before);
@@ -97,16 +97,16 @@ static bool look_at(const char *name, uint32_t correlation, struct gputrace_text
 
 void kernel_names_publish(const char *name, uint32_t correlation)
 {
-    struct gputrace_pointer_name told = {.pointer = name};
+    struct gputrace_pointer_name update = {.pointer = name};
     if (!name)
         return;
     pthread_mutex_lock(&names.lock);
-    bool is_news = look_at(name, correlation, &told.text, &told.since);
+    bool is_news = look_at(name, correlation, &update.text, &update.since);
     if (is_later(correlation, names.newest))
         names.newest = correlation;
     pthread_mutex_unlock(&names.lock);
     if (is_news)
-        registry_pointer_name_publish(&told);
+        registry_pointer_name_publish(&update);
 }
 
 void kernel_names_unloading(void)
@@ -135,18 +135,18 @@ void kernel_names_atfork_child(void)
     names.newest = names.before = 0;
 }
 
-/* --- first launches --- */
+/* --- first launches of kernels --- */
 
 #define NO_NAME UINT64_C(0) /* nobody waits for it */
 #define NS_EACH (NS_PER_MS / FIRST_LAUNCHES_PER_MS)
 
 static struct {
     pthread_mutex_t lock; /* of all; `on` is read without it */
-    bool on;              /* launches are heard of */
+    bool on;              /* launches have callbacks */
     bool suspended;       /* nothing is recorded: launches have no callbacks, even if names are waited for */
     struct map waiting;   /* names of what was got and not launched since, by their hashes -> the module */
     struct map launched;  /* names */
-    unsigned budget;      /* launches of others that are still heard */
+    unsigned budget;      /* launches of others that still have callbacks */
     uint64_t renewed;     /* CLOCK_MONOTONIC, up to which budget has grown */
 } first = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -273,7 +273,7 @@ bool first_launches_returned(void)
     return true;
 }
 
-/* Under the lock: budget grows with time, and launches are heard again when it is whole. */
+/* Under the lock: budget grows with time, and launch callbacks are switched on again when it is whole. */
 static void renew(uint64_t now)
 {
     uint64_t grown = now > first.renewed ? (now - first.renewed) / NS_EACH : 0;
@@ -317,7 +317,7 @@ void first_launches_atfork_child(void)
     first.on = first.suspended = mine.launches = false;
 }
 
-/* --- function names --- */
+/* --- names of functions --- */
 
 /* In the order of their names; both have been there since 12.3. */
 static struct driver {
@@ -328,7 +328,7 @@ static struct driver {
 static struct {
     pthread_mutex_t lock;
     struct map of_function; /* handle -> the hash of its name */
-} told = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} published = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void function_names_init(void)
 {
@@ -340,13 +340,13 @@ void function_names_init(void)
 static bool is_new(const void *function, const char *name, size_t length)
 {
     uint64_t hash = hash_bytes(name, length);
-    pthread_mutex_lock(&told.lock);
+    pthread_mutex_lock(&published.lock);
     bool added = false;
-    uint64_t *known = map_put(&told.of_function, (uint64_t)(uintptr_t)function, &added);
+    uint64_t *known = map_put(&published.of_function, (uint64_t)(uintptr_t)function, &added);
     bool same = known && !added && *known == hash;
     if (known)
         *known = hash;
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_unlock(&published.lock);
     return !same;
 }
 
@@ -380,15 +380,15 @@ const char *kernel_name_ask(CUkernel kernel)
 
 void function_names_forget(void)
 {
-    pthread_mutex_lock(&told.lock);
-    map_release(&told.of_function);
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_lock(&published.lock);
+    map_release(&published.of_function);
+    pthread_mutex_unlock(&published.lock);
 }
 
 void function_names_atfork_child(void)
 {
-    pthread_mutex_init(&told.lock, NULL);
-    told.of_function = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+    pthread_mutex_init(&published.lock, NULL);
+    published.of_function = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
 }
 
 void function_names_replace_driver(CUresult (*of_function)(const char **name, CUfunction function),

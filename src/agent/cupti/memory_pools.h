@@ -1,5 +1,5 @@
 /*
- * What the driver is asked about pools (memory_pools.h).
+ * Stream-ordered memory pools: how much each holds and lends, by asking the driver.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
 #define GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
@@ -7,6 +7,10 @@
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * What the driver is asked about pools (memory_pools.h).
+ */
 
 /* Names as libcuda exports them; all are there since CUDA 11.2. */
 #define POOL_FUNCTIONS(X)                                                                   \
@@ -22,8 +26,6 @@ struct pool_functions {
 
 /* For tests: these instead of the process's. */
 void memory_pools_replace_driver(const struct pool_functions *functions);
-
-/* --- memory pools --- */
 
 /*
  * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and

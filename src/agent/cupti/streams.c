@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "agent/cupti/callback_switches.h"
-#include "agent/cupti/driver_library.h"
+#include "agent/cupti/cupti_library.h"
 #include "common/map.h"
 
 static struct {
@@ -70,7 +70,7 @@ void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamC
     driver.cuStreamIsCapturing = is_capturing;
 }
 
-/* --- own streams --- */
+/* --- streams of the program --- */
 
 static struct {
     pthread_mutex_t lock;

@@ -1,9 +1,5 @@
 /*
- * Which streams are being captured into graphs: what is put into one then is not done, now or by that call.
- *
- * A stream also comes into a capture by waiting for an event of it, so it is the driver who is asked; but only while
- * some capture goes on. These are counted, for which the rows that tell of captures serve CAPTURES_KINDS, too; and
- * while there are any, launches have callbacks where nodes of graphs are wanted (graph_nodes.h).
+ * Streams: which are captured into graphs, and which the program has created.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_STREAMS_H
 #define GPUTRACE_AGENT_CUPTI_STREAMS_H
@@ -13,7 +9,15 @@
 
 #include "agent/dispatch/registry.h"
 
-/* The kinds whose callers ask here. */
+/*
+ * Which streams are being captured into graphs. A call on such a stream does nothing now; it adds to the graph.
+ *
+ * A stream can also join a capture by waiting for one of its events, so the driver is asked; but only while a capture
+ * is going on. Captures are counted: the functions that begin and end them have callbacks whenever one of
+ * CAPTURES_KINDS is wanted. During a capture launches have callbacks if nodes of graphs are wanted (graphs.h).
+ */
+
+/* The kinds that need to know about captures. */
 #define CAPTURES_KINDS (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(graph_node))
 
 /* Finds the driver's function that is asked. Takes the dynamic loader's lock. */
@@ -30,14 +34,14 @@ static inline bool captures_go_on(void)
     return __atomic_load_n(&captures_going_on, __ATOMIC_RELAXED) != 0;
 }
 
-/* Whether STREAM, as driver_call_stream() gives it, of a call that was done, is captured. */
+/* Whether STREAM, as driver_call_stream() returns it, of a call that was done, is captured. */
 bool captures_ask(CUstream stream);
 static inline bool captures_hold(CUstream stream)
 {
     return captures_go_on() && captures_ask(stream);
 }
 
-/* Nobody asks any more, and ends may not be heard. */
+/* No subscriber needs captures any more, and their ends may not be seen. */
 void captures_forget(void);
 
 /* In a forked child. */
@@ -46,18 +50,16 @@ void captures_atfork_child(void);
 /* For tests: this instead of the driver's. */
 void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status));
 
-/* --- own streams --- */
-
 /*
- * Streams that the program made, and has not destroyed: CUPTI also tells of those that CUDA makes for itself, when
- * their context goes.
+ * Streams that the program created and has not destroyed. CUPTI also reports streams that CUDA created for itself, when
+ * their context is destroyed.
  */
 
 struct CUstream_st;
 
 void own_streams_add(const struct CUstream_st *stream);
 
-/* Whether it was one. */
+/* Returns whether it was one of them. */
 bool own_streams_remove(const struct CUstream_st *stream);
 
 /* In a forked child: they are the parent's. */

@@ -1,8 +1,8 @@
 /*
- * Threads that are calling callbacks: so that what was removed is freed when nobody can be calling it any more.
+ * Epochs (RCU): a callback list that was replaced is freed when no thread can be walking it any more.
  *
- * Entering and leaving is a store each, without a fence; the rare one who frees makes every thread's stores visible
- * first (membarrier). Where the kernel does not offer that, nothing is ever freed.
+ * Entering and leaving a dispatch is one store each, without a fence. The rare thread that frees makes the stores of
+ * all threads visible first (membarrier). Where the kernel does not offer that, nothing is ever freed.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_EPOCH_H
 #define GPUTRACE_AGENT_DISPATCH_EPOCH_H
@@ -45,18 +45,18 @@ static inline void epoch_read_unlock(struct epoch_reader *reader)
         __atomic_store_n(&reader->rounds, reader->rounds + 1, __ATOMIC_RELEASE);
 }
 
-/* Before the first thread of ours: to register for membarrier costs nothing in a process with one thread, and ten
- * milliseconds in one with more, which pay when something is removed for the first time. */
+/* Called before the first thread of ours: registering for membarrier is free in a process with one thread, and takes
+ * ten milliseconds in one with more, where it is delayed until something is removed for the first time. */
 void epoch_prepare(void);
 
-/* Whether no thread but this one is in a dispatch that began before the call. False is also said when that cannot be
- * found out. */
+/* Whether no thread but this one is in a dispatch that began before the call. Also false when that cannot be
+ * determined. */
 bool epoch_is_quiescent(void);
 
 /* Waits until every other thread has left the dispatch that it is in now. */
 void epoch_synchronize(void);
 
-/* Calls and time of all threads in the callbacks of one client. */
+/* Calls and time (ns) of all threads in one client's callbacks. */
 void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns);
 
 /* In a forked child: the other threads are gone. */

@@ -1,8 +1,8 @@
 /*
- * What is told within the library only, beside the kinds of include/gputrace/callbacks.h: names and bookkeeping that
- * the recorder needs.
+ * Kinds of events that only the library itself publishes, beside those of include/gputrace/callbacks.h: names and
+ * bookkeeping for the recorder.
  *
- * Times are nanoseconds of CLOCK_REALTIME. Texts are UTF-8 as the program gave them, not NUL-terminated, and live as
+ * Times are nanoseconds of CLOCK_REALTIME. Texts are UTF-8 as the program passed them, not NUL-terminated, and live as
  * long as the call.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_EVENTS_H
@@ -63,7 +63,7 @@ struct gputrace_launch_name {
     struct gputrace_text text;
 };
 
-/* What a function of the program's is called. */
+/* What a function of the program is called. */
 struct gputrace_function_name {
     const void *function; /* its handle: CUfunction or CUkernel */
     struct gputrace_text text;
@@ -121,8 +121,6 @@ struct gputrace_pool_level {
     uint64_t reserved_high, used_high;
     uint32_t device;
 };
-
-/* --- text --- */
 
 /*
  * Texts as callbacks are given them (struct gputrace_text), of strings that end with a NUL.

@@ -62,7 +62,7 @@ bool fork_turned_away(void)
     return true;
 }
 
-/* --- thread id --- */
+/* --- the thread's number --- */
 
 __thread uint32_t thread_id_known;
 

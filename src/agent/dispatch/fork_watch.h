@@ -1,4 +1,13 @@
 /*
+ * Which process and thread this is: children that no handler announces, and the thread's number.
+ */
+#ifndef GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
+#define GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
  * Children that nobody announces.
  *
  * _Fork(), clone() and the bare system call run no handler of pthread_atfork(), nor does a fork() of another C library
@@ -12,11 +21,6 @@
  * sandboxes that refuse madvise()), the process id is compared: by calls other than ranges and marks, and when a thread
  * needs a chunk.
  */
-#ifndef GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
-#define GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #ifdef __x86_64__
 #define FORK_PAGE_BYTES 4096u
@@ -52,8 +56,6 @@ bool fork_unannounced(void);
 
 /* The same, for a call that would have been recorded: it is counted. Async-signal-safe. */
 bool fork_turned_away(void);
-
-/* --- thread id --- */
 
 /*
  * gettid() of this thread, asked once.

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "agent/dispatch/fork_watch.h"
+#include "common/clock.h"
 
 /* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
 #define WINDOW_LEAST_NS 64u
@@ -154,7 +154,7 @@ static void cut_out(unsigned kind, unsigned index)
     registry.retired_subscribers = subscriber;
 }
 
-/* Removes what MATCHES; gives how many. */
+/* Removes what MATCHES; returns how many. */
 static unsigned remove_from(unsigned kind, unsigned client, uint64_t registration)
 {
     unsigned removed = 0;
@@ -248,4 +248,30 @@ void dispatch_publish_window(const struct dispatch *dispatch)
 {
     if (dispatch->since - dispatch->began >= WINDOW_LEAST_NS)
         registry_plugin_window_publish(&(struct gputrace_plugin_window){dispatch->began, dispatch->since});
+}
+
+/* --- calls of our own on a thread of the program --- */
+
+bool tracing_suppress(struct tracing_suppressed *suppressed)
+{
+    struct epoch_reader *reader = epoch_reader();
+    if (!reader)
+        return false;
+    *suppressed = (struct tracing_suppressed){.reader = reader, .within = reader->in_client, .began = clock_now()};
+    reader->in_client = true;
+    return true;
+}
+
+void tracing_resume(const struct tracing_suppressed *suppressed)
+{
+    if (suppressed->within)
+        return;
+    suppressed->reader->in_client = false;
+    registry_plugin_window_publish(&(struct gputrace_plugin_window){suppressed->began, clock_now()});
+}
+
+bool tracing_is_suppressed(void)
+{
+    const struct epoch_reader *reader = epoch_reader();
+    return reader && reader->in_client;
 }

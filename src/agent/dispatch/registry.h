@@ -1,25 +1,27 @@
 /*
- * The one place where things that happen are told to whoever asks. Collectors publish; the recorder, plugins and the
- * program register.
+ * The registry: collectors publish events, and subscribers (the recorder, plugins, the program) register callbacks for
+ * them.
  *
- * For each row of REGISTRY_KINDS (those of callbacks.h, and events.h's) there are
+ * For each row of REGISTRY_KINDS (those of callbacks.h, and of events.h) there are
  *     int  registry_KIND_register(gputrace_KIND_fn *call, void *data);     for the library itself: 0, or -1: no memory
  *     void registry_KIND_publish(const struct gputrace_KIND *what);
  *     void registry_KIND_publish_by(struct epoch_reader *reader, const struct gputrace_KIND *what);
- *     bool registry_KIND_wanted(void);                                     somebody is registered
+ *     bool registry_KIND_wanted(void);                                     whether there is a subscriber
  *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
- * replaced as a whole, and freed when no thread can be walking it (readers.h). While a thread is in a callback of a
- * client nothing that it does is published. Who publishes more than once, or has to be quick, hands its thread's reader
- * on: epoch_reader(), NULL: nobody is told.
+ * replaced as a whole, and freed when no thread can be walking it (epoch.h). While a thread is in a callback of a
+ * client, nothing that it does is published. Callers that publish more than once, or must be fast, pass their thread's
+ * reader: epoch_reader(); NULL: nothing is published.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_REGISTRY_H
 #define GPUTRACE_AGENT_DISPATCH_REGISTRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "agent/dispatch/events.h"
 #include "agent/dispatch/epoch.h"
+#include "agent/dispatch/events.h"
 #include "common/spool_records.h"
 
 typedef void gputrace_nvtx_name_fn(void *data, const struct gputrace_nvtx_name *what);
@@ -62,9 +64,9 @@ static_assert(REGISTRY_KIND_COUNT <= 64, "a set of kinds is a bit each of 64");
 /* Who registers: the library itself (client 0), the program, a plugin. Numbers below EPOCH_CLIENTS. */
 enum { REGISTRY_LIBRARY = 0, REGISTRY_PROGRAM = 1, REGISTRY_FIRST_PLUGIN = 2 };
 
-/* Gives the number of the registration, or 0: no memory, or no such kind. */
+/* Returns the number of the registration, or 0: no memory, or no such kind. */
 uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, void *data);
-/* Gives 0, or -1: the client has no such registration. */
+/* Returns 0, or -1: the client has no such registration. */
 int registry_remove(unsigned client, uint64_t registration);
 /* Removes all of a client's; KIND REGISTRY_KIND_COUNT: of every kind. */
 void registry_clear(unsigned client, unsigned kind);
@@ -78,7 +80,7 @@ static inline bool registry_had_clients(void)
     return __atomic_load_n(&registry_clients_came, __ATOMIC_RELAXED);
 }
 
-/* The set of kinds that somebody is registered for, now and whenever it changes: CHANGED is called under a lock. */
+/* The set of kinds that a subscriber is registered for, now and whenever it changes: CHANGED is called under a lock. */
 void registry_watch(void (*changed)(uint64_t wanted));
 
 /*
@@ -146,7 +148,7 @@ bool dispatch_client_follows(struct dispatch *dispatch, unsigned client);
 void dispatch_client_returned(struct dispatch *dispatch);
 void dispatch_publish_window(const struct dispatch *dispatch);
 
-/* False: nobody is to be told. Else dispatch_next() until it gives false. */
+/* False: nobody is to be told. Else dispatch_next() until it returns false. */
 static inline bool dispatch_begin(struct dispatch *dispatch, struct epoch_reader *reader, enum registry_kind kind)
 {
     if (!reader || reader->in_client)
@@ -212,5 +214,27 @@ static inline bool dispatch_next(struct dispatch *dispatch)
     }
 REGISTRY_KINDS(KIND)
 #undef KIND
+
+/*
+ * CUDA calls of our own on the program's thread: told to no callback, and not shown in the trace.
+ *
+ *     struct tracing_suppressed suppressed;
+ *     if (tracing_suppress(&suppressed)) { ...call CUDA...; tracing_resume(&suppressed); }
+ */
+
+struct epoch_reader;
+
+struct tracing_suppressed {
+    struct epoch_reader *reader;
+    uint64_t began; /* ns of CLOCK_REALTIME */
+    bool within;    /* a client's callback, or another one of these: what happens is aside as it is */
+};
+
+/* False: no memory; then nothing is to be called, and not ended. */
+bool tracing_suppress(struct tracing_suppressed *suppressed);
+void tracing_resume(const struct tracing_suppressed *suppressed);
+
+/* Whether this thread is in a callback of a client's. */
+bool tracing_is_suppressed(void);
 
 #endif

@@ -29,7 +29,7 @@ static struct capture {
     bool in_interval; /* of time */
     bool over;        /* for good */
     bool on;          /* what is recorded now */
-    bool told;        /* the spool knows it */
+    bool recorded;    /* the spool knows it */
     bool begun;       /* it was on at some time */
     bool refused;     /* the program started it outside of the time window, which the spool knows */
     bool cupti_ready;
@@ -59,9 +59,9 @@ static void apply(uint64_t time, const char *reason)
     bool wanted = capture.in_interval && capture.open > 0 && !capture.over;
     if (wanted && capture.cupti_ready && !capture.cupti_on)
         switch_cupti(true);
-    if (wanted == capture.on && capture.told)
+    if (wanted == capture.on && capture.recorded)
         return;
-    capture.told = true;
+    capture.recorded = true;
     capture.on = wanted;
     if (wanted)
         __atomic_store_n(&capture.begun, true, __ATOMIC_RELAXED);
@@ -307,7 +307,7 @@ void capture_end(void)
 void capture_atfork_child(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready =
+    capture.over = capture.on = capture.recorded = capture.begun = capture.refused = capture.cupti_ready =
         capture.cupti_on = false;
     memset(seen, 0, sizeof(seen));
 }

@@ -26,8 +26,8 @@ bool capture_hears_nvtx(void);
 void capture_ask(bool on);
 bool capture_is_on(void);
 
-/* Follows the clock: turns recording on or off when the window says so. Gives the time (ns) until it wants to be called
- * again, UINT64_MAX for never. Called by the service thread. */
+/* Follows the clock: turns recording on or off when the window says so. Returns the time (ns) until it wants to be
+ * called again, UINT64_MAX for never. Called by the service thread. */
 uint64_t capture_follow_clock(void);
 
 /* Nobody reads the spool any more: recording is off from now on, whoever asks for it. */

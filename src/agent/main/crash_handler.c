@@ -24,7 +24,7 @@
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 
-#define CRASH_NAMES_MAX 4096u /* names of one death, a power of two */
+#define CRASH_NAMES_MAX 4096u /* names of one crash, a power of two */
 #define WAIT_STEPS 1000       /* of a millisecond, for another thread's last words */
 
 static struct {
@@ -35,18 +35,18 @@ static struct {
     /* Where a fault goes that comes while CUPTI's records are read, which other threads may take away meanwhile. */
     sigjmp_buf escape;
     volatile sig_atomic_t may_escape;
-    uint64_t told[CRASH_NAMES_MAX]; /* pointers of names, by hash; 0: free */
+    uint64_t published[CRASH_NAMES_MAX]; /* pointers of names, by hash; 0: free */
     unsigned published_count;
-} death;
+} crash;
 
 static void set_own_process(pid_t process)
 {
-    __atomic_store_n(&death.process, process, __ATOMIC_RELAXED);
+    __atomic_store_n(&crash.process, process, __ATOMIC_RELAXED);
 }
 
 static pid_t own_process(void)
 {
-    return __atomic_load_n(&death.process, __ATOMIC_RELAXED);
+    return __atomic_load_n(&crash.process, __ATOMIC_RELAXED);
 }
 
 /* --- names --- */
@@ -55,12 +55,12 @@ static bool is_published(const char *name)
 {
     uint64_t key = (uint64_t)(uintptr_t)name;
     size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 52);
-    while (death.told[at % CRASH_NAMES_MAX] != 0 && death.told[at % CRASH_NAMES_MAX] != key)
+    while (crash.published[at % CRASH_NAMES_MAX] != 0 && crash.published[at % CRASH_NAMES_MAX] != key)
         at++;
-    if (death.told[at % CRASH_NAMES_MAX] == key || death.published_count == CRASH_NAMES_MAX / 2)
+    if (crash.published[at % CRASH_NAMES_MAX] == key || crash.published_count == CRASH_NAMES_MAX / 2)
         return true;
-    death.told[at % CRASH_NAMES_MAX] = key;
-    death.published_count++;
+    crash.published[at % CRASH_NAMES_MAX] = key;
+    crash.published_count++;
     return false;
 }
 
@@ -96,12 +96,12 @@ static void publish_names(void)
 {
     volatile unsigned buffer = 0, faults = 0;
     let_faults_through(SIG_UNBLOCK);
-    if (sigsetjmp(death.escape, 0) != 0 && ++faults % 8 == 0)
+    if (sigsetjmp(crash.escape, 0) != 0 && ++faults % 8 == 0)
         buffer++;
-    death.may_escape = 1;
+    crash.may_escape = 1;
     for (; activity_buffers_crash_names(buffer, publish_name); buffer++)
         continue;
-    death.may_escape = 0;
+    crash.may_escape = 0;
     let_faults_through(SIG_BLOCK);
 }
 
@@ -117,11 +117,11 @@ static bool is_info_of(const siginfo_t *info, int number)
 {
     volatile bool is = false;
     let_faults_through(SIG_UNBLOCK);
-    if (sigsetjmp(death.escape, 0) == 0) {
-        death.may_escape = 1;
+    if (sigsetjmp(crash.escape, 0) == 0) {
+        crash.may_escape = 1;
         is = info && info->si_signo == number;
     }
-    death.may_escape = 0;
+    crash.may_escape = 0;
     let_faults_through(SIG_BLOCK);
     return is;
 }
@@ -143,7 +143,7 @@ static void publish_signal(int number, const siginfo_t *info, uint32_t thread)
     crash_chunk_commit(&record->head);
 }
 
-/* The system does with the signal what it would have done: the same signal for the same thread, with what it told, once
+/* The system does with the signal what it would have done: the same signal for the same thread, with what it copy, once
  * this handler has returned to where it came. */
 static void hand_on(int number, siginfo_t *info)
 {
@@ -158,10 +158,10 @@ static void hand_on(int number, siginfo_t *info)
 static bool is_first(uint32_t thread)
 {
     uint32_t none = 0;
-    if (__atomic_compare_exchange_n(&death.thread, &none, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n(&crash.thread, &none, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return true;
     struct timespec step = {.tv_nsec = NS_PER_MS};
-    for (int i = 0; i < WAIT_STEPS && none != thread && !__atomic_load_n(&death.done, __ATOMIC_ACQUIRE); i++)
+    for (int i = 0; i < WAIT_STEPS && none != thread && !__atomic_load_n(&crash.done, __ATOMIC_ACQUIRE); i++)
         nanosleep(&step, NULL);
     return false;
 }
@@ -169,17 +169,17 @@ static bool is_first(uint32_t thread)
 /* Whether the fault was in the spool, and nothing is there any more to die of; that it was is said and counted. */
 static bool is_page_repaired(int number, siginfo_t *info)
 {
-    siginfo_t told; /* INFO may be garbage here too */
-    struct iovec from = {info, sizeof(*info)}, to = {&told, sizeof(told)};
+    siginfo_t copy; /* INFO may be garbage here too */
+    struct iovec from = {info, sizeof(*info)}, to = {&copy, sizeof(copy)};
     if (number != SIGBUS || !info ||
-        syscall(SYS_process_vm_readv, own_process(), &to, 1, &from, 1, 0) != (long)sizeof(told))
+        syscall(SYS_process_vm_readv, own_process(), &to, 1, &from, 1, 0) != (long)sizeof(copy))
         return false;
-    if (told.si_signo != SIGBUS || told.si_code != BUS_ADRERR || spool_file_rescue(told.si_addr) != 0)
+    if (copy.si_signo != SIGBUS || copy.si_code != BUS_ADRERR || spool_file_rescue(copy.si_addr) != 0)
         return false;
     let_faults_through(SIG_UNBLOCK); /* the header may have gone as well */
     __atomic_add_fetch(&spool_file_header()->losses.no_room, 1, __ATOMIC_RELAXED);
     let_faults_through(SIG_BLOCK);
-    if (!__atomic_exchange_n(&death.repaired, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&crash.repaired, true, __ATOMIC_RELAXED))
         warning("a part of the spool cannot be written any more (no room, or its file was made shorter): what comes "
                 "there may be lost");
     return true;
@@ -259,15 +259,15 @@ static void die(int number, siginfo_t *info, void *context)
         errno = saved;
         return;
     }
-    if (ours && thread == __atomic_load_n(&death.thread, __ATOMIC_RELAXED) && death.may_escape) {
-        death.may_escape = 0;
-        siglongjmp(death.escape, 1);
+    if (ours && thread == __atomic_load_n(&crash.thread, __ATOMIC_RELAXED) && crash.may_escape) {
+        crash.may_escape = 0;
+        siglongjmp(crash.escape, 1);
     }
     if (ours && is_first(thread)) {
         info = is_info_of(info, number) ? info : NULL;
         publish_signal(number, info, thread);
         publish_names();
-        __atomic_store_n(&death.done, true, __ATOMIC_RELEASE);
+        __atomic_store_n(&crash.done, true, __ATOMIC_RELEASE);
     }
     hand_on(number, info);
     errno = saved;
@@ -297,10 +297,10 @@ void crash_handler_install(void)
         watch(fatal[i]);
 }
 
-void death_atfork_child(void)
+void crash_handler_atfork_child(void)
 {
     set_own_process(0);
-    death.thread = 0;
-    death.done = death.repaired = false;
-    last_words_atfork_child();
+    crash.thread = 0;
+    crash.done = crash.repaired = false;
+    crash_chunk_atfork_child();
 }

@@ -1,5 +1,5 @@
 /*
- * The doors of libgputrace.so: everything that the program's process can call.
+ * The exported functions of libgputrace.so.
  */
 #include <stddef.h>
 
@@ -64,7 +64,7 @@ int gputrace_active(void)
 }
 
 /* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says: told to whoever
- * registered for it. Gives 1 when somebody did, else 0. */
+ * registered for it. Returns 1 when somebody did, else 0. */
 EXPORTED int gputrace_access(const void *at, size_t bytes, int mode, void *stream);
 int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
 {
@@ -83,8 +83,8 @@ int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
     return 1;
 }
 
-/* A range in STREAM, from where the work before the start is done to where that before the end is. Gives its number, 0
- * when it is not recorded. */
+/* A range in STREAM, from where the work before the start is done to where that before the end is. Returns its number,
+ * 0 when it is not recorded. */
 EXPORTED uint64_t gputrace_device_range_start(const char *message, void *stream);
 uint64_t gputrace_device_range_start(const char *message, void *stream)
 {

@@ -12,7 +12,6 @@
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/cupti_library.h"
-#include "agent/cupti/driver_library.h"
 #include "agent/cupti/memory_pools.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
@@ -106,7 +105,7 @@ static void finish(void)
 static void after_fork_in_child(void)
 {
     library.parent = library.recording ? spool_file_header()->pid : library.parent;
-    death_atfork_child();
+    crash_handler_atfork_child();
     plugins_atfork_child();
     stacks_atfork_child();
     chunks_atfork_child();

@@ -19,7 +19,7 @@
 #include "common/log.h"
 #include "common/open_to_others.h"
 
-struct spent {
+struct client_time {
     uint64_t calls, ns;
 };
 
@@ -28,8 +28,8 @@ struct client {
     unsigned number;           /* 0: not made */
     char *name;
     char *settings, *settings_end; /* "key=value" and "key", each ended by a NUL */
-    struct spent before;           /* of a parent process */
-    struct spent told;
+    struct client_time before;     /* of a parent process */
+    struct client_time recorded;
 };
 
 static struct {
@@ -198,15 +198,15 @@ const struct gputrace_host *host_make(unsigned number, const char *name, const c
 
 static void publish_time(struct client *client)
 {
-    struct spent now;
+    struct client_time now;
     epoch_client_time(client->number, &now.calls, &now.ns);
-    if (now.calls - client->before.calls == client->told.calls)
+    if (now.calls - client->before.calls == client->recorded.calls)
         return;
-    client->told = (struct spent){now.calls - client->before.calls, now.ns - client->before.ns};
-    plugin_record_time(client->number, client->told.calls, client->told.ns);
+    client->recorded = (struct client_time){now.calls - client->before.calls, now.ns - client->before.ns};
+    plugin_record_time(client->number, client->recorded.calls, client->recorded.ns);
 }
 
-/* Tells the spool what the callbacks of each client took, where that has changed. */
+/* Records what the callbacks of each client took, where that has changed. */
 static void record_host_times(void)
 {
     pthread_mutex_lock(&hosts.lock);
@@ -223,11 +223,11 @@ static void hosts_atfork_child(void)
     for (unsigned i = 0; i < EPOCH_CLIENTS; i++) {
         struct client *client = &hosts.client[i];
         epoch_client_time(i, &client->before.calls, &client->before.ns);
-        client->told = (struct spent){0};
+        client->recorded = (struct client_time){0};
     }
 }
 
-/* Tells a new spool who there is. */
+/* Records the clients in a new spool. */
 static void record_hosts_again(void)
 {
     pthread_mutex_lock(&hosts.lock);
@@ -237,10 +237,10 @@ static void record_hosts_again(void)
     pthread_mutex_unlock(&hosts.lock);
 }
 
-/* --- plugin --- */
+/* --- plugins --- */
 
 #define PLUGINS_MAX (EPOCH_CLIENTS - REGISTRY_FIRST_PLUGIN)
-#define TELL_INTERVAL_NS NS_PER_S
+#define RECORD_INTERVAL_NS NS_PER_S
 
 /* Of version 1; what it has more was added later. */
 #define PLUGIN_BYTES_LEAST (offsetof(struct gputrace_plugin, start) + sizeof(((struct gputrace_plugin *)0)->start))
@@ -252,11 +252,11 @@ static void record_hosts_again(void)
 static struct {
     unsigned count; /* of those that were started */
     const struct gputrace_plugin *started[PLUGINS_MAX];
-    uint64_t told; /* CLOCK_MONOTONIC */
-    bool begun;    /* in this process, and its end was not told */
+    uint64_t recorded; /* CLOCK_MONOTONIC */
+    bool begun;        /* in this process, and its end was not warned */
 } plugins;
 
-/* A word to the user, on stderr and in the trace. Gives false. */
+/* A word to the user, on stderr and in the trace. Returns false. */
 static bool warn_user(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static bool warn_user(const char *format, ...)
 {
@@ -269,7 +269,7 @@ static bool warn_user(const char *format, ...)
     return false;
 }
 
-/* Says why a plugin is left out. Gives false. */
+/* Says why a plugin is left out. Returns false. */
 #define refuse(path, format, ...) warn_user("plugin '%s' is left out: " format, (path), ##__VA_ARGS__)
 
 static bool is_ours(const char *path, const struct gputrace_plugin *plugin)
@@ -366,10 +366,10 @@ void plugins_load(const char *lines)
 
 const struct gputrace_host *plugins_program_host(uint32_t version)
 {
-    static bool told;
+    static bool warned;
     if (version == GPUTRACE_CALLBACKS_VERSION)
         return host_make(REGISTRY_PROGRAM, "program", "");
-    if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
         warn_user("the program's own callbacks are not called: " OTHER_VERSION, version, GPUTRACE_VERSION,
                   GPUTRACE_CALLBACKS_VERSION);
     return NULL;
@@ -378,9 +378,9 @@ const struct gputrace_host *plugins_program_host(uint32_t version)
 void plugins_record_times(void)
 {
     uint64_t now = clock_monotonic();
-    if (now - plugins.told < TELL_INTERVAL_NS)
+    if (now - plugins.recorded < RECORD_INTERVAL_NS)
         return;
-    plugins.told = now;
+    plugins.recorded = now;
     record_host_times();
 }
 

@@ -1,6 +1,6 @@
 /*
- * Those who may register callbacks from outside the library, and what it does for them: the functions of struct
- * gputrace_host, one host for each plugin and one for the program.
+ * Clients that register callbacks from outside the library: plugins, which are loaded here, and the program itself.
+ * Each has a host, the functions of struct gputrace_host.
  */
 #ifndef GPUTRACE_AGENT_MAIN_PLUGINS_H
 #define GPUTRACE_AGENT_MAIN_PLUGINS_H
@@ -8,32 +8,31 @@
 #include <gputrace/callbacks.h>
 
 /*
- * The host of client CLIENT (REGISTRY_PROGRAM, REGISTRY_FIRST_PLUGIN …, below EPOCH_CLIENTS), made when it is first
- * asked for; then the spool is told its NAME. SETTINGS is "key=value,key…"; both are copied. It lives for ever. NULL:
- * no memory.
+ * Hosts: the functions of struct gputrace_host, one host for each plugin and one for the program.
+ */
+
+/* Returns the host of CLIENT (REGISTRY_PROGRAM, REGISTRY_FIRST_PLUGIN …, below EPOCH_CLIENTS). The first call makes it
+ * and records its NAME in the spool. SETTINGS is "key=value,key…"; both are copied. It lives forever. NULL: no memory.
  */
 const struct gputrace_host *host_make(unsigned client, const char *name, const char *settings);
 
-/* --- plugin --- */
-
 /*
- * Plugins: shared libraries that the user names, loaded into the program's process, whose callbacks the registry calls.
- *
- * A plugin that cannot be used is left out, and the user is told why; the program goes on in either case.
+ * Plugins: shared libraries that the user names. They are loaded into the program's process, and the registry calls
+ * their callbacks. A plugin that cannot be used is left out with a message; the program continues.
  */
 
-/* Loads and starts those that LINES name, "PATH,key=value,key…" one on each line (NULL: none). Once for a process and
- * its forks, with the spool open and the recorder subscribed. What a plugin does with CUDA and NVTX while it is loaded
- * is not told to anybody; it may call back into InitializeInjection() and its like on this thread. */
+/* Loads and starts the plugins in LINES, one "PATH,key=value,key…" per line (NULL: none). Once for a process and its
+ * forks, with the spool open and the recorder subscribed. CUDA and NVTX calls that a plugin makes while it is loaded
+ * are not published; it may call back into InitializeInjection() and the like on this thread. */
 void plugins_load(const char *lines);
 
 /* The host of the program itself, once this process is recorded; NULL: VERSION is not ours. */
 const struct gputrace_host *plugins_program_host(uint32_t version);
 
-/* Writes down what callbacks took, where that has changed, once a second at most. */
+/* Records what callbacks took, where that has changed, once a second at most. */
 void plugins_record_times(void);
 
-/* The process exits: tells it to who registered, and writes down what callbacks took. Once; where there are plugins it
+/* The process exits: publishes that to subscribers, and records what callbacks took. Once; where there are plugins it
  * has been done before their destructors ran. */
 void plugins_process_end(void);
 

@@ -56,8 +56,6 @@ uint64_t nvtx_counter_schema(uint32_t domain, uint64_t counter)
     return known ? known->schema : 0;
 }
 
-/* --- counters --- */
-
 /*
  * NVTX's counters: defined once, sampled one by one or in batches.
  */
@@ -132,29 +130,29 @@ static void NVTX_API sample(nvtxDomainHandle_t handle, uint64_t counter, const v
 /* --- batches --- */
 
 struct batch {
-    const nvtxCounterBatch_t *told;
+    const nvtxCounterBatch_t *given;
     const char *samples;
     size_t stride, count; /* of samples that are there */
     size_t times;         /* that are there; 0: they stand in the samples */
     bool pair;            /* two times, of which the second is an interval */
 };
 
-static bool is_pair(const nvtxCounterBatch_t *told, size_t times, size_t samples)
+static bool is_pair(const nvtxCounterBatch_t *given, size_t times, size_t samples)
 {
-    bool says_so = (told->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
+    bool says_so = (given->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
     return times == 2 && (says_so || samples > 2);
 }
 
-static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *told)
+static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *given)
 {
-    uint64_t stride = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, told->counterId));
-    if (stride == 0 || stride > SPOOL_NVTX_TEXT_MAX || !told->counters)
+    uint64_t stride = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, given->counterId));
+    if (stride == 0 || stride > SPOOL_NVTX_TEXT_MAX || !given->counters)
         return false;
-    *batch = (struct batch){.told = told, .samples = told->counters, .stride = (size_t)stride};
-    batch->count = program_readable((uintptr_t)told->counters, told->countersSize) / batch->stride;
-    if (told->timestamps)
-        batch->times = program_readable((uintptr_t)told->timestamps, told->timestampsSize) / sizeof(int64_t);
-    batch->pair = is_pair(told, batch->times, batch->count);
+    *batch = (struct batch){.given = given, .samples = given->counters, .stride = (size_t)stride};
+    batch->count = program_readable((uintptr_t)given->counters, given->countersSize) / batch->stride;
+    if (given->timestamps)
+        batch->times = program_readable((uintptr_t)given->timestamps, given->timestampsSize) / sizeof(int64_t);
+    batch->pair = is_pair(given, batch->times, batch->count);
     if (batch->times > 0 && !batch->pair && batch->times < batch->count)
         batch->count = batch->times;
     return batch->count > 0;
@@ -163,8 +161,8 @@ static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, co
 /* Of a pair whose time is the end's the first sample is an interval before it for each that follows. */
 static int64_t first_time(const struct batch *batch)
 {
-    const int64_t *pair = batch->told->timestamps;
-    bool from_end = (batch->told->flags & END_AND_INTERVAL) != 0;
+    const int64_t *pair = batch->given->timestamps;
+    bool from_end = (batch->given->flags & END_AND_INTERVAL) != 0;
     uint64_t before =
         from_end ? (uint64_t)pair[1] * (batch->count - 1) : 0; /* whatever the program says, it is no trap */
     return (int64_t)((uint64_t)pair[0] - before);
@@ -173,25 +171,25 @@ static int64_t first_time(const struct batch *batch)
 static void publish_part(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
 {
     struct spool_nvtx_sample record = {
-        .counter = batch->told->counterId, .stride = batch->stride, .domain = domain->number};
+        .counter = batch->given->counterId, .stride = batch->stride, .domain = domain->number};
     struct gputrace_text samples = bytes_of(batch->samples + from * batch->stride, count * batch->stride);
     struct gputrace_text times = {0};
     uint16_t kind = batch->pair ? SPOOL_NVTX_SAMPLE_EVERY : SPOOL_NVTX_SAMPLE_BATCH;
     if (batch->pair) {
-        record.interval = batch->told->timestamps[1];
+        record.interval = batch->given->timestamps[1];
         record.first = (int64_t)((uint64_t)first_time(batch) + (uint64_t)record.interval * from);
     } else if (batch->times > 0) {
         record.count = (uint32_t)count;
-        times = bytes_of(batch->told->timestamps + from, count * sizeof(int64_t));
+        times = bytes_of(batch->given->timestamps + from, count * sizeof(int64_t));
     }
     nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
 }
 
-static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBatch_t *told)
+static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBatch_t *given)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
     struct batch batch;
-    if (!told || domain->off || !read_batch(&batch, domain, told))
+    if (!given || domain->off || !read_batch(&batch, domain, given))
         return;
     nvtx_clocks_read();
     size_t most = SPOOL_NVTX_TEXT_MAX / (batch.stride > sizeof(int64_t) ? batch.stride : sizeof(int64_t));

@@ -10,7 +10,7 @@
 
 /* A copy of what was defined; its record and its texts lie behind it. */
 struct definition {
-    struct gputrace_nvtx_extension told;
+    struct gputrace_nvtx_extension definition;
     struct definition *next;
 };
 
@@ -38,13 +38,13 @@ static void keep(const struct gputrace_nvtx_extension *what)
     struct definition *kept = malloc(sizeof(*kept) + what->bytes + what->text.length + what->more.length);
     if (!kept)
         return; /* a forked child will lack it; this process does not */
-    kept->told = *what;
+    kept->definition = *what;
     char *record = (char *)(kept + 1), *text = copy(record, what->record, what->bytes);
     char *more = copy(text, what->text.bytes, what->text.length);
     copy(more, what->more.bytes, what->more.length);
-    kept->told.record = record;
-    kept->told.text.bytes = text;
-    kept->told.more.bytes = more;
+    kept->definition.record = record;
+    kept->definition.text.bytes = text;
+    kept->definition.more.bytes = more;
     kept->next = __atomic_load_n(&definitions, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&definitions, &kept->next, kept, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
@@ -61,7 +61,7 @@ void nvtx_define(struct gputrace_nvtx_extension *what)
 void nvtx_definitions_republish(void)
 {
     for (struct definition *kept = __atomic_load_n(&definitions, __ATOMIC_ACQUIRE); kept; kept = kept->next)
-        registry_nvtx_extension_publish(&kept->told);
+        registry_nvtx_extension_publish(&kept->definition);
 }
 
 uint32_t nvtx_definition_number(void)

@@ -12,10 +12,10 @@
     (&(struct gputrace_nvtx_extension){   \
         .type = SPOOL_RECORD_NVTX_##name, .bytes = sizeof(*(struct_at)), .record = (struct_at), __VA_ARGS__})
 
-/* Tells it, now when it has no time, while recording is on or always. */
+/* Publishes it, now when it has no time, while recording is on or always. */
 void nvtx_publish(struct gputrace_nvtx_extension *what);
 
-/* Tells it always, and again in forked children. */
+/* Publishes it always, and again in forked children. */
 void nvtx_define(struct gputrace_nvtx_extension *what);
 
 /* In a forked child that records. */

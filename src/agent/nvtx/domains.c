@@ -12,7 +12,7 @@
 #include "common/thread_key.h"
 #include "common/utf8.h"
 
-/* --- thread --- */
+/* --- threads --- */
 
 __thread struct nvtx_thread nvtx_this_thread;
 

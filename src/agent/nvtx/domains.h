@@ -1,7 +1,5 @@
 /*
- * NVTX's attributes and texts in all their forms, read into the registry's.
- *
- * A struct of attributes says how long it is: what lies beyond its size, or beyond the ones known here, is not read.
+ * NVTX domains and the strings registered in them, texts in NVTX's forms, and what is kept for each thread.
  */
 #ifndef GPUTRACE_AGENT_NVTX_DOMAINS_H
 #define GPUTRACE_AGENT_NVTX_DOMAINS_H
@@ -12,6 +10,12 @@
 #include <stdint.h>
 
 #include "agent/dispatch/events.h"
+
+/*
+ * NVTX's attributes and texts in all their forms, read into the registry's.
+ *
+ * A struct of attributes says how long it is: what lies beyond its size, or beyond the ones known here, is not read.
+ */
 
 /* A wide text becomes UTF-8 here, a longer one in memory of the thread: threads of programs may have small stacks. */
 #define NVTX_WIDE_BYTES 1024
@@ -56,8 +60,6 @@ static inline bool nvtx_is_message_alone(const nvtxEventAttributes_t *attributes
             attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED);
 }
 
-/* --- thread --- */
-
 /*
  * What is kept of each thread: how deep it is in the ranges of each domain, and room for a long text.
  */
@@ -83,8 +85,6 @@ static inline int *nvtx_thread_depth(uint32_t domain)
 
 /* Room for a text, which the next long one takes again; longer than any text that is recorded whole. */
 #define NVTX_THREAD_TEXT ((size_t)17 << 10)
-
-/* --- domains --- */
 
 /*
  * NVTX domains and what is named in them: handles for the program, numbers for the spool.
@@ -115,17 +115,17 @@ void nvtx_domains_select(const char *only, const char *without);
 /* Whether ONLY was given: if none of those domains is used, the last line names the domains that were. */
 bool nvtx_domains_are_listed(void);
 
-/* The domain of this name, made and told to the registry when it is new; NULL: no memory, or the child was not
+/* The domain of this name, made and published to the registry when it is new; NULL: no memory, or the child was not
  * announced (fork_watch.h). */
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name);
 
-/* The program used the default domain, which is off: tells the registry once. */
+/* The program used the default domain, which is off: publishes that once. */
 void nvtx_default_domain_left_out(void);
 
-/* The registered string of this text in the domain, made and told when it is new; NULL: likewise, or it is off. */
+/* The registered string of this text in the domain, made and published when it is new; NULL: likewise, or it is off. */
 struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gputrace_text text);
 
-/* Tells a category's name. */
+/* Publishes a category's name. */
 void nvtx_category_named(const struct nvtx_domain *domain, uint32_t category, struct gputrace_text name);
 
 static inline struct nvtx_domain *nvtx_domain_ours(nvtxDomainHandle_t domain)

@@ -29,14 +29,12 @@ static inline uint64_t nvtx_memory_handle_of_device(int device)
     return NVTX_MEMORY_DEVICE_HANDLES + (uint64_t)((int64_t)device + 1);
 }
 
-/* --- memory calls --- */
-
 /*
- * What functions of NVTX's memory extension share: batches of the program's structs, and a way to tell.
+ * What functions of NVTX's memory extension share: batches of structs, and publishing.
  */
 
 #define NVTX_MEMORY_VERSION (NVTX_EXT_COMPATID_MEM >> 8)
-/* A struct of the program's that is of a version known here, and as long as this one. */
+/* A struct of the program that is of a version known here, and as long as this one. */
 #define NVTX_MEMORY_IS_SOUND(desc) \
     ((desc) && (desc)->extCompatID >> 8 == NVTX_MEMORY_VERSION && (desc)->structSize >= sizeof(*(desc)))
 
@@ -251,8 +249,6 @@ static void NVTX_API regions_name(nvtxDomainHandle_t handle, nvtxMemRegionsNameB
                        nvtx_message((int32_t)name.nameType, name.name, &room, NULL));
     }
 }
-
-/* --- memory permissions --- */
 
 /*
  * NVTX's memory extension: who may do what with memory, as the program annotates it.

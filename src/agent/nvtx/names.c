@@ -113,8 +113,6 @@ static void NVTX_API initialize(const void *reserved)
     (void)reserved;
 }
 
-/* --- resources --- */
-
 /*
  * Resources: names for what is neither NVTX's nor, all of it, CUDA's. Those of threads and of CUDA's objects name their
  * rows as well. A handle of ours is a number, so that a program may destroy one twice.
@@ -125,7 +123,7 @@ static void NVTX_API initialize(const void *reserved)
 
 static uint64_t last_resource;
 
-/* TYPE and IDENTIFIER as in struct spool_nvtx_resource. Gives the number, never 0; 0: DOMAIN is off. */
+/* TYPE and IDENTIFIER as in struct spool_nvtx_resource. Returns the number, never 0; 0: DOMAIN is off. */
 static uint64_t nvtx_resource_made(const struct nvtx_domain *domain, uint32_t type, uint64_t identifier,
                                    struct gputrace_text name)
 {
@@ -228,10 +226,8 @@ OPENCL_NAMER(name_cl_sampler, 5)
 OPENCL_NAMER(name_cl_program, 6)
 OPENCL_NAMER(name_cl_event, 7)
 
-/* --- syncs --- */
-
 /*
- * Synchronisation objects of the program's own making: a thread says that it wants one, has it or did not get it, and
+ * Synchronisation objects that the program made: a thread says that it wants one, has it or did not get it, and
  * gives it back. A handle of ours is the object's number.
  */
 

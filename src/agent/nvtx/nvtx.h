@@ -1,8 +1,5 @@
 /*
- * NVTX: an injection of our own, which works without GPU and driver and sees everything that NVTX tells.
- *
- * NVTX's header loads the library once for each module (executable or shared library) of the program that uses it, and
- * each time asks for its functions. Domains of one name are one domain, whichever modules made them.
+ * NVTX: an injection of our own. It works without a GPU and without a driver.
  */
 #ifndef GPUTRACE_AGENT_NVTX_NVTX_H
 #define GPUTRACE_AGENT_NVTX_NVTX_H
@@ -13,11 +10,14 @@
 
 #include "agent/nvtx/extension_headers.h"
 
-/* Puts our functions into the table of the module that calls. Gives 1, or 0 when the module's NVTX is not understood.
+/*
+ * NVTX's header loads the library once for each module (executable or shared library) of the program that uses it, and
+ * each time asks for its functions. Domains of one name are one domain, whichever modules made them.
+ */
+
+/* Puts our functions into the table of the module that calls. Returns 1, or 0 when the module's NVTX is not understood.
  */
 int nvtx_attach(NvtxGetExportTableFunc_t export_table);
-
-/* --- functions --- */
 
 /*
  * Our functions for NVTX's tables, in lists.
@@ -48,8 +48,6 @@ extern const struct nvtx_functions nvtx_left_out_events; /* … where that is of
 extern const struct nvtx_functions nvtx_domain_events;   /* … and of any, also ended without it */
 extern const struct nvtx_functions nvtx_names;           /* names.c: domains, strings, categories, objects, resources */
 
-/* --- extensions --- */
-
 /*
  * NVTX's extensions: payloads, counters, memory. Each has its own way in: NVTX's header of an extension loads the
  * library at the first call of it, once for each module of the program, and hands over a table to be filled.
@@ -79,7 +77,7 @@ extern const struct nvtx_extension_functions nvtx_clock_functions;   /* clocks.c
 extern const struct nvtx_extension_functions nvtx_counter_functions; /* counters.c */
 extern const struct nvtx_extension_functions nvtx_memory_functions;  /* memory.c */
 
-/* Puts our functions into the table of an extension of the module that calls. Gives 1: what is not filled does
+/* Puts our functions into the table of an extension of the module that calls. Returns 1: what is not filled does
  * nothing; so with an extension that is not known. 0: the table is not understood. */
 int nvtx_extension_attach(const nvtxExtModuleInfo_t *module);
 

@@ -15,79 +15,79 @@ struct payload_copy {
     struct nvtx_text *room;
     struct payload_reader reader;
     struct payload_blob blobs[PAYLOAD_BLOBS_MAX];
-    uint64_t told[COPIES_MAX]; /* addresses of what pointers led to */
+    uint64_t published[COPIES_MAX]; /* addresses of what pointers led to */
     size_t published_count;
     uint64_t lost;
 };
 
 /* Publishes a copy of THERE bytes; its number and domain are filled in here. */
-static void publish_copy(const struct payload_copy *taking, struct spool_nvtx_piece *piece,
+static void publish_copy(const struct payload_copy *copy, struct spool_nvtx_piece *piece,
                          enum spool_nvtx_piece_kind kind, const void *bytes, uint64_t there)
 {
-    piece->number = taking->number;
-    piece->domain = taking->domain;
-    nvtx_publish(NVTX_RECORD(PIECE, piece, .flags = (uint16_t)kind, .time = taking->time,
+    piece->number = copy->number;
+    piece->domain = copy->domain;
+    nvtx_publish(NVTX_RECORD(PIECE, piece, .flags = (uint16_t)kind, .time = copy->time,
                              .text = {bytes, there < UINT32_MAX ? (uint32_t)there : UINT32_MAX}));
 }
 
 /* --- what pointers in a payload lead to --- */
 
-static bool is_there(const struct payload_copy *taking, uint64_t address)
+static bool is_there(const struct payload_copy *copy, uint64_t address)
 {
-    for (size_t i = 0; i < taking->reader.blob_count; i++)
-        if (address - (uintptr_t)taking->blobs[i].bytes < taking->blobs[i].size)
+    for (size_t i = 0; i < copy->reader.blob_count; i++)
+        if (address - (uintptr_t)copy->blobs[i].bytes < copy->blobs[i].size)
             return true;
-    for (size_t i = 0; i < taking->published_count; i++)
-        if (taking->told[i] == address)
+    for (size_t i = 0; i < copy->published_count; i++)
+        if (copy->published[i] == address)
             return true;
     return false;
 }
 
 /* Whether what lies at ADDRESS is to be told now. */
-static bool is_new(struct payload_copy *taking, uint64_t address)
+static bool is_new(struct payload_copy *copy, uint64_t address)
 {
-    if (address == 0 || is_there(taking, address))
+    if (address == 0 || is_there(copy, address))
         return false;
-    if (taking->published_count == COPIES_MAX) {
-        taking->lost++;
+    if (copy->published_count == COPIES_MAX) {
+        copy->lost++;
         return false;
     }
-    taking->told[taking->published_count++] = address;
+    copy->published[copy->published_count++] = address;
     return true;
 }
 
 /* --- what an event is about --- */
 
-static void set_message(struct payload_copy *taking, struct gputrace_text text, uint32_t string)
+static void set_message(struct payload_copy *copy, struct gputrace_text text, uint32_t string)
 {
-    taking->event->message = text;
-    taking->event->string = string;
+    copy->event->message = text;
+    copy->event->string = string;
 }
 
-static void take_text(struct payload_copy *taking, const void *bytes, uint64_t count, uint64_t width)
+static void take_text(struct payload_copy *copy, const void *bytes, uint64_t count, uint64_t width)
 {
     if (width == 1)
-        set_message(taking, (struct gputrace_text){bytes, (uint32_t)count}, 0);
-    else if (taking->room)
-        set_message(taking,
-                    (struct gputrace_text){taking->room->wide,
-                                           (uint32_t)utf8_from_units(taking->room->wide, sizeof(taking->room->wide),
-                                                                     bytes, (size_t)count, (size_t)width)},
+        set_message(copy, (struct gputrace_text){bytes, (uint32_t)count}, 0);
+    else if (copy->room)
+        set_message(copy,
+                    (struct gputrace_text){copy->room->wide,
+                                           (uint32_t)utf8_from_units(copy->room->wide, sizeof(copy->room->wide), bytes,
+                                                                     (size_t)count, (size_t)width)},
                     0);
 }
 
-static void take_attribute(struct payload_copy *taking, const struct payload_field *field, const uint8_t *bytes)
+static void take_attribute(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes)
 {
     enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
-    if (!taking->event || field->count == 0)
+    if (!copy->event || field->count == 0)
         return;
     if (field->form == PAYLOAD_TEXT && (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)) {
-        take_text(taking, bytes, payload_text_length(bytes, field->count * field->unit, field->unit), field->unit);
+        take_text(copy, bytes, payload_text_length(bytes, field->count * field->unit, field->unit), field->unit);
     } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_CATEGORY) {
-        taking->event->category = (uint32_t)payload_load(bytes, 4);
+        copy->event->category = (uint32_t)payload_load(bytes, 4);
     } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_COLOR) {
-        taking->event->color = (uint32_t)payload_load(bytes, 4);
-        taking->event->color_type = NVTX_COLOR_ARGB;
+        copy->event->color = (uint32_t)payload_load(bytes, 4);
+        copy->event->color_type = NVTX_COLOR_ARGB;
     }
 }
 
@@ -110,19 +110,19 @@ static const struct nvtx_string *string_at(uint64_t handle)
     return string;
 }
 
-static void follow_handle(struct payload_copy *taking, const struct payload_entry *entry, uint64_t handle)
+static void follow_handle(struct payload_copy *copy, const struct payload_entry *entry, uint64_t handle)
 {
     const struct nvtx_string *string = handle ? string_at(handle) : NULL;
     if (!string)
         return;
-    if (taking->event && (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE))
-        set_message(taking, string->text, string->number);
-    if (is_new(taking, handle))
-        publish_copy(taking, &(struct spool_nvtx_piece){.address = handle, .size = string->text.length},
+    if (copy->event && (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE))
+        set_message(copy, string->text, string->number);
+    if (is_new(copy, handle))
+        publish_copy(copy, &(struct spool_nvtx_piece){.address = handle, .size = string->text.length},
                      SPOOL_NVTX_PIECE_STRING, string->text.bytes, string->text.length);
 }
 
-static void follow_all(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes,
+static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
                        uint64_t size, uint64_t start, unsigned depth);
 
 static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
@@ -136,15 +136,15 @@ static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
 }
 
 /* Each element costs, also one that has no fields: how many there are is what the program says. */
-static bool may_go_on(struct payload_copy *taking)
+static bool may_go_on(struct payload_copy *copy)
 {
-    if (taking->reader.budget == 0)
+    if (copy->reader.budget == 0)
         return false;
-    taking->reader.budget--;
+    copy->reader.budget--;
     return true;
 }
 
-static void follow_pointer(struct payload_copy *taking, struct payload_field *field, unsigned depth)
+static void follow_pointer(struct payload_copy *copy, struct payload_field *field, unsigned depth)
 {
     bool text = field->form == PAYLOAD_TEXT || field->form == PAYLOAD_TEXTS_OF;
     if (field->address == 0 || (!text && !(field->entry->flags & PAYLOAD_FLAG_DEEP_COPY)))
@@ -154,53 +154,53 @@ static void follow_pointer(struct payload_copy *taking, struct payload_field *fi
     uint64_t taken = payload_found(field, bytes, there);
     uint64_t size = count == PAYLOAD_TERMINATED ? taken : field->unit * count;
     taken = field->form == PAYLOAD_TEXT ? field->count * field->unit : taken;
-    take_attribute(taking, field, bytes);
-    if (!is_new(taking, field->address))
+    take_attribute(copy, field, bytes);
+    if (!is_new(copy, field->address))
         return;
-    publish_copy(taking,
+    publish_copy(copy,
                  &(struct spool_nvtx_piece){.address = field->address, .schema = field->entry->type, .size = size},
                  SPOOL_NVTX_PIECE_POINTED, bytes, taken);
-    for (uint64_t i = 0; field->nested && field->nested->walks && i < field->count && may_go_on(taking); i++)
-        follow_all(taking, field->nested, bytes, taken, i * field->unit, depth + 1);
+    for (uint64_t i = 0; field->nested && field->nested->walks && i < field->count && may_go_on(copy); i++)
+        follow_all(copy, field->nested, bytes, taken, i * field->unit, depth + 1);
 }
 
-static void follow(struct payload_copy *taking, const struct payload_cursor *cursor, struct payload_field *field,
+static void follow(struct payload_copy *copy, const struct payload_cursor *cursor, struct payload_field *field,
                    unsigned depth)
 {
     const uint8_t *bytes = cursor->bytes + field->at;
     if (field->pointer) {
-        follow_pointer(taking, field, depth);
+        follow_pointer(copy, field, depth);
         return;
     }
     if (field->nested) {
-        for (uint64_t i = 0;
-             field->nested->walks && field->form != PAYLOAD_TEXT && i < field->count && may_go_on(taking); i++)
-            follow_all(taking, field->nested, cursor->bytes, cursor->size, field->at + i * field->unit, depth + 1);
+        for (uint64_t i = 0; field->nested->walks && field->form != PAYLOAD_TEXT && i < field->count && may_go_on(copy);
+             i++)
+            follow_all(copy, field->nested, cursor->bytes, cursor->size, field->at + i * field->unit, depth + 1);
         return;
     }
     if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE)
         for (uint64_t i = 0; i < field->count && i < COPIES_MAX; i++)
-            follow_handle(taking, field->entry, payload_load(bytes + i * field->unit, sizeof(uint64_t)));
+            follow_handle(copy, field->entry, payload_load(bytes + i * field->unit, sizeof(uint64_t)));
     else
-        take_attribute(taking, field, bytes);
+        take_attribute(copy, field, bytes);
 }
 
-static void follow_all(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes,
+static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
                        uint64_t size, uint64_t start, unsigned depth)
 {
     struct payload_cursor cursor;
     struct payload_field field;
     if (!bytes || depth >= PAYLOAD_DEPTH || start > size || schema->kind == PAYLOAD_ENUM)
         return;
-    payload_begin(&cursor, &taking->reader, schema, bytes, size, start);
+    payload_begin(&cursor, &copy->reader, schema, bytes, size, start);
     while (payload_next(&cursor, &field))
-        follow(taking, &cursor, &field, depth);
+        follow(copy, &cursor, &field, depth);
 }
 
-static void follow_pointers(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes,
+static void follow_pointers(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
                             uint64_t size, uint64_t start)
 {
-    follow_all(taking, schema, bytes, size, start, 0);
+    follow_all(copy, schema, bytes, size, start, 0);
 }
 
 /* --- what the program passes --- */
@@ -211,22 +211,22 @@ static void follow_pointers(struct payload_copy *taking, const struct payload_sc
 
 static uint64_t last_number;
 
-static const struct payload_schema *find_schema(const void *taking, uint64_t id)
+static const struct payload_schema *find_schema(const void *copy, uint64_t id)
 {
-    return nvtx_schema_find(((const struct payload_copy *)taking)->domain, id);
+    return nvtx_schema_find(((const struct payload_copy *)copy)->domain, id);
 }
 
-static void begin(struct payload_copy *taking, const struct nvtx_domain *domain, uint64_t time)
+static void begin(struct payload_copy *copy, const struct nvtx_domain *domain, uint64_t time)
 {
-    taking->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
-    taking->time = time;
-    taking->domain = domain->number;
-    taking->event = NULL;
-    taking->room = NULL;
-    taking->reader = (struct payload_reader){
-        .find = find_schema, .context = taking, .blobs = taking->blobs, .budget = PAYLOAD_BUDGET};
-    taking->published_count = 0;
-    taking->lost = 0;
+    copy->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+    copy->time = time;
+    copy->domain = domain->number;
+    copy->event = NULL;
+    copy->room = NULL;
+    copy->reader =
+        (struct payload_reader){.find = find_schema, .context = copy, .blobs = copy->blobs, .budget = PAYLOAD_BUDGET};
+    copy->published_count = 0;
+    copy->lost = 0;
 }
 
 uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
@@ -237,24 +237,24 @@ uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
     return payload_value_of(id) == PAYLOAD_STRING ? 0 : payload_bytes_of(id);
 }
 
-static uint64_t dynamic_size(struct payload_copy *taking, const struct payload_schema *schema, const uint8_t *bytes)
+static uint64_t dynamic_size(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes)
 {
     struct payload_cursor cursor;
     struct payload_field field;
     uint64_t end = 0;
-    payload_begin(&cursor, &taking->reader, schema, bytes, program_readable((uintptr_t)bytes, SPOOL_NVTX_TEXT_MAX), 0);
+    payload_begin(&cursor, &copy->reader, schema, bytes, program_readable((uintptr_t)bytes, SPOOL_NVTX_TEXT_MAX), 0);
     while (payload_next(&cursor, &field))
         end = cursor.end > end ? cursor.end : end;
     return end;
 }
 
 /* How long a payload is that does not tell it (SIZE_MAX); 0: who knows. */
-static uint64_t size_by_schema(struct payload_copy *taking, const struct payload_schema *schema,
+static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_schema *schema,
                                const nvtxPayloadData_t *payload)
 {
     uint64_t width = payload_bytes_of(payload->schemaId);
     if (schema && schema->kind == PAYLOAD_DYNAMIC)
-        return dynamic_size(taking, schema, payload->payload);
+        return dynamic_size(copy, schema, payload->payload);
     if (schema)
         return schema->size;
     if (payload_value_of(payload->schemaId) == PAYLOAD_STRING)
@@ -271,57 +271,57 @@ static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadD
 }
 
 /* Tells payload INDEX; what it holds is not followed yet. */
-static void take(struct payload_copy *taking, const nvtxPayloadData_t *payload, uint32_t index)
+static void take(struct payload_copy *copy, const nvtxPayloadData_t *payload, uint32_t index)
 {
-    const struct payload_schema *schema = find_schema(taking, payload->schemaId);
-    struct payload_blob *blob = &taking->blobs[index];
+    const struct payload_schema *schema = find_schema(copy, payload->schemaId);
+    struct payload_blob *blob = &copy->blobs[index];
     *blob = (struct payload_blob){.schema = payload->schemaId};
     if (payload->payload && payload->size != 0) {
-        uint64_t size = payload->size == SIZE_MAX ? size_by_schema(taking, schema, payload) : payload->size;
+        uint64_t size = payload->size == SIZE_MAX ? size_by_schema(copy, schema, payload) : payload->size;
         blob->bytes = payload->payload;
         blob->size = readable(schema, payload, size);
         publish_copy(
-            taking,
+            copy,
             &(struct spool_nvtx_piece){
                 .address = (uintptr_t)payload->payload, .schema = payload->schemaId, .size = size, .index = index},
             SPOOL_NVTX_PIECE_PAYLOAD, blob->bytes,
             size > blob->size && blob->size == SPOOL_NVTX_TEXT_MAX ? blob->size + 1 /* it is cut, and counted so */
                                                                    : blob->size);
     } else {
-        publish_copy(taking, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index},
+        publish_copy(copy, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index},
                      SPOOL_NVTX_PIECE_PAYLOAD, NULL, 0);
     }
-    taking->reader.blob_count = index + 1u;
+    copy->reader.blob_count = index + 1u;
 }
 
-static void finish(struct payload_copy *taking)
+static void finish(struct payload_copy *copy)
 {
-    if (taking->lost > 0)
-        publish_copy(taking, &(struct spool_nvtx_piece){.size = taking->lost}, SPOOL_NVTX_PIECE_LOST, NULL, 0);
+    if (copy->lost > 0)
+        publish_copy(copy, &(struct spool_nvtx_piece){.size = copy->lost}, SPOOL_NVTX_PIECE_LOST, NULL, 0);
 }
 
 uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
                             size_t count, struct gputrace_nvtx *event, struct nvtx_text *room)
 {
-    struct payload_copy taking;
+    struct payload_copy copy;
     if (!payloads || count == 0)
         return 0;
-    begin(&taking, domain, time);
-    taking.event = event;
-    taking.room = room;
+    begin(&copy, domain, time);
+    copy.event = event;
+    copy.room = room;
     if (count > 1) /* one is there, if any is */
         count = program_readable((uintptr_t)payloads, (count < COUNT_MAX ? count : COUNT_MAX) * sizeof(*payloads)) /
                 sizeof(*payloads);
     for (uint32_t i = 0; i < count && i < PAYLOAD_BLOBS_MAX; i++)
-        take(&taking, &payloads[i], i);
-    taking.lost = count > PAYLOAD_BLOBS_MAX ? count - PAYLOAD_BLOBS_MAX : 0;
-    for (size_t i = 0; i < taking.reader.blob_count; i++) {
-        const struct payload_schema *schema = find_schema(&taking, taking.blobs[i].schema);
+        take(&copy, &payloads[i], i);
+    copy.lost = count > PAYLOAD_BLOBS_MAX ? count - PAYLOAD_BLOBS_MAX : 0;
+    for (size_t i = 0; i < copy.reader.blob_count; i++) {
+        const struct payload_schema *schema = find_schema(&copy, copy.blobs[i].schema);
         if (schema && schema->walks)
-            follow_pointers(&taking, schema, taking.blobs[i].bytes, taking.blobs[i].size, 0);
+            follow_pointers(&copy, schema, copy.blobs[i].bytes, copy.blobs[i].size, 0);
     }
-    finish(&taking);
-    return taking.number;
+    finish(&copy);
+    return copy.number;
 }
 
 static void read_payloads(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *room)
@@ -337,21 +337,21 @@ static void read_payloads(const nvtxEventAttributes_t *attributes, struct gputra
 uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
                                   const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible)
 {
-    struct payload_copy taking;
-    begin(&taking, domain, time);
-    take(&taking, events, 0);
+    struct payload_copy copy;
+    begin(&copy, domain, time);
+    take(&copy, events, 0);
     if (flexible->payload && flexible->size > 0)
-        take(&taking, flexible, 1);
+        take(&copy, flexible, 1);
     unsigned left = BATCH_BUDGET;
-    for (uint64_t at = 0; schema->walks && left > 0 && at + stride <= taking.blobs[0].size; at += stride) {
+    for (uint64_t at = 0; schema->walks && left > 0 && at + stride <= copy.blobs[0].size; at += stride) {
         unsigned budget = left < PAYLOAD_BUDGET ? left : PAYLOAD_BUDGET;
-        taking.reader.budget = budget;
-        follow_pointers(&taking, schema, taking.blobs[0].bytes, taking.blobs[0].size, at);
-        left -= budget - taking.reader.budget;
+        copy.reader.budget = budget;
+        follow_pointers(&copy, schema, copy.blobs[0].bytes, copy.blobs[0].size, at);
+        left -= budget - copy.reader.budget;
     }
-    taking.lost += left == 0;
-    finish(&taking);
-    return taking.number;
+    copy.lost += left == 0;
+    finish(&copy);
+    return copy.number;
 }
 
 /* --- attributes of an event --- */

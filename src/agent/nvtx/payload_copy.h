@@ -1,5 +1,5 @@
 /*
- * Payloads of an event, copied as pieces of the program's memory (common/spool_nvtx.h): what the program hands over,
+ * Payloads of an event, copied as copies of program memory (common/spool_nvtx.h): what the program hands over,
  * and what pointers in it lead to, as far as its schema says that they are followed.
  *
  * Followed are strings, which nobody could show otherwise, and what a schema marks for a deep copy. What another
@@ -12,8 +12,9 @@
 #include "agent/nvtx/extension_headers.h"
 #include "common/payload.h"
 
-/* Tells COUNT payloads of an event at TIME. Gives their number, 0: there is none. EVENT (NULL: it has no attributes
- * here) takes the message, category and colour that they hold; its texts live as long as ROOM and the program's. */
+/* Publishes copies of COUNT payloads of an event at TIME. Returns their number, 0: there is none. EVENT (NULL: it has
+ * no attributes here) takes the message, category and colour that they hold; its texts live as long as ROOM and the
+ * program's. */
 uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
                             size_t count, struct gputrace_nvtx *event, struct nvtx_text *room);
 
@@ -21,7 +22,7 @@ uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, con
  * as ROOM and the program's argument. */
 void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *room);
 
-/* Tells SIZE bytes of events of SCHEMA that lie STRIDE bytes apart, and FLEXIBLE, which they may point into. */
+/* Publishes SIZE bytes of events of SCHEMA that lie STRIDE bytes apart, and FLEXIBLE, which they may point into. */
 uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
                                   const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible);
 

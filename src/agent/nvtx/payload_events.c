@@ -10,7 +10,7 @@
 #include "common/clock.h"
 
 /*
- * Ranges and marks that are told with payloads alone: what they are called and look like stands in the payloads.
+ * Ranges and marks that are published with payloads alone: what they are called and look like stands in the payloads.
  */
 
 /* Ids of these ranges are beyond those of events.c. */
@@ -94,8 +94,6 @@ static uint8_t NVTX_API domain_is_enabled(nvtxDomainHandle_t handle)
 {
     return !nvtx_domain_ours(handle)->off;
 }
-
-/* --- deferred --- */
 
 /*
  * Deferred events, which bring their times with them, and the scopes they come from.

@@ -5,7 +5,7 @@
 
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/callback_switches.h"
-#include "agent/dispatch/tracing_suppressed.h"
+#include "agent/dispatch/registry.h"
 #include "agent/ranges/driver.h"
 #include "agent/ranges/event_cache.h"
 #include "agent/spool/recorder.h"
@@ -98,27 +98,27 @@ static void write_record(uint64_t range, uint16_t what, uint64_t time, uint32_t 
     writer_commit(&record->head);
 }
 
-/* One end of RANGE (0: of a new one). Gives its number, or 0. What is recorded without the GPU's time is counted by the
- * reader. */
+/* One end of RANGE (0: of a new one). Returns its number, or 0. What is recorded without the GPU's time is counted by
+ * the reader. */
 static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream stream)
 {
     const char *words = what == SPOOL_DEVICE_RANGE_START ? "the start" : "the end";
     enum activity_times times = recorder_is_on() && !tracing_is_suppressed() ? switch_on() : ACTIVITY_TIMES_NO_CUPTI;
     const struct driver *driver = times != ACTIVITY_TIMES_NO_CUPTI ? driver_functions() : NULL;
-    struct tracing_suppressed aside;
+    struct tracing_suppressed suppressed;
     uint32_t correlation = 0;
-    if (!driver || !tracing_suppress(&aside))
+    if (!driver || !tracing_suppress(&suppressed))
         return 0;
     enum refusal refusal =
         times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : mark_moment(driver, stream, &correlation);
-    tracing_resume(&aside);
+    tracing_resume(&suppressed);
     if (refusal != ACCEPTED)
         publish(refusal, words);
     if (refusal != ACCEPTED && refusal != REFUSED_TOO_OLD && refusal != REFUSED_UNSEEN)
         return 0;
     if (range == 0)
         range = __atomic_add_fetch(&ranges.last, 1, __ATOMIC_RELAXED);
-    write_record(range, what, aside.began, correlation, message);
+    write_record(range, what, suppressed.began, correlation, message);
     return range;
 }
 

@@ -13,8 +13,8 @@
 #include <gputrace/callbacks.h>
 
 /* Starts a range in STREAM (0 and 1: the legacy default stream, 2: the thread's own). MESSAGE is UTF-8; NULL: none.
- * Gives the range's number, or 0: recording is off, this is a callback's doing, or it cannot be done, which the user is
- * told once for each cause. */
+ * Returns the range's number, or 0: recording is off, this is a callback's doing, or it cannot be done, which the user
+ * is told once for each cause. */
 uint64_t device_range_start(const char *message, struct CUstream_st *stream);
 
 /* Ends it; on any thread, in any stream. 0 is allowed. */

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "agent/cupti/cupti_ids.h"
-#include "agent/cupti/driver_library.h"
-#include "agent/dispatch/tracing_suppressed.h"
+#include "agent/cupti/cupti_library.h"
+#include "agent/dispatch/registry.h"
 
 static struct {
     pthread_mutex_t lock; /* of finding */
@@ -53,10 +53,10 @@ void current_context_find(struct gputrace_call *call)
 {
     const struct driver *driver = driver_functions();
     CUcontext context = NULL;
-    struct tracing_suppressed aside;
-    if (!driver || !tracing_suppress(&aside))
+    struct tracing_suppressed suppressed;
+    if (!driver || !tracing_suppress(&suppressed))
         return;
     if (driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context)
         cupti_ids_of_context(context, call);
-    tracing_resume(&aside);
+    tracing_resume(&suppressed);
 }

@@ -27,8 +27,8 @@
 #define SHELVES 11u
 
 /* After a refusal the file is not asked to grow for so long, twice as long after each further one. */
-#define REST_MIN (100 * NS_PER_MS)
-#define REST_MAX (2 * NS_PER_S)
+#define RETRY_DELAY_MIN (100 * NS_PER_MS)
+#define RETRY_DELAY_MAX (2 * NS_PER_S)
 
 /* Places of ready chunks, each on a shelf's list or on that of free places; by number, 0: the end of a list. */
 static struct place {
@@ -37,7 +37,7 @@ static struct place {
     unsigned next;
 } places[1 + POOL_MAX];
 
-static struct stock {
+static struct pool {
     pthread_mutex_t lock;
     pthread_cond_t low;                           /* for our thread */
     pthread_cond_t filled;                        /* the file has grown, or cannot */
@@ -50,20 +50,20 @@ static struct stock {
     bool growing;                                 /* somebody makes the file grow */
     bool ending;                                  /* our thread is to return */
     bool closed;                                  /* for good */
-    bool served;         /* by our thread, which can grow the file though the program closed it */
-    int failure;         /* errno of the last growth */
-    uint64_t rest;       /* ns, 0: the last growth went well; read without the lock, as is … */
-    uint64_t rest_until; /* … CLOCK_MONOTONIC */
-} stock = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER};
+    bool served;          /* by our thread, which can grow the file though the program closed it */
+    int failure;          /* errno of the last growth */
+    uint64_t retry_delay; /* ns, 0: the last growth went well; read without the lock, as is … */
+    uint64_t retry_at;    /* … CLOCK_MONOTONIC */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER};
 
 static void lock_pool(void)
 {
-    pthread_mutex_lock(&stock.lock);
+    pthread_mutex_lock(&pool.lock);
 }
 
 static void unlock_pool(void)
 {
-    pthread_mutex_unlock(&stock.lock);
+    pthread_mutex_unlock(&pool.lock);
 }
 
 static uint64_t least_bytes(const struct spool_chunk *chunk)
@@ -105,20 +105,20 @@ static struct spool_chunk *take_off(unsigned *place)
     struct spool_chunk *chunk = places[taken].chunk;
     bool is_there = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes == places[taken].bytes;
     *place = places[taken].next;
-    places[taken].next = stock.free_places;
-    stock.free_places = taken;
-    stock.count--;
-    stock.fresh -= places[taken].bytes == SPOOL_SEGMENT_BYTES;
+    places[taken].next = pool.free_places;
+    pool.free_places = taken;
+    pool.count--;
+    pool.fresh -= places[taken].bytes == SPOOL_SEGMENT_BYTES;
     if (is_there)
-        stock.segments -= --*segment_kept(chunk) == 0 && !is_whole(chunk);
+        pool.segments -= --*segment_kept(chunk) == 0 && !is_whole(chunk);
     return is_there ? chunk : NULL;
 }
 
 static unsigned *shelf_with(enum spool_chunk_type purpose, uint64_t least)
 {
     for (unsigned shelf = first_shelf(least); shelf < SHELVES; shelf++)
-        if (stock.shelves[purpose][shelf])
-            return &stock.shelves[purpose][shelf];
+        if (pool.shelves[purpose][shelf])
+            return &pool.shelves[purpose][shelf];
     return NULL;
 }
 
@@ -127,25 +127,25 @@ static bool is_worth_keeping(const struct spool_chunk *chunk)
 {
     uint64_t large = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
     bool alone = *segment_kept(chunk) == 0;
-    return stock.count < POOL_REMAINDERS && (!alone || chunk->bytes >= large || stock.segments < POOL_SEGMENTS);
+    return pool.count < POOL_REMAINDERS && (!alone || chunk->bytes >= large || pool.segments < POOL_SEGMENTS);
 }
 
 /* Keeps CHUNK for later; else the caller drops it. */
 static bool keep(struct spool_chunk *chunk)
 {
-    if (stock.closed || stock.count == POOL_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
+    if (pool.closed || pool.count == POOL_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
         return false;
-    unsigned place = stock.free_places;
+    unsigned place = pool.free_places;
     if (place)
-        stock.free_places = places[place].next;
+        pool.free_places = places[place].next;
     else
-        place = ++stock.used_places;
-    unsigned *shelf = &stock.shelves[segment_purpose(chunk)][shelf_of(chunk->bytes)];
+        place = ++pool.used_places;
+    unsigned *shelf = &pool.shelves[segment_purpose(chunk)][shelf_of(chunk->bytes)];
     places[place] = (struct place){.chunk = chunk, .bytes = (uint32_t)chunk->bytes, .next = *shelf};
     *shelf = place;
-    stock.count++;
-    stock.fresh += is_whole(chunk);
-    stock.segments += (*segment_kept(chunk))++ == 0 && !is_whole(chunk);
+    pool.count++;
+    pool.fresh += is_whole(chunk);
+    pool.segments += (*segment_kept(chunk))++ == 0 && !is_whole(chunk);
     return true;
 }
 
@@ -184,7 +184,7 @@ static struct spool_chunk *pick(enum spool_chunk_type type, uint64_t least, uint
 static void forget_segment(const char *segment)
 {
     for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++)
-        for (unsigned *place = &stock.shelves[i / SHELVES][i % SHELVES]; *place;)
+        for (unsigned *place = &pool.shelves[i / SHELVES][i % SHELVES]; *place;)
             if ((uintptr_t)places[*place].chunk - (uintptr_t)segment < SPOOL_SEGMENT_BYTES)
                 take_off(place);
             else
@@ -205,13 +205,13 @@ void chunk_pool_add(struct spool_chunk *chunk)
 /* --- the file grows --- */
 
 /* Who grows the file next waits: a disk that is full is slow to say so, and every record of every thread would ask. */
-static void take_rest(void)
+static void delay_retry(void)
 {
     lock_pool();
-    uint64_t last = __atomic_load_n(&stock.rest, __ATOMIC_RELAXED);
-    uint64_t rest = last == 0 ? REST_MIN : last * 2 < REST_MAX ? last * 2 : REST_MAX;
-    __atomic_store_n(&stock.rest_until, clock_monotonic() + rest, __ATOMIC_RELAXED);
-    __atomic_store_n(&stock.rest, rest, __ATOMIC_RELAXED);
+    uint64_t last = __atomic_load_n(&pool.retry_delay, __ATOMIC_RELAXED);
+    uint64_t delay = last == 0 ? RETRY_DELAY_MIN : last * 2 < RETRY_DELAY_MAX ? last * 2 : RETRY_DELAY_MAX;
+    __atomic_store_n(&pool.retry_at, clock_monotonic() + delay, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.retry_delay, delay, __ATOMIC_RELAXED);
     unlock_pool();
 }
 
@@ -219,39 +219,39 @@ static struct spool_chunk *grow(void)
 {
     struct spool_chunk *chunk = spool_file_grow();
     if (chunk) {
-        __atomic_store_n(&stock.rest, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&pool.retry_delay, 0, __ATOMIC_RELAXED);
         return chunk;
     }
-    __atomic_store_n(&stock.failure, errno, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.failure, errno, __ATOMIC_RELAXED);
     if (errno != EBADF)
-        take_rest();
+        delay_retry();
     return NULL;
 }
 
 int chunk_pool_failure(void)
 {
-    return __atomic_load_n(&stock.failure, __ATOMIC_RELAXED);
+    return __atomic_load_n(&pool.failure, __ATOMIC_RELAXED);
 }
 
-static bool resting(void)
+static bool is_retry_delayed(void)
 {
-    return __atomic_load_n(&stock.rest, __ATOMIC_RELAXED) != 0 &&
-           clock_monotonic() < __atomic_load_n(&stock.rest_until, __ATOMIC_RELAXED);
+    return __atomic_load_n(&pool.retry_delay, __ATOMIC_RELAXED) != 0 &&
+           clock_monotonic() < __atomic_load_n(&pool.retry_at, __ATOMIC_RELAXED);
 }
 
-/* A blank segment is put into the stock, or the rest of the first one; false: there is none. Under the lock, which is
+/* A blank segment is put into the pool, or the rest of the first one; false: there is none. Under the lock, which is
  * let go meanwhile: others wait for `filled`. */
 static bool get_fresh(void)
 {
-    stock.growing = true;
+    pool.growing = true;
     unlock_pool();
     struct spool_chunk *chunk = segments_reclaim(&keeper);
-    if (!chunk && !resting())
+    if (!chunk && !is_retry_delayed())
         chunk = grow();
     lock_pool();
-    stock.growing = false;
+    pool.growing = false;
     put(chunk);
-    pthread_cond_broadcast(&stock.filled);
+    pthread_cond_broadcast(&pool.filled);
     return chunk != NULL;
 }
 
@@ -259,14 +259,14 @@ static bool get_fresh(void)
 
 static void want_more(void)
 {
-    if (stock.fresh_wanted < POOL_FRESH_LIMIT)
-        stock.fresh_wanted *= 2;
+    if (pool.fresh_wanted < POOL_FRESH_LIMIT)
+        pool.fresh_wanted *= 2;
 }
 
 static void want_any(void)
 {
-    if (stock.fresh_wanted == 0)
-        stock.fresh_wanted = POOL_FRESH_START;
+    if (pool.fresh_wanted == 0)
+        pool.fresh_wanted = POOL_FRESH_START;
 }
 
 void chunk_pool_serve(void)
@@ -274,22 +274,22 @@ void chunk_pool_serve(void)
     lock_pool();
     want_any();
     unlock_pool();
-    pthread_cond_signal(&stock.low);
+    pthread_cond_signal(&pool.low);
 }
 
 static struct spool_chunk *take_ready(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     lock_pool();
-    unsigned before = stock.fresh;
+    unsigned before = pool.fresh;
     struct spool_chunk *chunk = pick(type, least, most, false);
     if (!chunk || most > CHUNK_POOL_SMALL_BYTES)
         want_any();
-    if (before > 0 && stock.fresh == 0)
+    if (before > 0 && pool.fresh == 0)
         want_more();
-    bool low = stock.fresh < stock.fresh_wanted;
+    bool low = pool.fresh < pool.fresh_wanted;
     unlock_pool();
     if (low)
-        pthread_cond_signal(&stock.low);
+        pthread_cond_signal(&pool.low);
     return chunk;
 }
 
@@ -300,8 +300,8 @@ static struct spool_chunk *take_grown(enum spool_chunk_type type, uint64_t least
     bool grows = true;
     lock_pool();
     while (!(chunk = pick(type, least, most, false)) && grows) {
-        if (stock.growing) {
-            pthread_cond_wait(&stock.filled, &stock.lock);
+        if (pool.growing) {
+            pthread_cond_wait(&pool.filled, &pool.lock);
             continue;
         }
         want_more();
@@ -320,10 +320,10 @@ static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint
     clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += 1;
     lock_pool();
-    while (__atomic_load_n(&stock.served, __ATOMIC_RELAXED) && !resting() && result == 0 &&
+    while (__atomic_load_n(&pool.served, __ATOMIC_RELAXED) && !is_retry_delayed() && result == 0 &&
            !(chunk = pick(type, least, most, false))) {
-        pthread_cond_signal(&stock.low);
-        result = pthread_cond_clockwait(&stock.filled, &stock.lock, CLOCK_MONOTONIC, &limit);
+        pthread_cond_signal(&pool.low);
+        result = pthread_cond_clockwait(&pool.filled, &pool.lock, CLOCK_MONOTONIC, &limit);
     }
     unlock_pool();
     return chunk;
@@ -350,7 +350,7 @@ struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, 
 
 /* --- our thread --- */
 
-/* Keeps fresh segments in stock. */
+/* Keeps fresh segments in the pool. */
 static void *fill_pool(void *unused)
 {
     (void)unused;
@@ -358,10 +358,10 @@ static void *fill_pool(void *unused)
     bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
         lock_pool();
-        while (!stock.ending && !stock.closed &&
-               (stock.growing || stock.fresh >= stock.fresh_wanted || stock.count == POOL_MAX))
-            pthread_cond_wait(stock.growing ? &stock.filled : &stock.low, &stock.lock);
-        bool ending = stock.ending, over = ending || stock.closed, got = !over && get_fresh();
+        while (!pool.ending && !pool.closed &&
+               (pool.growing || pool.fresh >= pool.fresh_wanted || pool.count == POOL_MAX))
+            pthread_cond_wait(pool.growing ? &pool.filled : &pool.low, &pool.lock);
+        bool ending = pool.ending, over = ending || pool.closed, got = !over && get_fresh();
         unlock_pool();
         if (ending)
             thread_end();
@@ -369,38 +369,38 @@ static void *fill_pool(void *unused)
             return NULL;
         if (!got && !own && chunk_pool_failure() == EBADF) {
             own = true;
-            __atomic_store_n(&stock.served, spool_file_own_descriptors() == 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&pool.served, spool_file_own_descriptors() == 0, __ATOMIC_RELAXED);
         } else if (!got) {
-            usleep(REST_MIN / NS_PER_US);
+            usleep(RETRY_DELAY_MIN / NS_PER_US);
         }
     }
 }
 
 void chunk_pool_end(void)
 {
-    pthread_mutex_lock(&stock.lock);
-    stock.ending = true;
-    pthread_mutex_unlock(&stock.lock);
-    pthread_cond_signal(&stock.low);
-    pthread_cond_broadcast(&stock.filled);
+    pthread_mutex_lock(&pool.lock);
+    pool.ending = true;
+    pthread_mutex_unlock(&pool.lock);
+    pthread_cond_signal(&pool.low);
+    pthread_cond_broadcast(&pool.filled);
 }
 
 void chunk_pool_open(struct spool_chunk *first)
 {
     chunk_pool_add(first);
-    __atomic_store_n(&stock.served, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.served, true, __ATOMIC_RELAXED);
     if (thread_start(fill_pool, NULL) == 0)
         return;
-    __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.served, false, __ATOMIC_RELAXED);
     verbose("no thread for the spool (%m): it grows when it is asked to");
 }
 
 void chunk_pool_close(void)
 {
     lock_pool();
-    stock.closed = true;
+    pool.closed = true;
     for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++) {
-        unsigned *place = &stock.shelves[i / SHELVES][i % SHELVES];
+        unsigned *place = &pool.shelves[i / SHELVES][i % SHELVES];
         while (*place) {
             struct spool_chunk *chunk = take_off(place);
             if (chunk)
@@ -408,15 +408,15 @@ void chunk_pool_close(void)
         }
     }
     unlock_pool();
-    __atomic_store_n(&stock.served, false, __ATOMIC_RELAXED);
-    pthread_cond_broadcast(&stock.filled);
-    pthread_cond_broadcast(&stock.low);
+    __atomic_store_n(&pool.served, false, __ATOMIC_RELAXED);
+    pthread_cond_broadcast(&pool.filled);
+    pthread_cond_broadcast(&pool.low);
 }
 
-void stock_atfork_child(void)
+void chunk_pool_atfork_child(void)
 {
-    memset(&stock, 0, sizeof(stock));
-    pthread_mutex_init(&stock.lock, NULL);
-    pthread_cond_init(&stock.low, NULL);
-    pthread_cond_init(&stock.filled, NULL);
+    memset(&pool, 0, sizeof(pool));
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.low, NULL);
+    pthread_cond_init(&pool.filled, NULL);
 }

@@ -120,7 +120,7 @@ bool chunks_end_if_removed(void)
 void chunks_atfork_child(void)
 {
     spool_file_atfork_child();
-    stock_atfork_child();
+    chunk_pool_atfork_child();
     thread_atfork_child();
     memset(&chunks, 0, sizeof(chunks));
     fork_watch_announced();

@@ -1,6 +1,6 @@
 /*
  * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
- * stock.h has what is ready. Asking takes a lock that is only ever held for a few instructions.
+ * chunk_pool.h has what is ready. Asking takes a lock that is only ever held for a few instructions.
  *
  * A thread that has recorded little gets small chunks: a program may have thousands of such threads.
  */
@@ -12,7 +12,7 @@
 
 #include "agent/spool/chunk_pool.h"
 
-/* Opens the spool of this process in DIRECTORY, with a little room in stock. Gives 0, or -1 with errno set. */
+/* Opens the spool of this process in DIRECTORY, with a little room in the pool. Returns 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
 
 /* A chunk for this thread, in use, empty; NULL: there is no room, or the child was not announced (fork_watch.h). */

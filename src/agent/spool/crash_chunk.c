@@ -102,7 +102,7 @@ int crash_chunk_subscribe(uint64_t trace_bits)
     return trace_bits & TRACE_SYNC ? registry_open_call_register(call_changed, NULL) : 0;
 }
 
-/* --- a dying thread --- */
+/* --- a crashing thread --- */
 
 void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
 {
@@ -120,7 +120,7 @@ void crash_chunk_commit(const struct spool_record *record)
     __atomic_store_n(&last.chunk->used, last.used, __ATOMIC_RELEASE);
 }
 
-void last_words_atfork_child(void)
+void crash_chunk_atfork_child(void)
 {
     last.chunk = NULL;
     last.calls = NULL;

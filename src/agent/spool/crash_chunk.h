@@ -1,8 +1,8 @@
 /*
- * What is written where nothing can be asked for any more: a chunk of the spool that is kept ready for it.
+ * The crash chunk: a chunk of the spool that is kept ready for a crashing thread, which cannot ask for one.
  *
- * The chunk begins with a table of open calls, each a record that is used for one call after another. What a dying
- * thread has to say follows.
+ * It begins with a table of open driver calls, each a record that is reused for one call after another. The records of
+ * the crashing thread follow.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_CRASH_CHUNK_H
 #define GPUTRACE_AGENT_SPOOL_CRASH_CHUNK_H
@@ -15,10 +15,10 @@
 
 #define CRASH_CHUNK_CALLS 256u /* that can be open at once and told */
 
-/* Takes the chunk, once for a spool; where there is no room the rest does nothing. Gives 0 or -1. */
+/* Takes the chunk, once for a spool; where there is no room the rest does nothing. Returns 0 or -1. */
 int crash_chunk_open(void);
 
-/* Hears of open calls from the registry, if TRACE_BITS ask for it. Gives 0, or -1: no memory. */
+/* Hears of open calls from the registry, if TRACE_BITS ask for it. Returns 0, or -1: no memory. */
 int crash_chunk_subscribe(uint64_t trace_bits);
 
 /* Room for a record of TYPE and BYTES that is the last in the chunk, its head filled in, the rest zero; NULL: there is
@@ -27,6 +27,6 @@ void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t ti
 void crash_chunk_commit(const struct spool_record *record);
 
 /* In a forked child. */
-void last_words_atfork_child(void);
+void crash_chunk_atfork_child(void);
 
 #endif

@@ -42,7 +42,7 @@ void signal_guard_end(const struct signal_guard *before)
     errno = before->error;
 }
 
-/* --- process facts --- */
+/* --- facts for the header --- */
 
 /* Less is not told from the time between two looks at the clocks. */
 #define STEP_MIN_NS ((int64_t)NS_PER_MS)
@@ -152,12 +152,12 @@ void process_facts_watch_clock(struct spool_header *header)
     __atomic_store_n(&header->clock_count, count + 1, __ATOMIC_RELEASE);
 }
 
-/* --- thread --- */
+/* --- threads --- */
 
 #define STACK_BYTES ((size_t)256 << 10)
 
 static unsigned ours; /* threads that were started: none ends before the program's have */
-static bool outlived; /* the program's first thread, by others of the program's */
+static bool outlived; /* the program's first thread, by others of the program */
 
 int thread_start(void *(*run)(void *), void *argument)
 {

@@ -1,12 +1,5 @@
 /*
- * A stretch of our own work on a thread of the program's, into which nothing of the program's comes: no handler of a
- * signal, which might come back here while a lock is held; no cancellation, for which the program has no reason to
- * expect a point here. errno is afterwards as it was before.
- *
- *     struct signal_guard before;
- *     signal_guard_begin(&before);
- *     … locks, system calls …
- *     signal_guard_end(&before);
+ * This process: what the spool's header says about it, threads of ours, and a guard against signals and cancellation.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_PROCESS_H
 #define GPUTRACE_AGENT_SPOOL_PROCESS_H
@@ -17,6 +10,17 @@
 
 #include "common/spool.h"
 
+/*
+ * A stretch of our own work on a thread of the program, into which nothing of the program comes: no handler of a
+ * signal, which might come back here while a lock is held; no cancellation, for which the program has no reason to
+ * expect a point here. errno is afterwards as it was before.
+ *
+ *     struct signal_guard before;
+ *     signal_guard_begin(&before);
+ *     … locks, system calls …
+ *     signal_guard_end(&before);
+ */
+
 struct signal_guard {
     sigset_t mask;
     int cancelling;
@@ -26,13 +30,11 @@ struct signal_guard {
 void signal_guard_begin(struct signal_guard *before);
 void signal_guard_end(const struct signal_guard *before);
 
-/* --- thread --- */
-
 /*
  * Threads of ours in the user's process: small, named, and deaf to the program's signals.
  */
 
-/* Starts RUN(ARGUMENT) detached, with all signals but SIGBUS blocked from its first instruction. Gives 0, or -1 with
+/* Starts RUN(ARGUMENT) detached, with all signals but SIGBUS blocked from its first instruction. Returns 0, or -1 with
  * errno set. */
 int thread_start(void *(*run)(void *), void *argument);
 
@@ -49,8 +51,6 @@ void thread_end(void);
 
 /* In a forked child, which has no thread of ours. */
 void thread_atfork_child(void);
-
-/* --- process facts --- */
 
 /*
  * What the spool's header tells about this process.

@@ -58,7 +58,7 @@ void recorder_warn(const char *format, ...)
     put_note(warning("%s", words) ? SPOOL_NOTE_WARNED : SPOOL_NOTE_WARNING, words);
 }
 
-/* --- plugin records --- */
+/* --- records of plugins --- */
 
 void plugin_record_client(uint32_t client, const char *name)
 {

@@ -1,10 +1,10 @@
 /*
- * The recorder: a subscriber that writes what it hears into the spool. Here it is put together and switched; what is
- * written of CUDA and of NVTX stands in files of their own.
+ * The recorder: subscribers that write events into the spool. record_cuda.c writes those of CUDA, record_nvtx.c those
+ * of NVTX; here are recording on and off, notes to the user and the records of plugins.
  *
- * Names, contexts, streams, memory and phases are always kept, for the trace cannot be read without them; NVTX events
- * and synchronisation only while recording is on. Of CUDA events alone (TRACE_EVENT without TRACE_SYNC) nothing is
- * written but their calls, which CUPTI records.
+ * Names, contexts, streams, memory and phases are always written, because the trace cannot be read without them; NVTX
+ * events and synchronisation only while recording is on. For CUDA events alone (TRACE_EVENT without TRACE_SYNC) nothing
+ * is written: CUPTI records their calls.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_RECORDER_H
 #define GPUTRACE_AGENT_SPOOL_RECORDER_H
@@ -90,8 +90,6 @@ static inline void record_put_text(char *room, uint32_t *length, struct gputrace
     (((record) = record_begin((type), (time), sizeof(*(record)), sizeof((record)->text), (with_text))) \
          ? (record_put_text((record)->text, &(record)->length, (with_text)), 1)                        \
          : 0)
-
-/* --- records of plugins --- */
 
 /*
  * What plugins, and the program through its host, add to the spool. The number of a client is the registry's: 1 is the

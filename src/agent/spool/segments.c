@@ -18,10 +18,10 @@ static struct segments {
         uint64_t offset;  /* in the file */
         uint32_t holders; /* chunks of it that somebody uses or keeps ready; UNMAPPED: it goes, or is gone */
         uint16_t purpose; /* enum spool_chunk_type */
-        bool apart;       /* from the file */
-        unsigned kept;    /* chunks of it in the stock */
+        bool orphaned;    /* from the file */
+        unsigned kept;    /* chunks of it in the pool */
     } slots[SEGMENTS_MAX];
-    void (*save)(const char *base, uint64_t offset); /* once one is apart */
+    void (*save)(const char *base, uint64_t offset); /* once one is orphaned */
     unsigned used;                                   /* slots, that were ever */
     unsigned mapped;                                 /* segments */
     bool removed;                                    /* the file is, and what goes is given back to the disk */
@@ -105,10 +105,10 @@ unsigned *segment_kept(const struct spool_chunk *chunk)
     return &segment_of(chunk)->kept;
 }
 
-/* Once: it is apart no more. */
+/* Once: it is no longer orphaned. */
 static void save_orphaned(struct segment *segment)
 {
-    if (__atomic_exchange_n(&segment->apart, false, __ATOMIC_ACQ_REL))
+    if (__atomic_exchange_n(&segment->orphaned, false, __ATOMIC_ACQ_REL))
         __atomic_load_n(&segments.save, __ATOMIC_RELAXED)(segment->base, segment->offset);
 }
 
@@ -123,7 +123,7 @@ static void unmap(struct segment *segment)
         __atomic_store_n(&chunk->segment, SPOOL_NO_SEGMENT, __ATOMIC_RELEASE);
     }
     if (__atomic_load_n(&segments.removed, __ATOMIC_RELAXED))
-        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* one that is apart is not the file's, and refuses */
+        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* an orphaned one is not the file's, and refuses */
     munmap(base, SPOOL_SEGMENT_BYTES);
     __atomic_sub_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, NULL, __ATOMIC_RELEASE);
@@ -161,7 +161,7 @@ static bool try_hold(struct segment *segment)
     return false;
 }
 
-/* Whether the launcher has all that was ever written there; by whoever holds it. Chunks may be cut, and become one,
+/* Whether the launcher has all that was ever written there; by its holder. Chunks may be cut, and become one,
  * meanwhile: then it is not sure, and said to be false or asked again. */
 static bool is_drained(const char *base)
 {
@@ -253,7 +253,7 @@ void segment_set_orphaned(const char *base, void (*save)(const char *base, uint6
     __atomic_store_n(&segments.save, save, __ATOMIC_RELAXED); /* several threads may come here at once */
     for (unsigned i = 0; i < used; i++)
         if (__atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) == base)
-            __atomic_store_n(&segments.slots[i].apart, true, __ATOMIC_RELEASE);
+            __atomic_store_n(&segments.slots[i].orphaned, true, __ATOMIC_RELEASE);
 }
 
 void segments_save(void)
@@ -261,7 +261,7 @@ void segments_save(void)
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < used; i++) {
         struct segment *segment = &segments.slots[i];
-        if (!__atomic_load_n(&segment->apart, __ATOMIC_RELAXED) || !try_hold(segment))
+        if (!__atomic_load_n(&segment->orphaned, __ATOMIC_RELAXED) || !try_hold(segment))
             continue;
         save_orphaned(segment);
         drop(segment);
@@ -282,7 +282,7 @@ void segments_atfork_child(void (*make_private)(void *base, uint64_t bytes, uint
     segments.removed = false;
 }
 
-/* --- apart --- */
+/* --- orphaned segments --- */
 
 int orphaned_segment_write(int fd, const char *base, uint64_t offset)
 {
@@ -335,7 +335,7 @@ int64_t orphaned_segment_missing(int fd, const char *base, uint64_t offset,
                                  const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
     int64_t missing = 0;
-    /* No malloc(): this may be within a call of the program's in a signal handler. */
+    /* No malloc(): this may be within a call of the program in a signal handler. */
     char *there = mmap(NULL, SPOOL_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (there == MAP_FAILED)
         return -1;

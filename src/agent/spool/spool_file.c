@@ -35,7 +35,7 @@ static struct spool_file {
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
 
 /* Whether the program would have let a file of this process grow so far, and the disk has more than that. A file that
- * grows beyond the limit brings its process SIGXFSZ. Gives 0, or what hinders it. */
+ * grows beyond the limit brings its process SIGXFSZ. Returns 0, or what hinders it. */
 static int may_grow(int fd, uint64_t end, uint64_t bytes)
 {
     struct rlimit limit;
@@ -44,7 +44,7 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     return disk_room(fd, bytes) ? 0 : ENOSPC;
 }
 
-/* Room on the disk, and pages in memory. Gives 0, or errno. */
+/* Room on the disk, and pages in memory. Returns 0, or errno. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
     static const char zeros[16384];
@@ -58,7 +58,7 @@ static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Room on the disk; where a sandbox knows nothing of that, by writing it. Gives 0, or errno. */
+/* Room on the disk; where a sandbox knows nothing of that, by writing it. Returns 0, or errno. */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
     int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
@@ -100,7 +100,7 @@ static bool is_file(void)
     return descriptor_is_ours(known_descriptor());
 }
 
-/* Gives 0, or errno of the first page that has no room. */
+/* Returns 0, or errno of the first page that has no room. */
 static int write_pages(int fd, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t at = 0; at < bytes; at += page_bytes())
@@ -109,7 +109,8 @@ static int write_pages(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Pages that a write finds ready; it may need room for what the file system writes of it besides. Gives 0, or errno. */
+/* Pages that a write finds ready; it may need room for what the file system writes of it besides. Returns 0, or errno.
+ */
 static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
 {
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
@@ -169,7 +170,7 @@ static void *map_more(uint64_t offset, uint64_t bytes, uint64_t ready)
 }
 
 /* Locks the new file, by an open file that only the header's mapping will keep: a forked child has copies of the other
- * one. Gives its descriptor; -1: the path leads nowhere from here, and the other one must do. */
+ * one. Returns its descriptor; -1: the path leads nowhere from here, and the other one must do. */
 static int lock_file(void)
 {
     int fd = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);

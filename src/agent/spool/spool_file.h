@@ -13,8 +13,8 @@
 #include "common/spool.h"
 
 /*
- * Makes DIRECTORY/PID-N.spool (0600, new) with its header filled in but for what only collectors know. Gives the mapped
- * header, or NULL with errno set.
+ * Makes DIRECTORY/PID-N.spool (0600, new) with its header filled in but for what only collectors know. Returns the
+ * mapped header, or NULL with errno set.
  */
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits);
 
@@ -30,7 +30,7 @@ struct spool_header *spool_file_header(void);
 #define SPOOL_FILE_FIRST_BYTES ((uint64_t)64 << 10)
 struct spool_chunk *spool_file_begin(void);
 
-/* Adds a segment, or makes the rest of the first one ready. Gives its one chunk, held once, or NULL with errno set
+/* Adds a segment, or makes the rest of the first one ready. Returns its one chunk, held once, or NULL with errno set
  * (ENOSPC: no room on the disk; EBADF: the program closed the file, and only a thread with descriptors of its own can
  * grow it; ESTALE: the file was removed). May take a millisecond; one thread at a time. */
 struct spool_chunk *spool_file_grow(void);

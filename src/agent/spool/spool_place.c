@@ -46,8 +46,8 @@ static int moved_high(int fd)
     return high;
 }
 
-/* Takes FD, a file that somebody else has made under PATH, which may lead nowhere from here. Gives 0, or -1 with errno
- * set and FD closed. */
+/* Takes FD, a file that somebody else has made under PATH, which may lead nowhere from here. Returns 0, or -1 with
+ * errno set and FD closed. */
 static int descriptor_adopt(struct descriptor *descriptor, int fd, const char *path)
 {
     struct stat status;
@@ -153,7 +153,7 @@ bool descriptor_any_device(const char *prefix)
     return any;
 }
 
-/* --- spool place --- */
+/* --- the launcher --- */
 
 /* How long the program may be held up by a launcher that does not answer. */
 #define LIMIT_S 1
@@ -207,7 +207,7 @@ static int descriptor_of(struct msghdr *message)
     return fd;
 }
 
-/* Sends REQUEST and takes the reply. Gives 0 and the descriptor in FD, -1 there when none came; or -1 with errno set.
+/* Sends REQUEST and takes the reply. Returns 0 and the descriptor in FD, -1 there when none came; or -1 with errno set.
  */
 static int ask(struct spool_request *request, struct spool_reply *reply, int *fd)
 {

@@ -1,4 +1,12 @@
 /*
+ * Call stacks: unwinding, a memory of the last stacks of each thread, and their records, one for each stack.
+ */
+#ifndef GPUTRACE_AGENT_SPOOL_STACKS_H
+#define GPUTRACE_AGENT_SPOOL_STACKS_H
+
+#include <stdint.h>
+
+/*
  * The call stack of this thread as return addresses, and a memory of the last ones.
  *
  * Unwinding takes a third of a microsecond for each frame, and most programs ask from the same places again and again.
@@ -10,10 +18,6 @@
  *     number = unwind_recall(frame, key);
  *     if (!number) { unwind(&unwound); number = …; unwind_remember(frame, key, &unwound, number); }
  */
-#ifndef GPUTRACE_AGENT_SPOOL_STACKS_H
-#define GPUTRACE_AGENT_SPOOL_STACKS_H
-
-#include <stdint.h>
 
 #define UNWIND_FRAMES_MAX 128
 
@@ -23,7 +27,7 @@ struct unwound {
     uint64_t place[UNWIND_FRAMES_MAX]; /* where on the stack each of them was taken from */
 };
 
-/* Loads what unwinding needs: once for a process, by whoever comes first. Takes the loader's lock. */
+/* Loads what unwinding needs: once for a process, by the first caller. Takes the loader's lock. */
 void unwind_prepare(void);
 
 /* No frames when unwinding is not possible. */
@@ -35,8 +39,6 @@ uint32_t unwind_recall(const void *frame, uint64_t key);
 
 /* Does nothing where stacks cannot be recognised: on other processors than x86-64, and within signal handlers. */
 void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number);
-
-/* --- stacks --- */
 
 /*
  * Call stacks of the program, kept once each.

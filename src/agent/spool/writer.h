@@ -9,7 +9,7 @@
  *
  * A handler may also leave by siglongjmp(), and then the begun record is never committed. It is abandoned, and counted,
  * by the next record of the thread whose stack pointer shows that the begun one's function is gone. Where the thread is
- * deeper in its stack from then on, it cannot be told from a handler: after WRITER_BUDGET records that were turned
+ * deeper in its stack from then on, it is not known from a handler: after WRITER_BUDGET records that were turned
  * away the thread takes another chunk, so that both can go on.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_WRITER_H

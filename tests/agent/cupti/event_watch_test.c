@@ -50,7 +50,7 @@ static void calls_of_other_threads_and_functions_are_not_meant(void **state)
     assert_int_equal(heard(REGISTRY_event_record), 1);
 }
 
-/* Whoever registers and removes callbacks meanwhile. */
+/* The one that registers and removes callbacks meanwhile. */
 static void its_callback_stays_on(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* How long launches are heard of in vain. */
+/* How long launches have callbacks in vain. */
 #include "agent/cupti/kernel_names.h"
 
 #include "common/clock.h"

@@ -113,7 +113,7 @@ static void a_launch_tells_whether_it_was_expected(void **state)
     assert_false(graph_launches_returned(EXEC(1), 3, 30));
 }
 
-/* CUPTI tells of a node of TYPE, made while the graph is instantiated; 13.0 says the type when it starts alone. */
+/* CUPTI reports a node of TYPE, made while the graph is instantiated; 13.0 says the type when it starts alone. */
 static void instantiate_with(unsigned number, CUgraphNodeType type)
 {
     CUgraphExec exec = EXEC(number);

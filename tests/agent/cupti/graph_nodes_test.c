@@ -205,7 +205,7 @@ static void calls_that_have_nodes_launch_something_tell_it(void **state)
     SETS(cuGraphNodeSetParams, (void *)0xf5, .hNode = node, .nodeParams = &any);
 }
 
-/* CUPTI tells within the call which node of the executable graph it is. */
+/* CUPTI reports within the call which node of the executable graph it is. */
 #define SETS_COPY(name, launched, ...)                                                                    \
     do {                                                                                                  \
         name##_params p = {.hNode = NODE(9), __VA_ARGS__};                                                \

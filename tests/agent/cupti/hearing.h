@@ -42,7 +42,7 @@ unsigned heard_in_all(void);
 /* Forgets what was heard and makes the call, done or failed. */
 void make_call(CUpti_CallbackId cbid, const void *params, CUresult result);
 
-/* The same, and gives the one thing that was heard of it, which is of KIND. */
+/* The same, and returns the one thing that was heard of it, which is of KIND. */
 const void *hear_call(const char *function, CUpti_CallbackId cbid, const void *params, CUresult result,
                       enum registry_kind kind);
 #define HEAR(kind, function, params, result)                                                                      \

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "agent/dispatch/tracing_suppressed.h"
+#include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/hearing.h"
 
 enum { POOLS = 4 };

@@ -439,7 +439,7 @@ static unsigned count_one(void)
     return direct_heard - before;
 }
 
-/* Gives whether all is right. */
+/* Returns whether all is right. */
 static bool use_the_only_callback(void)
 {
     bool right = add(REGISTRY_LIBRARY, count_direct, NULL) && is_direct(REGISTRY_event_record) && count_one() == 1;

@@ -122,7 +122,7 @@ static void lose_the_header_and_that_of_a_forked_child(void)
     lose_the_header();
     pid_t grandchild = fork();
     if (grandchild == 0) {
-        death_atfork_child();
+        crash_handler_atfork_child();
         chunks_atfork_child();
         if (chunks_open(dying_directory(), TRACE_DEFAULT) != 0)
             _exit(9);

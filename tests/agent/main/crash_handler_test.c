@@ -170,7 +170,7 @@ static void fork_and_fault(void)
 {
     pid_t grandchild = fork();
     if (grandchild == 0) {
-        death_atfork_child();
+        crash_handler_atfork_child();
         fault();
     }
     int status;

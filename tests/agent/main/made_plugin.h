@@ -14,7 +14,7 @@
 /* What most plugins of tests begin with. */
 #define PLUGIN_HEAD "#include <gputrace/callbacks.h>\n#include <stdio.h>\n"
 
-/* Compiles SOURCE (C) into DIRECTORY/NAME.so. Gives its path, valid until the next call. Run from the root. */
+/* Compiles SOURCE (C) into DIRECTORY/NAME.so. Returns its path, valid until the next call. Run from the root. */
 static inline const char *make_library(const char *directory, const char *name, const char *source)
 {
     static char path[512];

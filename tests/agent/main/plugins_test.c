@@ -267,7 +267,7 @@ static void what_start_does_is_not_told(void **state)
     assert_int_equal(heard, 1);
 }
 
-/* In the child of a fork: gives 0 when all is as it should be, else the number of the line that is not. */
+/* In the child of a fork: returns 0 when all is as it should be, else the number of the line that is not. */
 #define EXPECT(condition)    \
     do {                     \
         if (!(condition))    \

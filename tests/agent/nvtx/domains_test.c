@@ -32,7 +32,7 @@ static int listen(void **state)
            registry_nvtx_mark_register(hear_event, NULL) | registry_nvtx_name_register(hear_name, NULL);
 }
 
-/* As a module of the program's finds it: its table filled anew. */
+/* As a module of the program finds it: its table filled anew. */
 static void attach(const char *only, const char *without)
 {
     nvtx_domains_select(only, without);

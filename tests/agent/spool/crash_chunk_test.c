@@ -172,7 +172,7 @@ static void there_is_no_more_room_than_there_is(void **state)
 static void after_a_fork_nothing_is_written(void **state)
 {
     (void)state;
-    last_words_atfork_child();
+    crash_chunk_atfork_child();
     assert_null(crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(struct spool_death), 1));
     publish(false, 40, 200, 99);
     assert_int_equal(open_count(), 0);

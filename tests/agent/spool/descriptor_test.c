@@ -108,7 +108,7 @@ static void another_file_of_the_name_is_not_ours(void **state)
     close(other);
 }
 
-/* A thread with a table of its own. Gives NULL, or what is wrong. */
+/* A thread with a table of its own. Returns NULL, or what is wrong. */
 static void *with_own_table(void *there)
 {
     struct descriptor *own = there;

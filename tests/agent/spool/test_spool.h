@@ -9,7 +9,7 @@
 
 static char *directory;
 
-/* Opens it; gives 0, or -1 with errno set. */
+/* Opens it; returns 0, or -1 with errno set. */
 static inline int open_test_spool(uint64_t trace_bits)
 {
     directory = new_directory();
