@@ -93,7 +93,7 @@ static void a_program_keeps_its_own_options(void **state)
     assert_string_equal(left[first], "-program");
 }
 
-static const char *is_filtered_out(int stop, const char *word)
+static const char *refused(int stop, const char *word)
 {
     struct settings settings;
     unit_stderr_begin();
@@ -106,13 +106,13 @@ static const char *is_filtered_out(int stop, const char *word)
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
-    assert_contains(is_filtered_out(0, "--flags"), "did you mean '--flag'?");
-    assert_contains(is_filtered_out(0, "--wholly-other"), "no option '--wholly-other' in 'test'");
-    assert_contains(is_filtered_out(0, "--wholly-other=5"), "no option '--wholly-other' in 'test'");
-    assert_contains(is_filtered_out(0, "-x"), "no option '-x'");
-    assert_contains(is_filtered_out(0, "--text"), "'--text' needs an argument: --text=TEXT");
-    assert_contains(is_filtered_out(0, "-t"), "'--text' needs an argument");
-    assert_contains(is_filtered_out(0, "--flag=yes"), "'--flag' takes no argument");
+    assert_contains(refused(0, "--flags"), "did you mean '--flag'?");
+    assert_contains(refused(0, "--wholly-other"), "no option '--wholly-other' in 'test'");
+    assert_contains(refused(0, "--wholly-other=5"), "no option '--wholly-other' in 'test'");
+    assert_contains(refused(0, "-x"), "no option '-x'");
+    assert_contains(refused(0, "--text"), "'--text' needs an argument: --text=TEXT");
+    assert_contains(refused(0, "-t"), "'--text' needs an argument");
+    assert_contains(refused(0, "--flag=yes"), "'--flag' takes no argument");
 }
 
 static void a_value_that_is_refused_ends_the_parsing(void **state)

@@ -27,7 +27,7 @@ static void patterns_are_replaced(void **state)
     assert_string_equal(expanded("r%q{OUTPUT_NAME_TEST}%%"), "r7%");
 }
 
-static const char *is_filtered_out(const char *pattern, size_t room)
+static const char *refused(const char *pattern, size_t room)
 {
     char name[64];
     unit_stderr_begin();
@@ -41,14 +41,14 @@ static void wrong_patterns_are_told(void **state)
 {
     (void)state;
     unsetenv("OUTPUT_NAME_TEST");
-    assert_contains(is_filtered_out("a%x", 64), "none of %p, %h, %n");
-    assert_contains(is_filtered_out("a%", 64), "none of %p, %h, %n");
-    assert_contains(is_filtered_out("%q", 64), "needs the name of a variable");
-    assert_contains(is_filtered_out("%q{", 64), "needs the name of a variable");
-    assert_contains(is_filtered_out("%q{}", 64), "needs the name of a variable");
-    assert_contains(is_filtered_out("%q{OUTPUT_NAME_TEST}", 64), "no such variable");
-    assert_contains(is_filtered_out("", 64), "needs the name of a file");
-    assert_contains(is_filtered_out("12345678", 8), "too long");
+    assert_contains(refused("a%x", 64), "none of %p, %h, %n");
+    assert_contains(refused("a%", 64), "none of %p, %h, %n");
+    assert_contains(refused("%q", 64), "needs the name of a variable");
+    assert_contains(refused("%q{", 64), "needs the name of a variable");
+    assert_contains(refused("%q{}", 64), "needs the name of a variable");
+    assert_contains(refused("%q{OUTPUT_NAME_TEST}", 64), "no such variable");
+    assert_contains(refused("", 64), "needs the name of a file");
+    assert_contains(refused("12345678", 8), "too long");
 }
 
 static const char *ending_refused(const char *pattern)

@@ -40,7 +40,7 @@ static void a_minus_takes_away(void **state)
     assert_int_equal(parsed("kernel,memset,-kernel"), TRACE_MEMSET);
 }
 
-static const char *is_filtered_out(const char *text)
+static const char *refused(const char *text)
 {
     int64_t bits;
     unit_stderr_begin();
@@ -53,13 +53,13 @@ static const char *is_filtered_out(const char *text)
 static void unknown_names_are_told_with_the_known_ones(void **state)
 {
     (void)state;
-    assert_contains(is_filtered_out("kernels"), "did you mean 'kernel'?");
-    assert_contains(is_filtered_out("kernel,xyzzy"), "'xyzzy' is not valid: use all, none, or a list of kernel memcpy");
-    assert_contains(is_filtered_out("kernel,-xyzzy"), "'xyzzy' is not valid");
-    assert_contains(is_filtered_out(""), "empty item");
-    assert_contains(is_filtered_out("kernel,"), "empty item");
-    assert_contains(is_filtered_out("kernel,,nvtx"), "empty item");
-    assert_contains(is_filtered_out("-"), "'' is not valid");
+    assert_contains(refused("kernels"), "did you mean 'kernel'?");
+    assert_contains(refused("kernel,xyzzy"), "'xyzzy' is not valid: use all, none, or a list of kernel memcpy");
+    assert_contains(refused("kernel,-xyzzy"), "'xyzzy' is not valid");
+    assert_contains(refused(""), "empty item");
+    assert_contains(refused("kernel,"), "empty item");
+    assert_contains(refused("kernel,,nvtx"), "empty item");
+    assert_contains(refused("-"), "'' is not valid");
 }
 
 int main(void)

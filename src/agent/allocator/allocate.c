@@ -157,7 +157,7 @@ void *allocate(size_t size, int device, CUstream stream)
     void *pointer = attempt(&request);
     if (!pointer)
         pointer = try_again(&request);
-    order_atfork_child(heap, &context);
+    order_leave(heap, &context);
     return pointer;
 }
 
@@ -214,7 +214,7 @@ static bool enter_and_free(struct heap *heap, const void *pointer, CUstream stre
     bool found = free_in(heap, pointer, stream, &capture);
     if (!capture.active)
         give_back_pending(heap);
-    order_atfork_child(heap, &context);
+    order_leave(heap, &context);
     return found;
 }
 
@@ -265,6 +265,6 @@ void allocate_trim(void)
         if (!heap || !order_enter(heap, &context))
             continue;
         trim(heap);
-        order_atfork_child(heap, &context);
+        order_leave(heap, &context);
     }
 }

@@ -6,7 +6,7 @@
 
 struct give_back_step give_back_begin(struct heap *heap, struct block *block)
 {
-    struct give_back_step step = {block->address, block->room, private_pool_atfork_child(heap, block->pool)};
+    struct give_back_step step = {block->address, block->room, private_pool_leave(heap, block->pool)};
     account_given_back(heap, block->room);
     block_recycle(&heap->spare, block);
     return step;

@@ -184,7 +184,7 @@ void heap_give_up(struct heap *heap, struct block *block)
 {
     heap_lock(heap);
     heap->asked -= block->room;
-    CUmemoryPool gone = private_pool_atfork_child(heap, block->pool);
+    CUmemoryPool gone = private_pool_leave(heap, block->pool);
     block_recycle(&heap->spare, block);
     heap_unlock(heap);
     if (gone)

@@ -25,7 +25,7 @@ bool order_enter(const struct heap *heap, struct order_context *context)
     return context->pushed;
 }
 
-void order_atfork_child(const struct heap *heap, const struct order_context *context)
+void order_leave(const struct heap *heap, const struct order_context *context)
 {
     CUcontext popped;
     if (context->pushed)

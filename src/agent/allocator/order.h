@@ -20,7 +20,7 @@ struct order_context {
 /* Makes a context of the heap's device current, if none of it is: its primary one, as CUDA's runtime does. It stays
  * when there was none. False: CUDA does not work (any more); then it is not left. */
 bool order_enter(const struct heap *heap, struct order_context *context);
-void order_atfork_child(const struct heap *heap, const struct order_context *context);
+void order_leave(const struct heap *heap, const struct order_context *context);
 
 /* --- captures --- */
 

@@ -142,7 +142,7 @@ struct private_pool *private_pool_choose(struct heap *heap, uint64_t capture)
     return best;
 }
 
-CUmemoryPool private_pool_atfork_child(struct heap *heap, struct private_pool *pool)
+CUmemoryPool private_pool_leave(struct heap *heap, struct private_pool *pool)
 {
     if (!pool)
         return NULL;

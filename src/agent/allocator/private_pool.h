@@ -37,7 +37,7 @@ struct private_pool *private_pool_choose(struct heap *heap, uint64_t capture);
 
 /* A block of POOL (may be NULL) is no more. What it gives is to be destroyed by the caller, without the lock: the
  * pool's memory, or NULL. */
-CUmemoryPool private_pool_atfork_child(struct heap *heap, struct private_pool *pool);
+CUmemoryPool private_pool_leave(struct heap *heap, struct private_pool *pool);
 
 /* Calls EACH for the heap's pool and the private ones. Without the lock; they stay while it runs. */
 void private_pool_each(struct heap *heap, void (*each)(struct heap *heap, CUmemoryPool memory, void *data), void *data);

@@ -141,7 +141,7 @@ static size_t size_at(const struct spool_header *header, const uint8_t *data, si
 }
 
 /*
- * For a crashing thread: gives PUBLISH the names that records from WALKED on point to, told before or not, and reads
+ * For a crashing thread: gives PUBLISH the names that records from WALKED on point to, published or not, and reads
  * none of them. Takes no lock, so BYTES at DATA may change or go away meanwhile; the caller is prepared for a fault.
  */
 static void walk_at_crash(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
@@ -307,7 +307,7 @@ void activity_buffers_flush(void)
     if (!cupti)
         return;
     cupti->cuptiActivityFlushAll(0);
-    count_dropped(NULL, 0); /* where there was no room for a buffer none is completed that would tell */
+    count_dropped(NULL, 0); /* without a buffer, none is completed that would report them */
 }
 
 static unsigned gather(struct buffer *buffer, bool names_alone)

@@ -11,7 +11,8 @@
 struct cupti;
 
 /* CUPTI has its buffers: switches on what must be on from the start for TRACE_BITS (TRACE_* of common/settings.h), and
- * what somebody wanted before. API calls are on from here to the end. Once per process, before the first context. */
+ * what a subscriber wanted before. API calls are on from here to the end. Once per process, before the first context.
+ */
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits);
 
 /* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
@@ -25,7 +26,7 @@ void activity_kinds_want_jit(bool wanted);
 enum activity_times {
     ACTIVITY_TIMES_ON,
     ACTIVITY_TIMES_NO_CUPTI, /* CUPTI is not there, or not yet */
-    ACTIVITY_TIMES_TOO_OLD,  /* CUPTI of CUDA 12.8 is the first that tells them */
+    ACTIVITY_TIMES_TOO_OLD,  /* CUPTI of CUDA 12.8 is the first that has them */
 };
 enum activity_times activity_kinds_want_event_times(void);
 

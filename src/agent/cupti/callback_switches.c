@@ -106,7 +106,7 @@ void callback_switches_follow(uint64_t wanted)
     if (before)
         changed |= REGISTRY_BIT(kernel_launch);
     apply(changed);
-    cupti_ids_forget_streams(); /* while nobody wanted them CUPTI may not have reported those that went */
+    cupti_ids_forget_streams(); /* without a subscriber CUPTI may not have reported destroyed streams */
     pthread_mutex_unlock(&switches.lock);
 }
 
@@ -116,11 +116,11 @@ uint64_t callback_switches_wanted(void)
 }
 
 /* On as long as one of KINDS is wanted. */
-static void turn_launches(bool *who, bool on, uint64_t kinds)
+static void turn_launches(bool *user, bool on, uint64_t kinds)
 {
     pthread_mutex_lock(&switches.lock);
     bool before = launches_are_heard();
-    *who = on && (switches.wanted & kinds) != 0;
+    *user = on && (switches.wanted & kinds) != 0;
     if (launches_are_heard() != before)
         apply(REGISTRY_BIT(kernel_launch));
     pthread_mutex_unlock(&switches.lock);

@@ -16,7 +16,7 @@ struct cupti;
 /* All callbacks of SUBSCRIBER are off. */
 void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
 
-/* The set of kinds that are wanted, as the registry tells it. */
+/* The set of kinds that are wanted, from the registry. */
 void callback_switches_follow(uint64_t wanted);
 
 /* That set. */
@@ -26,17 +26,17 @@ uint64_t callback_switches_wanted(void);
  * wanted. */
 void callback_switches_launches(bool on);
 
-/* The same, as long as names of launches are wanted, asked for by whoever waits for functions to be launched:
+/* The same, as long as names of launches are wanted, for functions that are launched for the first time:
  * kernel_names.h. */
 void callback_switches_new_functions(bool on);
 
-/* The same, as long as nodes of graphs are wanted, while streams are captured: streams.h. */
+/* The same, as long as nodes of graphs are wanted, while streams are captured: graphs.h. */
 void callback_switches_captures(bool on);
 
 /* Launches of graphs get callbacks, as long as nodes of graphs are wanted: graphs.h. */
 void callback_switches_graph_launches(bool on);
 
-/* Whether CUPTI does not know the subscriber any more, because somebody has detached it from the process: true once,
+/* Whether CUPTI does not know the subscriber any more, because CUPTI was detached from the process: true once,
  * and CUPTI is not called from then on. */
 bool callback_switches_lost(void);
 

@@ -1,5 +1,5 @@
 /*
- * What an image of code is that the program gives to CUDA, by its first bytes.
+ * The kind of an image of code that the program passes to CUDA, from its first bytes.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CALLS_CODE_H
 #define GPUTRACE_AGENT_CUPTI_CALLS_CODE_H

@@ -1,5 +1,5 @@
 /*
- * What the readers of copies share.
+ * Copies and sets of memory. First what the functions for copies share.
  */
 
 #include "agent/cupti/driver_calls.h"
@@ -222,7 +222,7 @@ const struct driver_calls copy_shape_calls = DRIVER_CALLS(copy_shape_rows);
 /*
  * Copies by the batch: what they copy stands in arrays of the program.
  *
- * Of a batch that failed nobody knows how much the driver had read before: it is published once, as a copy of nothing,
+ * How much of a failed batch the driver had read is not known: it is published once, as a copy of nothing,
  * and its arrays are not looked at.
  */
 
@@ -254,7 +254,7 @@ static void publish_batch(const struct driver_return *returned, const CUdevicept
 }
 
 /* Rows and layers are counted in elements: bytes between two pointers; beside an array, of the array's size, which the
- * call does not tell. Then the pointer's pitch stays untold, and an element counts a byte, which is the least. */
+ * call does not have. Then the pointer's pitch is left out, and an element counts as one byte, the least. */
 static char read_operand(const CUmemcpy3DOperand *operand, bool bytes, const CUextent3D *extent,
                          struct gputrace_place *place)
 {

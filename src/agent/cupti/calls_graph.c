@@ -1,6 +1,5 @@
-#include "agent/cupti/streams.h"
-#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
 
 /* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */
@@ -109,7 +108,7 @@ static uint32_t instantiates(const void *params, CUcontext context, uint32_t cor
     return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
 }
 
-/* Captures are counted (streams.h): who hears of their begin hears of their end. Nodes are made and copied by
+/* Captures are counted (graphs.h): a kind that needs their begin needs their end. Nodes are made and copied by
  * captures and instantiations: graphs.h. */
 #define CAPTURE (REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | CAPTURES_KINDS)
 #define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | REGISTRY_BIT(graph_node))

@@ -53,7 +53,7 @@ static uint32_t is_cooperative(const CUlaunchConfig *config)
     return 0;
 }
 
-/* The attributes of a launch that was is_filtered_out may be what it was is_filtered_out for: they are not looked at.
+/* The attributes of a launch that was refused may be what it was refused for: they are not looked at.
  */
 static void publish_launch_ex(const struct driver_return *returned)
 {

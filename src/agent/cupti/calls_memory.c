@@ -264,8 +264,8 @@ static const struct driver_call memory_rows[] = {
 const struct driver_calls memory_calls = DRIVER_CALLS(memory_rows);
 
 /*
- * Pools of stream-ordered memory: what memory_pools.h must know of them, and is known from no allocation. Nobody is
- * told.
+ * Pools of stream-ordered memory: what memory_pools.h must know of them and allocations do not say. Nothing is
+ * published.
  */
 
 /* From now on it lends without being named. */

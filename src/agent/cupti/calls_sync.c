@@ -1,4 +1,4 @@
-#include "agent/cupti/streams.h"
+#include "agent/cupti/graphs.h"
 #include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/memory_pools.h"
@@ -173,7 +173,7 @@ static const struct driver_call event_rows[] = {
 
 const struct driver_calls event_calls = DRIVER_CALLS(event_rows);
 
-/* Who waits for whom: the thread for a stream or a context, a stream for an event. */
+/* Waits: of the thread for a stream or a context, of a stream for an event. */
 
 static void publish_event_wait(const struct driver_return *returned)
 {

@@ -13,7 +13,6 @@
 #include "agent/cupti/graphs.h"
 #include "agent/cupti/lazy_loading.h"
 #include "agent/cupti/memory_pools.h"
-#include "agent/cupti/streams.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
@@ -181,7 +180,7 @@ static enum spool_call_object waits_for(const struct driver_call *row, const voi
     return row->kinds & REGISTRY_BIT(device_synchronization) ? SPOOL_CALL_OF_CONTEXT : SPOOL_CALL_OF_NOTHING;
 }
 
-/* Every call that has a callback is told, so that a crash finds out where threads were; but for launches, whose
+/* Every call with a callback is published, so that a crash shows where threads were; except launches, whose
  * callbacks come and go. */
 static inline bool is_told_open(const struct driver_call *row)
 {
@@ -253,8 +252,8 @@ static void end_phase(const struct driver_call *row, const struct gputrace_call 
     name_capture_request();
 }
 
-/* A client is told the end of all; the recorder alone of what is not brief, and to read a clock takes as long as to
- * write a record. */
+/* Clients get the end time of every call, the recorder only of calls that are not brief: reading a clock takes as long
+ * as to write a record. */
 static inline uint64_t end_of(const struct driver_call *row, const struct open_call *open)
 {
     return row->brief && open && !registry_had_clients() ? open->start : clock_now();

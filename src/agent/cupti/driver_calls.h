@@ -24,7 +24,7 @@ struct open_call {
     uint64_t start;
     uint32_t correlation;
     bool in_phase;  /* of compilation, which ends when the call returns */
-    bool published; /* a resource callback told what it does */
+    bool published; /* a resource callback published what it does */
 };
 
 /* Calls within calls that both have callbacks are rare. One whose callback was switched off while it went on never
@@ -91,7 +91,7 @@ struct driver_return {
     struct gputrace_call call;
     const void *params; /* the struct FUNCTION_params of CUPTI's headers; what it points to is the program's */
     const char *symbol; /* of a launch: the kernel's mangled name */
-    bool published;     /* CUPTI's resource callbacks have told what this call did */
+    bool published;     /* resource callbacks have published what this call did */
     /* Of this thread, which finds them but once. */
     struct epoch_reader *reader;
     struct cupti_ids *ids;

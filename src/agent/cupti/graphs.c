@@ -1,12 +1,12 @@
 #include "agent/cupti/graphs.h"
 
 #include <pthread.h>
+#include <stddef.h>
 
 #include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/cupti/streams.h"
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
 
@@ -220,4 +220,69 @@ void graph_launches_atfork_child(void)
     graphs.cupti = NULL;
     graphs.suspended = false;
     graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
+}
+
+/* --- captures --- */
+
+static struct {
+    CUresult (*cuStreamIsCapturing)(CUstream stream, CUstreamCaptureStatus *status); /* NULL: was not found */
+} driver;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* so that launches are switched in the order of counts */
+unsigned captures_going_on;                              /* read without it */
+
+void captures_init(void)
+{
+    static const char *const name = "cuStreamIsCapturing";
+    if (!driver.cuStreamIsCapturing && !driver_library_find(&driver, &name, 1))
+        driver.cuStreamIsCapturing = NULL;
+}
+
+/* Under the lock. */
+static void set_going_on(unsigned count)
+{
+    __atomic_store_n(&captures_going_on, count, __ATOMIC_RELAXED);
+    callback_switches_captures(count > 0);
+}
+
+void captures_begin(void)
+{
+    pthread_mutex_lock(&lock);
+    set_going_on(captures_going_on + 1);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Does nothing for a capture whose begin was not seen. */
+void captures_end(void)
+{
+    pthread_mutex_lock(&lock);
+    if (captures_going_on > 0)
+        set_going_on(captures_going_on - 1);
+    pthread_mutex_unlock(&lock);
+}
+
+void captures_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    set_going_on(0);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The legacy default stream is refused while others are captured: it is not. */
+bool captures_ask(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return driver.cuStreamIsCapturing && driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+void captures_atfork_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    captures_going_on = 0;
+}
+
+void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status))
+{
+    driver.cuStreamIsCapturing = is_capturing;
 }

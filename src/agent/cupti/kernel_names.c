@@ -137,7 +137,7 @@ void kernel_names_atfork_child(void)
 
 /* --- first launches of kernels --- */
 
-#define NO_NAME UINT64_C(0) /* nobody waits for it */
+#define NO_NAME UINT64_C(0) /* not waited for */
 #define NS_EACH (NS_PER_MS / FIRST_LAUNCHES_PER_MS)
 
 static struct {
@@ -223,7 +223,7 @@ void first_launches_unloaded(const void *module)
 
 /* --- launches --- */
 
-/* Under the lock. Launches are heard until this one has returned: no callback would tell that it has. */
+/* Under the lock. Callbacks stay on until this one has returned: without them its return is not seen. */
 static void note_launch(uint64_t name)
 {
     mine.launches = map_remove(&first.waiting, name);

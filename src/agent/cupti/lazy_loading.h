@@ -3,7 +3,7 @@
  *
  * Launches have no callback unless a subscriber wants them. So, when a thread gets a kernel from a library
  * (which CUDA's runtime does right before it launches the kernel for the first time), their callbacks are switched on
- * until the kernel was launched; or until, after LAZY_LOADING_NS without another such kernel, somebody launches
+ * until the kernel was launched; or until, after LAZY_LOADING_NS without another such kernel, a thread launches
  * anything. Threads that launch nothing pay nothing, and the launches of others pay no more than that long.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_LAZY_LOADING_H

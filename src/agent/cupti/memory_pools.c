@@ -68,7 +68,7 @@ static struct pool *free_place(void)
     return made;
 }
 
-/* Without memory it is not told of. */
+/* Without memory for it, it is left out. */
 static void add(uint64_t handle, uint32_t device)
 {
     pthread_mutex_lock(&pools.adding);

@@ -31,7 +31,7 @@ void memory_pools_replace_driver(const struct pool_functions *functions);
  * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and
  * then, for asking CUPTI costs the program more than a microsecond at every allocation.
  *
- * Pools are known by their allocations. One that may be gone is never asked: who destroys a pool has it forgotten
+ * Pools are known by their allocations. One that may be gone is never asked: the call that destroys a pool removes it
  * first, and waits for a question that is on its way.
  */
 
@@ -40,7 +40,7 @@ void memory_pools_replace_driver(const struct pool_functions *functions);
 /* POOL (0: the default one of DEVICE) is in use. From any thread; takes no lock for a pool that is known. */
 void memory_pools_note(uint64_t pool, uint32_t device);
 
-/* Memory may have gone back: some was freed, and a release does not tell whether it was a pool's; or the program has
+/* Memory may have gone back: some was freed, and the call does not say whether from a pool; or the program has
  * waited for the GPU, before which nothing goes back. */
 void memory_pools_returned(void);
 

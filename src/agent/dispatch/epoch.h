@@ -36,7 +36,7 @@ static inline void epoch_read_lock(struct epoch_reader *reader)
 {
     if (reader->depth++ == 0)
         __atomic_store_n(&reader->rounds, reader->rounds + 1, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* the processor's part is done by who frees */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* the thread that frees does the processor's part */
 }
 
 static inline void epoch_read_unlock(struct epoch_reader *reader)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * Children that nobody announces.
+ * Forked children that no handler announces.
  *
  * _Fork(), clone() and the bare system call run no handler of pthread_atfork(), nor does a fork() of another C library
  * than ours (dlmopen()). Such a child has the parent's memory as it was at a random moment: a thread that the child

@@ -23,7 +23,7 @@ static struct {
     pthread_mutex_t lock; /* of all but the lists' use */
     uint64_t last;        /* registration */
     void (*changed)(uint64_t wanted);
-    /* Replaced, and not yet freed: somebody may be walking them. */
+    /* Replaced, and not yet freed: a thread may be walking them. */
     struct subscribers *retired_lists;
     struct subscriber *retired_subscribers;
     unsigned retired_count; /* of lists */

@@ -24,31 +24,25 @@
 #include "agent/dispatch/events.h"
 #include "common/spool_records.h"
 
-typedef void gputrace_nvtx_name_fn(void *data, const struct gputrace_nvtx_name *what);
-typedef void gputrace_nvtx_sync_fn(void *data, const struct gputrace_nvtx_sync *what);
-typedef void gputrace_pointer_name_fn(void *data, const struct gputrace_pointer_name *what);
-typedef void gputrace_nvtx_extension_fn(void *data, const struct gputrace_nvtx_extension *what);
-typedef void gputrace_plugin_window_fn(void *data, const struct gputrace_plugin_window *what);
-typedef void gputrace_open_call_fn(void *data, const struct gputrace_open_call *what);
-typedef void gputrace_pool_level_fn(void *data, const struct gputrace_pool_level *what);
-typedef void gputrace_launch_name_fn(void *data, const struct gputrace_launch_name *what);
-typedef void gputrace_function_name_fn(void *data, const struct gputrace_function_name *what);
-typedef void gputrace_graph_node_fn(void *data, const struct gputrace_graph_node *what);
-typedef void gputrace_conditional_launch_fn(void *data, const struct gputrace_conditional_launch *what);
-
-#define REGISTRY_KINDS(X) \
-    GPUTRACE_KINDS(X)     \
-    X(nvtx_name)          \
-    X(nvtx_extension)     \
-    X(nvtx_sync)          \
-    X(pointer_name)       \
-    X(plugin_window)      \
-    X(open_call)          \
-    X(pool_level)         \
-    X(launch_name)        \
-    X(function_name)      \
-    X(graph_node)         \
+/* The kinds of events.h, one row each: struct gputrace_KIND, and the type of its callbacks, gputrace_KIND_fn. */
+#define REGISTRY_INTERNAL_KINDS(X) \
+    X(nvtx_name)                   \
+    X(nvtx_extension)              \
+    X(nvtx_sync)                   \
+    X(pointer_name)                \
+    X(plugin_window)               \
+    X(open_call)                   \
+    X(pool_level)                  \
+    X(launch_name)                 \
+    X(function_name)               \
+    X(graph_node)                  \
     X(conditional_launch)
+
+#define KIND(name) typedef void gputrace_##name##_fn(void *data, const struct gputrace_##name *what);
+REGISTRY_INTERNAL_KINDS(KIND)
+#undef KIND
+
+#define REGISTRY_KINDS(X) GPUTRACE_KINDS(X) REGISTRY_INTERNAL_KINDS(X)
 
 enum registry_kind {
 #define KIND(name) REGISTRY_##name,
@@ -61,7 +55,7 @@ static_assert(REGISTRY_KIND_COUNT <= 64, "a set of kinds is a bit each of 64");
 /* A set of kinds. */
 #define REGISTRY_BIT(name) (UINT64_C(1) << REGISTRY_##name)
 
-/* Who registers: the library itself (client 0), the program, a plugin. Numbers below EPOCH_CLIENTS. */
+/* Clients: the library itself (client 0), the program, a plugin. Numbers below EPOCH_CLIENTS. */
 enum { REGISTRY_LIBRARY = 0, REGISTRY_PROGRAM = 1, REGISTRY_FIRST_PLUGIN = 2 };
 
 /* Returns the number of the registration, or 0: no memory, or no such kind. */
@@ -73,7 +67,7 @@ void registry_clear(unsigned client, unsigned kind);
 /* Waits until no other thread is in a callback that was removed before. */
 void registry_synchronize(void);
 
-/* Whether somebody but the library was ever registered for anything. */
+/* Whether a client other than the library has ever registered. */
 extern bool registry_clients_came;
 static inline bool registry_had_clients(void)
 {
@@ -142,13 +136,13 @@ struct dispatch {
     void *data;
 };
 
-/* What there is to do around a client's callback, and after the last of all. False: clients hear nothing in a child
+/* What there is to do around a client's callback, and after the last of all. False: clients get no callbacks in a child
  * that was not announced (fork_watch.h). */
 bool dispatch_client_follows(struct dispatch *dispatch, unsigned client);
 void dispatch_client_returned(struct dispatch *dispatch);
 void dispatch_publish_window(const struct dispatch *dispatch);
 
-/* False: nobody is to be told. Else dispatch_next() until it returns false. */
+/* False: there is no subscriber. Else dispatch_next() until it returns false. */
 static inline bool dispatch_begin(struct dispatch *dispatch, struct epoch_reader *reader, enum registry_kind kind)
 {
     if (!reader || reader->in_client)
@@ -216,7 +210,7 @@ REGISTRY_KINDS(KIND)
 #undef KIND
 
 /*
- * CUDA calls of our own on the program's thread: told to no callback, and not shown in the trace.
+ * Suppresses tracing of our own CUDA calls on a thread of the program: no callbacks, nothing in the trace.
  *
  *     struct tracing_suppressed suppressed;
  *     if (tracing_suppress(&suppressed)) { ...call CUDA...; tracing_resume(&suppressed); }
@@ -227,7 +221,7 @@ struct epoch_reader;
 struct tracing_suppressed {
     struct epoch_reader *reader;
     uint64_t began; /* ns of CLOCK_REALTIME */
-    bool within;    /* a client's callback, or another one of these: what happens is aside as it is */
+    bool within;    /* a client's callback, or another one of these: tracing is suppressed already */
 };
 
 /* False: no memory; then nothing is to be called, and not ended. */

@@ -166,8 +166,8 @@ static bool note_started(uint64_t range, uint64_t instead_of)
     return false;
 }
 
-/* The first ranges that are not the one that recording waits for, by hashes of their names: what is read by somebody
- * who has mistyped a name. Once recording has begun nobody looks. */
+/* The first ranges that are not the one that recording waits for, by hashes of their names: shown to a user
+ * who may have mistyped a name. Not used once recording has begun. */
 #define SEEN_MAX 8
 #define SEEN_TEXT_MAX 64
 static uint64_t seen[SEEN_MAX];
@@ -210,7 +210,7 @@ static void note_other_range(const struct gputrace_nvtx *event)
         recorder_seen(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
 }
 
-/* Before the recorder hears it. */
+/* Called before the recorder. */
 static void range_pushed(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
@@ -234,7 +234,7 @@ static void range_started(void *data, const struct gputrace_nvtx *event)
         open_by(1, event->call.end, "NVTX range");
 }
 
-/* After the recorder heard it. */
+/* Called after the recorder. */
 static void range_popped(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
@@ -327,7 +327,7 @@ bool capture_is_on(void)
     return __atomic_load_n(&capture.on, __ATOMIC_RELAXED);
 }
 
-/* CLOCK_REALTIME as it would be had nobody set it since the launcher chose the window. */
+/* CLOCK_REALTIME as it would be if it had not been set since the launcher chose the interval. */
 static uint64_t launchers_now(void)
 {
     int64_t offset = capture.settings->clock_offset;

@@ -31,7 +31,7 @@ static struct {
     pid_t process;   /* that the handlers write for; 0: none; handlers of other threads read it any time */
     uint32_t thread; /* that has begun to die; 0: none */
     bool done;
-    bool repaired; /* it was told that a part of the spool was lost */
+    bool repaired; /* the warning that a part of the spool was lost was printed */
     /* Where a fault goes that comes while CUPTI's records are read, which other threads may take away meanwhile. */
     sigjmp_buf escape;
     volatile sig_atomic_t may_escape;
@@ -72,7 +72,7 @@ static void publish_name(const char *name)
     size_t length = strnlen(name, WRITER_TEXT_MAX);
     struct spool_pointer_name *record;
     uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), (uint32_t)length);
-    uint64_t since = kernel_names_since(); /* all that was launched before was told then */
+    uint64_t since = kernel_names_since(); /* the names of all earlier launches were published then */
     record = crash_chunk_begin(SPOOL_RECORD_POINTER_NAME, bytes, since ? since : clock_now());
     if (!record)
         return;
@@ -230,8 +230,8 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
     if (number != SIGSEGV || (const char *)context != frame + 2 * sizeof(void *))
         return false;
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    bool is_filtered_out = registers[REG_TRAPNO] == GENERAL_PROTECTION;
-    unsigned bytes = is_filtered_out ? clock_instruction((const uint8_t *)(uintptr_t)registers[REG_RIP]) : 0;
+    bool refused = registers[REG_TRAPNO] == GENERAL_PROTECTION;
+    unsigned bytes = refused ? clock_instruction((const uint8_t *)(uintptr_t)registers[REG_RIP]) : 0;
     if (bytes == 0)
         return false;
     if (!is_called_by_us((const uintptr_t *)(uintptr_t)registers[REG_RSP]))

@@ -37,7 +37,7 @@ int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
     return library_start() ? nvtx_extension_attach(module) : 0;
 }
 
-/* Called by gputrace.h. Each gives 1 when it was heard, 0 when this process is not recorded. */
+/* Called by gputrace.h. Each returns 1, or 0 if this process is not recorded. */
 EXPORTED int gputrace_start(void);
 int gputrace_start(void)
 {
@@ -63,8 +63,8 @@ int gputrace_active(void)
     return library_start() && capture_is_on();
 }
 
-/* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says: told to whoever
- * registered for it. Returns 1 when somebody did, else 0. */
+/* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says. It is published to the
+ * subscribers of memory_access. Returns 1 if there are any, else 0. */
 EXPORTED int gputrace_access(const void *at, size_t bytes, int mode, void *stream);
 int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
 {

@@ -21,12 +21,11 @@
 #include "agent/main/crash_handler.h"
 #include "agent/main/plugins.h"
 #include "agent/main/service.h"
-#include "agent/nvtx/clocks.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/ranges/event_cache.h"
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/crash_chunk.h"
 #include "agent/spool/process.h"
 #include "agent/spool/recorder.h"
@@ -38,7 +37,7 @@
 #include "common/settings.h"
 
 /* A static executable that loads libraries all the same (NVTX's header does) gets a second C library with them, in
- * which threads and much else do not work. The kernel tells where it put the program's loader; a program that was
+ * which threads and much else do not work. The kernel says where it put the program's loader; a program that was
  * started by calling the loader is the loader, as far as the kernel knows. */
 static bool is_static(void)
 {
@@ -122,7 +121,7 @@ static void after_fork_in_child(void)
     library.decided = library.started = library.recording = library.cuda = false;
 }
 
-/* Hears NVTX before everybody else, so that a forked child that uses it gets a spool in time. */
+/* The first subscriber of NVTX, so that a forked child that uses NVTX gets a spool in time. */
 static void wake(void)
 {
     if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start()) {
@@ -157,7 +156,7 @@ static int wake_by_nvtx(void)
            registry_nvtx_extension_register(wake_by_extension, NULL);
 }
 
-/* What a plugin does while it is started is not told either. The program closes it when it registers. */
+/* Not with plugins: what a plugin does while it starts is not published. The program closes it when it registers. */
 static void open_shortcut(void)
 {
     bool plugins = library.settings.plugins && *library.settings.plugins;
@@ -204,7 +203,7 @@ static bool open_spool(void)
     epoch_prepare();
     spool_place_set_server(library.settings.spool_server);
     if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
-        if (errno == ECONNREFUSED) { /* nobody is there to miss it */
+        if (errno == ECONNREFUSED) { /* the run has ended, so no warning */
             verbose("process %d is not recorded: the run has ended", (int)getpid());
             return false;
         }

@@ -33,7 +33,7 @@ struct client {
 };
 
 static struct {
-    pthread_mutex_t lock; /* of making and telling */
+    pthread_mutex_t lock; /* of making hosts and recording times */
     struct client client[EPOCH_CLIENTS];
 } hosts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

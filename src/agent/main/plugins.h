@@ -38,7 +38,7 @@ void plugins_process_end(void);
 
 /* In a forked child, in the handler of the fork … */
 void plugins_atfork_child(void);
-/* … and where it is recorded, when its own spool is open: tells that it is a fork of PARENT. */
+/* … and where it is recorded, when its own spool is open: publishes that it is a fork of PARENT. */
 void plugins_after_fork(uint32_t parent);
 
 #endif

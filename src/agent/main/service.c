@@ -15,7 +15,7 @@
 #include "agent/cupti/memory_pools.h"
 #include "agent/main/capture.h"
 #include "agent/main/plugins.h"
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/spool_place.h"
 #include "agent/spool/process.h"
 #include "agent/spool/recorder.h"
@@ -78,8 +78,8 @@ void service_driver_started(void)
     __atomic_store_n(&service.driver_seen, descriptor_any_device(DRIVER_DEVICES), __ATOMIC_RELAXED);
 }
 
-/* The launcher made the trace and went, or somebody removed the spool. What the program does from now on would fill the
- * disk with what nobody can read. */
+/* The launcher made the trace and ended, or the spool was removed. Further records would fill the
+ * disk with data that is never read. */
 static void look_for_spool(void)
 {
     if (!chunks_end_if_removed())
@@ -112,7 +112,7 @@ static bool may_switch(void)
     return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
 }
 
-/* … and hears again of launches that will tell theirs. */
+/* … and refills the budget for callbacks of first launches. */
 static void gather_names(void)
 {
     activity_buffers_gather_names();
@@ -134,7 +134,7 @@ static void look_for_names(uint64_t ns)
     }
 }
 
-/* Outside of `working`: a driver that lets us wait keeps nobody from collecting. */
+/* Outside of `working`: a driver call that blocks must not delay collecting. */
 static bool ask_pools(void)
 {
     bool last = is_ending();

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/nvtx/clocks.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/nvtx/payload_copy.h"

@@ -261,7 +261,7 @@ static bool keep_category(uint32_t domain, uint32_t category, struct gputrace_te
     return true;
 }
 
-/* --- telling --- */
+/* --- publishing --- */
 
 static void publish(enum nvtx_named named, uint32_t domain, uint32_t number, struct gputrace_text text)
 {

@@ -89,8 +89,8 @@ static inline int *nvtx_thread_depth(uint32_t domain)
 /*
  * NVTX domains and what is named in them: handles for the program, numbers for the spool.
  *
- * The user may want to see some domains only. One that is off has a handle like any other, and nothing is told of it
- * but that the program has it.
+ * The user may want to see some domains only. One that is off has a handle like any other, and nothing of it is
+ * published but that the program has it.
  */
 
 /* What an nvtxDomainHandle_t of ours points to. Lives as long as the process, also when the program destroys it: other
@@ -136,7 +136,7 @@ static inline struct nvtx_domain *nvtx_domain_ours(nvtxDomainHandle_t domain)
 /* In a forked child: another thread may have held the lock. */
 void nvtx_domains_atfork_child(void);
 
-/* In a forked child that records: tells every name again, for they went into the parent's spool. */
+/* In a forked child that records: publishes every name again, because they went into the parent's spool. */
 void nvtx_domains_republish(void);
 
 #endif

@@ -13,7 +13,7 @@
 
 static uint64_t last_range;
 
-/* What FUNCTION tells of a domain, now. */
+/* An event of FUNCTION in DOMAIN, now. */
 static inline struct gputrace_nvtx event_of(const char *function, const struct nvtx_domain *domain)
 {
     uint64_t now = clock_now();
@@ -72,7 +72,7 @@ static nvtxRangeId_t started(struct gputrace_nvtx *event)
     return event->range;
 }
 
-/* Whatever its domain is: some end all their ranges with nvtxRangeEnd(). 0 is what a domain that is off gives. */
+/* Whatever its domain is: some end all their ranges with nvtxRangeEnd(). A domain that is off returns 0. */
 static void ended(const char *function, const struct nvtx_domain *domain, nvtxRangeId_t range)
 {
     if (range == 0)

@@ -1,6 +1,6 @@
 /*
- * Handles for what the program annotates and has no address of its own. They lie where no memory can be: whoever takes
- * one for a pointer finds out at once.
+ * Handles for what the program annotates and has no address of its own. They lie where no memory can be: code that
+ * takes one for a pointer finds out at once.
  */
 
 #include <stdint.h>
@@ -59,11 +59,11 @@ void publish_memory(const struct nvtx_domain *domain, enum spool_nvtx_memory_ope
                     struct spool_nvtx_memory record, struct gputrace_text name);
 
 /*
- * NVTX's memory extension: heaps and regions in them, as the program annotates them. What is told is what the program
- * says; nothing is enforced here.
+ * NVTX's memory extension: heaps and regions in them, as the program annotates them. What is published is what the
+ * program says; nothing is enforced here.
  */
 
-#define BATCH_MAX 65536u /* regions of one call; what comes after is not told */
+#define BATCH_MAX 65536u /* regions of one call; the rest is left out */
 
 struct nvtx_memory_elements nvtx_memory_elements(const void *first, size_t count, size_t stride, size_t size_of_one)
 {
@@ -251,7 +251,7 @@ static void NVTX_API regions_name(nvtxDomainHandle_t handle, nvtxMemRegionsNameB
 }
 
 /*
- * NVTX's memory extension: who may do what with memory, as the program annotates it.
+ * NVTX's memory extension: permissions of memory, as the program annotates it.
  */
 
 static void NVTX_API permissions_assign(nvtxDomainHandle_t handle, nvtxMemPermissionsAssignBatch_t const *desc)

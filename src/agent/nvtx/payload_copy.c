@@ -43,7 +43,7 @@ static bool is_there(const struct payload_copy *copy, uint64_t address)
     return false;
 }
 
-/* Whether what lies at ADDRESS is to be told now. */
+/* Whether ADDRESS is to be copied now. */
 static bool is_new(struct payload_copy *copy, uint64_t address)
 {
     if (address == 0 || is_there(copy, address))
@@ -248,7 +248,7 @@ static uint64_t dynamic_size(struct payload_copy *copy, const struct payload_sch
     return end;
 }
 
-/* How long a payload is that does not tell it (SIZE_MAX); 0: who knows. */
+/* The size of a payload that does not say it (SIZE_MAX); 0: not known. */
 static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_schema *schema,
                                const nvtxPayloadData_t *payload)
 {
@@ -270,7 +270,7 @@ static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadD
     return kept <= vouched ? kept : program_readable((uintptr_t)payload->payload, (size_t)kept);
 }
 
-/* Tells payload INDEX; what it holds is not followed yet. */
+/* Publishes payload INDEX; its pointers are followed later. */
 static void take(struct payload_copy *copy, const nvtxPayloadData_t *payload, uint32_t index)
 {
     const struct payload_schema *schema = find_schema(copy, payload->schemaId);

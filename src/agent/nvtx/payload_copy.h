@@ -2,7 +2,7 @@
  * Payloads of an event, copied as copies of program memory (common/spool_nvtx.h): what the program hands over,
  * and what pointers in it lead to, as far as its schema says that they are followed.
  *
- * Followed are strings, which nobody could show otherwise, and what a schema marks for a deep copy. What another
+ * Followed are strings, which could not be shown otherwise, and what a schema marks for a deep copy. What another
  * payload of the event holds is there already. A plain address is never followed: it may be a device's.
  */
 #ifndef GPUTRACE_AGENT_NVTX_PAYLOAD_COPY_H

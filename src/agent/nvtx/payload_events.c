@@ -1,6 +1,5 @@
 #include "agent/dispatch/registry.h"
 #include "agent/dispatch/fork_watch.h"
-#include "agent/nvtx/clocks.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/nvtx/clocks.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"

@@ -34,7 +34,7 @@ const struct driver *driver_functions(void);
 void driver_replace(const struct driver *driver);
 
 /*
- * The context that is current on this thread, for what is told of without a call of CUDA's.
+ * The context that is current on this thread, for events that are published without a CUDA call.
  */
 
 struct gputrace_call;

@@ -18,7 +18,7 @@
 #define POOL_FRESH_START 2u   /* fresh segments kept ready at first */
 #define POOL_FRESH_LIMIT 16u  /* and when they go fast */
 
-/* Smaller chunks serve nobody: most of them would be headers, and CUPTI has records of a few hundred bytes. */
+/* Smaller chunks are useless: most of each would be its header, and CUPTI has records of a few hundred bytes. */
 #define RECORDS_BYTES_MIN ((uint64_t)1 << 10)
 #define CUPTI_BYTES_MIN ((uint64_t)8 << 10)
 
@@ -46,8 +46,8 @@ static struct pool {
     unsigned count;                               /* of chunks, … */
     unsigned fresh;                               /* … of those that are whole segments, … */
     unsigned segments;                            /* … and of segments that there are others of */
-    unsigned fresh_wanted;                        /* 0: nobody needs any yet */
-    bool growing;                                 /* somebody makes the file grow */
+    unsigned fresh_wanted;                        /* 0: none are needed yet */
+    bool growing;                                 /* a thread makes the file grow */
     bool ending;                                  /* our thread is to return */
     bool closed;                                  /* for good */
     bool served;          /* by our thread, which can grow the file though the program closed it */
@@ -204,7 +204,7 @@ void chunk_pool_add(struct spool_chunk *chunk)
 
 /* --- the file grows --- */
 
-/* Who grows the file next waits: a disk that is full is slow to say so, and every record of every thread would ask. */
+/* Delays the next attempt: a full disk is slow to say so, and every record of every thread would ask. */
 static void delay_retry(void)
 {
     lock_pool();

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "common/settings.h"
 
@@ -61,7 +61,7 @@ static inline void close_call(struct last_call *mine)
     mine->call = NULL;
 }
 
-/* Of calls within calls the outermost is told. One whose end is not heard of ends with the next. */
+/* Of nested calls the outermost is kept. One whose end is not seen ends with the next. */
 static inline void call_begins(struct last_call *mine, const struct gputrace_open_call *what)
 {
     struct spool_open_call *calls = __atomic_load_n(&last.calls, __ATOMIC_ACQUIRE);

@@ -13,12 +13,12 @@
 #include "common/spool.h"
 #include "common/spool_records.h"
 
-#define CRASH_CHUNK_CALLS 256u /* that can be open at once and told */
+#define CRASH_CHUNK_CALLS 256u /* open at once; more are left out */
 
 /* Takes the chunk, once for a spool; where there is no room the rest does nothing. Returns 0 or -1. */
 int crash_chunk_open(void);
 
-/* Hears of open calls from the registry, if TRACE_BITS ask for it. Returns 0, or -1: no memory. */
+/* Subscribes to open calls, if TRACE_BITS ask for it. Returns 0, or -1: no memory. */
 int crash_chunk_subscribe(uint64_t trace_bits);
 
 /* Room for a record of TYPE and BYTES that is the last in the chunk, its head filled in, the rest zero; NULL: there is

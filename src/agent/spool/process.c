@@ -44,7 +44,7 @@ void signal_guard_end(const struct signal_guard *before)
 
 /* --- facts for the header --- */
 
-/* Less is not told from the time between two looks at the clocks. */
+/* A smaller step cannot be distinguished from the time between two looks at the clocks. */
 #define STEP_MIN_NS ((int64_t)NS_PER_MS)
 
 static size_t read_file(const char *path, char *out, size_t size)
@@ -82,7 +82,7 @@ static uint64_t read_stat(int wanted)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* Threads of this process, and how its first thread has ended, as wait() tells it, by /proc; 0: not known. */
+/* Threads of this process, and how its first thread has ended, in the form of wait(), by /proc; 0: not known. */
 static unsigned process_facts_threads(void)
 {
     return (unsigned)read_stat(STAT_THREADS);

@@ -53,7 +53,7 @@ void thread_end(void);
 void thread_atfork_child(void);
 
 /*
- * What the spool's header tells about this process.
+ * What the spool's header says about this process.
  */
 
 /* Fills a blank header but for `formatted` and what only collectors know. */

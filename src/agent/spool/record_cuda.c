@@ -245,7 +245,7 @@ static int subscribe_to_phases(void)
  * rare and slow, so the recorder writes a record in their callbacks. Nothing is written while recording is off.
  */
 
-/* Errors that the GPU's work has made, and who waits for it is told: all others say that nothing was waited for. */
+/* Errors of GPU work, which a wait returns. After any other error nothing was waited for. */
 enum { FIRST_ERROR_OF_WORK = 700, LAST_ERROR_OF_WORK = 799 };
 
 static bool has_waited(const struct gputrace_call *call)

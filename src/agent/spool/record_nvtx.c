@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "common/map.h"
 
-/* What most events are, and what the smaller record can tell. */
+/* Most events, which fit the smaller record. */
 static inline bool is_plain(const struct gputrace_nvtx *event)
 {
     return event->range == 0 && event->category == 0 && event->color_type == 0 && event->payload_type == 0;
@@ -94,7 +94,7 @@ static void record_sync(void *data, const struct gputrace_nvtx_sync *sync)
 static struct {
     pthread_mutex_t lock;
     struct map handles;
-    bool heard; /* of events that are recorded and deleted */
+    bool subscribed; /* to events that are recorded and deleted */
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void recorded(void *data, const struct gputrace_event_record *event)
@@ -127,12 +127,12 @@ static void follow_event(uint64_t handle)
         return;
     pthread_mutex_lock(&events.lock);
     map_put(&events.handles, handle, NULL);
-    bool first = !events.heard;
-    events.heard = true;
+    bool first = !events.subscribed;
+    events.subscribed = true;
     pthread_mutex_unlock(&events.lock);
     if (first &&
         (registry_event_record_register(recorded, NULL) | registry_event_deletion_register(deleted, NULL)) != 0)
-        events.heard = false;
+        events.subscribed = false;
 }
 
 void record_nvtx_atfork_child(void)

@@ -16,7 +16,7 @@ static struct segments {
     struct segment {
         char *base;       /* NULL: the slot is free */
         uint64_t offset;  /* in the file */
-        uint32_t holders; /* chunks of it that somebody uses or keeps ready; UNMAPPED: it goes, or is gone */
+        uint32_t holders; /* chunks of it that are in use or ready; UNMAPPED: it goes, or is gone */
         uint16_t purpose; /* enum spool_chunk_type */
         bool orphaned;    /* from the file */
         unsigned kept;    /* chunks of it in the pool */
@@ -112,7 +112,7 @@ static void save_orphaned(struct segment *segment)
         __atomic_load_n(&segments.save, __ATOMIC_RELAXED)(segment->base, segment->offset);
 }
 
-/* Nobody else has anything to do with it any more. */
+/* The last holder has dropped it. */
 static void unmap(struct segment *segment)
 {
     char *base = segment->base;
@@ -225,7 +225,7 @@ void segments_give_back(void)
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < used; i++)
         if (try_hold(&segments.slots[i]))
-            drop(&segments.slots[i]); /* it goes if nobody else holds it */
+            drop(&segments.slots[i]); /* unmapped unless it has another holder */
 }
 
 bool segments_any_at(uint64_t offset)
@@ -307,7 +307,7 @@ static uint64_t record_size(const struct spool_chunk *chunk, const char *data, u
     return size <= room ? size : 0;
 }
 
-/* Where what is told by its header ends. Of CUPTI's chunk that is in use only the records tell. */
+/* The end of its data, from its header; for a CUPTI chunk in use, from its records alone. */
 static uint64_t end_of(const struct spool_chunk *chunk)
 {
     bool open = chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE;

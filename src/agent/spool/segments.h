@@ -73,7 +73,8 @@ void segments_atfork_child(void (*make_private)(void *base, uint64_t bytes, uint
  */
 
 /* Writes the segment at BASE to OFFSET of the file FD. The launcher may be reading it there: whatever a chunk's header
- * says is there before it. Returns 0, or -1 with errno set: of what a header in the file tells nothing is lost even so.
+ * says is there before it. Returns 0, or -1 with errno set: even then no record that a header in the file announces is
+ * lost.
  */
 int orphaned_segment_write(int fd, const char *base, uint64_t offset);
 

@@ -115,7 +115,7 @@ static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
 {
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
-    if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; why, system calls tell */
+    if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; system calls say why */
         int failure = write_pages(fd, offset, bytes);
         return failure || madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? failure : ENOSPC;
     }
@@ -308,7 +308,7 @@ bool spool_file_was_closed(void)
     return file.open && !descriptor_is_ours(&file.descriptor);
 }
 
-/* What can be read of it: a page whose part of the file is gone brings SIGBUS to whoever reads it, but not to this. */
+/* What can be read of it: a page whose part of the file is gone raises SIGBUS in a read, but not here. */
 static void copy_pages(char *copy, char *base, uint64_t bytes)
 {
     pid_t process = getpid();

@@ -1,6 +1,6 @@
 /*
  * The spool file of this process, growing by mapped segments: room is allocated on disk and pages are touched here, so
- * that whoever writes into a segment later neither faults nor dies of SIGBUS.
+ * that later writes into a segment neither fault nor raise SIGBUS.
  *
  * A segment starts its life as one chunk (common/spool.h); segments.h says how it goes on.
  */
@@ -42,7 +42,7 @@ int spool_file_own_descriptors(void);
 /* Whether the program has closed the file's descriptor, and so most likely all that were not its own. */
 bool spool_file_was_closed(void);
 
-/* Whether the file was removed: the launcher has made the trace, or somebody cleaned up. Nobody will read it, and it
+/* Whether the file was removed: the launcher has made the trace, or it was cleaned up. It will not be read, and it
  * grows no more (ESTALE). */
 bool spool_file_is_removed(void);
 
@@ -51,7 +51,7 @@ void spool_file_give_back(void);
 
 /*
  * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary
- * memory with what can be read of it, and whoever was to write there goes on; what comes into it from now on is lost,
+ * memory with what can be read of it, and the writer continues; what comes into it from now on is lost,
  * and counts as one record that had no room, until spool_file_save(). So it is where the file was made shorter, or
  * where its file system finds no room for a page that it has given once (those that never write in place, under a
  * quota). 0, or -1: it is nowhere in the spool. Async-signal-safe.

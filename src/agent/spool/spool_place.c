@@ -46,7 +46,7 @@ static int moved_high(int fd)
     return high;
 }
 
-/* Takes FD, a file that somebody else has made under PATH, which may lead nowhere from here. Returns 0, or -1 with
+/* Takes FD, a file that another process has made under PATH, which may lead nowhere from here. Returns 0, or -1 with
  * errno set and FD closed. */
 static int descriptor_adopt(struct descriptor *descriptor, int fd, const char *path)
 {
@@ -287,7 +287,9 @@ int spool_place_make(const char *directory, struct descriptor *descriptor)
 void spool_place_remove(struct descriptor *descriptor)
 {
     int saved = errno;
-    unlink(descriptor->path); /* what the launcher made, it removes when it hears that the process is not recorded */
+    unlink(
+        descriptor
+            ->path); /* a file that the launcher made is removed by it, when the process is reported as not recorded */
     descriptor_close(descriptor);
     errno = saved;
 }

@@ -30,7 +30,7 @@ int descriptor_use(struct descriptor *descriptor);
 /* Whether the descriptor is still that of the file. */
 bool descriptor_is_ours(const struct descriptor *descriptor);
 
-/* Whether the file was removed: it has no name any more, so that nobody will ever read it. False also when the
+/* Whether the file was removed: it has no name any more, so it will never be read. False also when the
  * descriptor is not ours, as nothing is known then. */
 bool descriptor_is_removed(const struct descriptor *descriptor);
 
@@ -49,7 +49,7 @@ bool descriptor_any_device(const char *prefix);
  * that, gets it from the launcher (common/spool_request.h).
  */
 
-/* SERVER is the setting `spool_server`: NULL or "" when there is nobody to ask. It is not copied. */
+/* SERVER is the setting `spool_server`: NULL or "" when there is no launcher to ask. It is not copied. */
 void spool_place_set_server(const char *server);
 
 /* Makes the file and fills DESCRIPTOR. Returns 0, or -1 with errno set: why the process could not make the file itself,

@@ -206,7 +206,7 @@ static struct {
     uint32_t last;           /* number of a stack */
     struct map known;        /* hash of a stack's addresses -> number */
     struct map seen;         /* hash of all that unwinding gave -> number; while nothing is loaded and unloaded */
-    struct map told;         /* hash of a line of maps that was written -> 1 */
+    struct map written;      /* hash of a line of maps that was written -> 1 */
     ARRAY(struct code) code; /* of the process when it was last read, by address */
     uint64_t changes;        /* of what is loaded, when it was last read */
     struct map nowhere;      /* addresses that were in none of it -> 0 */
@@ -251,8 +251,8 @@ static void publish_mapping(const char *line, size_t length)
 {
     bool is_new = false;
     uint64_t hash = hash_bytes(line, length);
-    if (map_put(&stacks.told, hash, &is_new) && is_new && !record_mapping(line, length))
-        map_remove(&stacks.told, hash);
+    if (map_put(&stacks.written, hash, &is_new) && is_new && !record_mapping(line, length))
+        map_remove(&stacks.written, hash);
 }
 
 static void note_line(const char *line, size_t length)
@@ -347,7 +347,7 @@ static unsigned find(const struct unwound *frames, unsigned from, enum owner own
  */
 static unsigned first_of_program(const struct unwound *frames, bool in_client)
 {
-    unsigned ours = find(frames, 0, OWNER_GPUTRACE, true); /* who stands in for backtrace() may come before us */
+    unsigned ours = find(frames, 0, OWNER_GPUTRACE, true); /* a replacement of backtrace() may come before us */
     unsigned first = find(frames, ours, OWNER_GPUTRACE, false);
     unsigned registry = in_client ? find(frames, first, OWNER_GPUTRACE, true) : frames->count;
     if (registry < frames->count) /* else the callback jumped to us, and so both of gputrace's parts are one */
@@ -381,7 +381,7 @@ static uint32_t keep(const struct unwound *frames, uint32_t skip, bool in_client
     first += skip;
     unsigned count = frames->count - first < STACK_FRAMES_MAX ? frames->count - first : STACK_FRAMES_MAX;
     memcpy(addresses, frames->at + first, count * sizeof(*addresses));
-    addresses[0]--; /* the first is told as the address of a call */
+    addresses[0]--; /* the first becomes the address of a call */
     return number_of(addresses, count);
 }
 
@@ -406,7 +406,7 @@ static int count_changes(struct dl_phdr_info *info, size_t size, void *changes)
 {
     (void)size;
     *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
-    return 1; /* every library would tell the same */
+    return 1; /* every library would return the same */
 }
 
 void stacks_prepare(void)

@@ -33,8 +33,8 @@ void unwind_prepare(void);
 /* No frames when unwinding is not possible. */
 void unwind(struct unwound *unwound);
 
-/* What unwind_remember() was told of the stack that the calling function has now, and KEY; 0: nothing is known. FRAME
- * is the function's __builtin_frame_address(0). */
+/* The number that unwind_remember() got for the stack that the calling function has now, and KEY; 0: nothing is known.
+ * FRAME is the function's __builtin_frame_address(0). */
 uint32_t unwind_recall(const void *frame, uint64_t key);
 
 /* Does nothing where stacks cannot be recognised: on other processors than x86-64, and within signal handlers. */
@@ -45,7 +45,7 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
  *
  * A stack is written into the spool as addresses when it first comes, with the lines of /proc/self/maps that say what
  * lies there; gputrace finds functions, files and lines after the program's end. What belongs to the tracing is left
- * out: gputrace, CUPTI and, in a callback, whoever asks.
+ * out: gputrace, CUPTI and, in a callback, the caller.
  */
 
 #define STACK_FRAMES_MAX 64 /* outer frames than these are left out */

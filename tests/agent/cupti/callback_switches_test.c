@@ -1,6 +1,6 @@
 #include "agent/cupti/callback_switches.h"
 
-#include "agent/cupti/streams.h"
+#include "agent/cupti/graphs.h"
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
@@ -190,5 +190,5 @@ int main(void)
         cmocka_unit_test(captures_switch_launches_where_nodes_are_wanted),
         cmocka_unit_test(a_forked_child_calls_nothing),
     };
-    return cmocka_run_group_tests_name("collect/callback_switches", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/callback_switches", tests, start, NULL);
 }

@@ -54,7 +54,7 @@ static void launches_with_a_configuration_tell_it(void **state)
         config.numAttrs = 2;                                                                               \
         config.hStream = NULL;                                                                             \
         check(HEAR(kernel_launch, function, &p, 0), default_stream(per_thread), 1);                        \
-        config.attrs = NULL; /* what a launch was is_filtered_out for is not looked at */                  \
+        config.attrs = NULL; /* what a launch was refused for is not looked at */                          \
         check(HEAR(kernel_launch, function, &p, CUDA_ERROR_INVALID_VALUE), default_stream(per_thread), 0); \
         p.config = NULL;                                                                                   \
         HEAR(kernel_launch, function, &p, CUDA_ERROR_INVALID_VALUE);                                       \
@@ -101,5 +101,5 @@ int main(void)
         cmocka_unit_test(a_launch_on_several_devices_is_several_launches),
         cmocka_unit_test(launches_of_old_tell_their_grid),
     };
-    return cmocka_run_group_tests_name("collect/calls_launch", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_launch", tests, hearing_start, NULL);
 }

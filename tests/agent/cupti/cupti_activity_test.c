@@ -246,5 +246,5 @@ int main(void)
         cmocka_unit_test_setup(a_forked_child_begins_without_keeping, start),
         cmocka_unit_test_setup(recording_goes_on_and_off_while_buffers_come_and_go, start),
     };
-    return cmocka_run_group_tests_name("collect/cupti_activity", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/cupti_activity", tests, NULL, NULL);
 }

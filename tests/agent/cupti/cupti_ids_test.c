@@ -133,5 +133,5 @@ int main(void)
         cmocka_unit_test_setup(a_failure_is_not_remembered, start),
         cmocka_unit_test_setup(a_forked_child_asks_nobody_and_knows_nothing, start),
     };
-    return cmocka_run_group_tests_name("collect/cupti_ids", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/cupti_ids", tests, NULL, NULL);
 }

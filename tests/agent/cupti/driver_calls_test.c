@@ -229,5 +229,5 @@ int main(void)
         cmocka_unit_test(every_row_serves_somebody),
         cmocka_unit_test(ids_that_are_none_have_no_row),
     };
-    return cmocka_run_group_tests_name("collect/driver_calls", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/driver_calls", tests, start, NULL);
 }

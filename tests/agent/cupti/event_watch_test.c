@@ -71,5 +71,5 @@ int main(void)
         cmocka_unit_test(calls_of_other_threads_and_functions_are_not_meant),
         cmocka_unit_test(its_callback_stays_on),
     };
-    return cmocka_run_group_tests_name("collect/event_watch", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/event_watch", tests, hearing_start, NULL);
 }

@@ -113,5 +113,5 @@ int main(void)
         cmocka_unit_test_teardown(a_first_launch_renews_the_patience, launching_clear),
         cmocka_unit_test_teardown(launches_without_a_symbol_are_heard_in_vain, launching_clear),
     };
-    return cmocka_run_group_tests_name("collect/first_launches: budget", tests, launching_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/first_launches: budget", tests, launching_start, NULL);
 }

@@ -242,5 +242,5 @@ int main(void)
         cmocka_unit_test_teardown(another_thread_may_launch_it, launching_clear),
         cmocka_unit_test_teardown(nobody_who_wants_names_nothing_is_heard, launching_clear),
     };
-    return cmocka_run_group_tests_name("collect/first_launches", tests, launching_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/first_launches", tests, launching_start, NULL);
 }

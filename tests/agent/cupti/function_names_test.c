@@ -138,5 +138,5 @@ int main(void)
         cmocka_unit_test_teardown(a_child_tells_into_its_own_spool, clear),
         cmocka_unit_test_teardown(who_wants_none_is_told_none, clear),
     };
-    return cmocka_run_group_tests_name("collect/function_names", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/function_names", tests, start, NULL);
 }

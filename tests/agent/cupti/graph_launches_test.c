@@ -213,5 +213,5 @@ int main(void)
         cmocka_unit_test_teardown(patience_ends_with_launches_of_others, clear),
         cmocka_unit_test_teardown(who_wants_none_hears_none, clear),
     };
-    return cmocka_run_group_tests_name("collect/graph_launches", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/graph_launches", tests, start, NULL);
 }

@@ -284,5 +284,5 @@ int main(void)
         cmocka_unit_test_teardown(other_nodes_that_are_added_are_not_told, clear),
         cmocka_unit_test_teardown(who_wants_none_hears_no_launches, clear),
     };
-    return cmocka_run_group_tests_name("collect/graph_nodes", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/graph_nodes", tests, start, NULL);
 }

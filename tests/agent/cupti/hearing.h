@@ -2,8 +2,8 @@
  * Callbacks for every kind that driver calls are told as, which remember what they heard; and one driver call at a
  * time made by the fake CUPTI, in every version that the tables have.
  */
-#ifndef TESTS_INJECTED_COLLECT_HEARING_H
-#define TESTS_INJECTED_COLLECT_HEARING_H
+#ifndef TESTS_AGENT_CUPTI_HEARING_H
+#define TESTS_AGENT_CUPTI_HEARING_H
 
 #include "tests/unit.h"
 

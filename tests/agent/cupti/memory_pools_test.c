@@ -301,5 +301,5 @@ int main(void)
         cmocka_unit_test_setup(no_pool_is_asked_while_it_is_destroyed, begin),
         cmocka_unit_test(every_row_was_called),
     };
-    return cmocka_run_group_tests_name("collect/memory_pools", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/memory_pools", tests, start, NULL);
 }

@@ -41,5 +41,5 @@ int main(void)
         cmocka_unit_test(a_wait_ends_when_names_are_due),
         cmocka_unit_test(what_was_said_before_the_wait_is_heard_once),
     };
-    return cmocka_run_group_tests_name("collect/name_capture_request", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/name_capture", tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/main/crash_handler.h"
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "tests/agent/main/dying.h"
@@ -158,5 +158,5 @@ int main(void)
         DYING_TEST(nor_does_a_header_that_is_gone),
         DYING_TEST(each_process_says_once_that_a_part_of_its_spool_is_gone),
     };
-    return cmocka_run_group_tests_name("entry/death, spool", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/main/crash_handler, spool", tests, NULL, NULL);
 }

@@ -242,5 +242,5 @@ int main(void)
         DYING_TEST(a_child_of_vfork_dies_likewise_and_tells_nothing),
         DYING_TEST(a_bus_error_that_is_the_programs_ends_it_and_is_told),
     };
-    return cmocka_run_group_tests_name("entry/death", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/main/crash_handler", tests, NULL, NULL);
 }

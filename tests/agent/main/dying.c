@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "agent/main/crash_handler.h"
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool_reading.h"
 #include "tests/unit.h"
 #include "common/settings.h"

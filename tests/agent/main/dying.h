@@ -1,6 +1,6 @@
 /* A child that is watched as a traced program is, and how it dies. */
-#ifndef GPUTRACE_TESTS_INJECTED_ENTRY_DYING_H
-#define GPUTRACE_TESTS_INJECTED_ENTRY_DYING_H
+#ifndef GPUTRACE_TESTS_AGENT_MAIN_DYING_H
+#define GPUTRACE_TESTS_AGENT_MAIN_DYING_H
 
 #include <sys/types.h>
 

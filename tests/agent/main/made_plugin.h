@@ -1,8 +1,8 @@
 /*
  * For tests of plugins: small shared libraries, compiled while the test runs, and what they wrote into the spool.
  */
-#ifndef TESTS_INJECTED_PLUGIN_MADE_PLUGIN_H
-#define TESTS_INJECTED_PLUGIN_MADE_PLUGIN_H
+#ifndef TESTS_AGENT_MAIN_MADE_PLUGIN_H
+#define TESTS_AGENT_MAIN_MADE_PLUGIN_H
 
 #include <stddef.h>
 #include <stdio.h>

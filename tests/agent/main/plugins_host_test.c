@@ -1,7 +1,7 @@
 /* What a host does for the program: registering, writing. */
 #include "agent/main/plugins.h"
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"
 
@@ -171,5 +171,5 @@ int main(void)
         cmocka_unit_test(settings_are_found_by_their_whole_names),
         cmocka_unit_test(lines_have_the_number_of_their_stack),
     };
-    return cmocka_run_group_tests_name("plugin/host", tests, prepare, tidy);
+    return cmocka_run_group_tests_name("agent/main/host", tests, prepare, tidy);
 }

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 
 #include "common/clock.h"
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"
 #include "tests/agent/spool_reading.h"
@@ -371,5 +371,5 @@ int main(void)
         cmocka_unit_test(more_than_there_is_room_for_are_refused),
         cmocka_unit_test(the_end_is_told_once),
     };
-    return cmocka_run_group_tests_name("plugin/plugin", tests, prepare, tidy);
+    return cmocka_run_group_tests_name("agent/main/plugin", tests, prepare, tidy);
 }

@@ -1,4 +1,4 @@
-/* Device ranges: what is asked of CUDA for them, what the spool is told, and what is is_filtered_out. */
+/* Device ranges: what is asked of CUDA for them, what the spool is told, and what is refused. */
 #include "agent/ranges/device_ranges.h"
 
 #include "common/clock.h"
@@ -6,7 +6,7 @@
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/main/plugins.h"
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "agent/dispatch/registry.h"
@@ -233,7 +233,7 @@ static void a_stream_has_its_own_context_whatever_is_current(void **state)
 static void assert_refused(const char *words, CUstream where)
 {
     unsigned ranges = count(SPOOL_RECORD_DEVICE_RANGE), records = fake_driver_asked.records;
-    assert_int_equal(device_range_start("is_filtered_out", where), 0);
+    assert_int_equal(device_range_start("refused", where), 0);
     assert_int_equal(count(SPOOL_RECORD_DEVICE_RANGE), ranges);
     assert_int_equal(fake_driver_asked.records, records);
     const struct spool_note *note = last_record(spool, SPOOL_RECORD_NOTE);
@@ -365,5 +365,5 @@ int main(void)
         cmocka_unit_test_setup(without_cupti_or_cuda_there_are_none, start),
         cmocka_unit_test_setup(plugins_and_the_program_take_events_from_the_cache, start),
     };
-    return cmocka_run_group_tests_name("ranges/device_ranges", tests, prepare, tidy);
+    return cmocka_run_group_tests_name("agent/ranges/device_ranges", tests, prepare, tidy);
 }

@@ -395,5 +395,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_forked_child_starts_empty, start, end),
         cmocka_unit_test_setup_teardown(many_threads_pass_events_on, start, end),
     };
-    return cmocka_run_group_tests_name("ranges/event_cache", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/ranges/event_cache", tests, NULL, NULL);
 }

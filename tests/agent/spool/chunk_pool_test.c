@@ -209,5 +209,5 @@ int main(void)
         cmocka_unit_test(threads_that_ask_at_once_do_not_grow_the_file_each),
         cmocka_unit_test(nothing_may_be_put),
     };
-    return cmocka_run_group_tests_name("record/stock", tests, open_stock, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/chunk_pool", tests, open_stock, remove_spool);
 }

@@ -1,4 +1,4 @@
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,5 +203,5 @@ int main(void)
         cmocka_unit_test(a_forked_child_cannot_touch_the_parents_spool),
         cmocka_unit_test(a_removed_file_is_given_back_while_threads_record),
     };
-    return cmocka_run_group_tests_name("record/chunks", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/chunks", tests, open_spool, remove_spool);
 }

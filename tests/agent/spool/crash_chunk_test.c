@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
 #include "common/settings.h"
@@ -190,5 +190,5 @@ int main(void)
         cmocka_unit_test(there_is_no_more_room_than_there_is),
         cmocka_unit_test(after_a_fork_nothing_is_written),
     };
-    return cmocka_run_group_tests_name("record/last_words", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/crash_chunk", tests, open_spool, remove_spool);
 }

@@ -166,5 +166,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_table_of_a_threads_own_is_empty_and_holds_nothing, begin, end),
         cmocka_unit_test(devices_are_found_as_long_as_one_is_open),
     };
-    return cmocka_run_group_tests_name("record/descriptor", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/spool/descriptor", tests, NULL, NULL);
 }

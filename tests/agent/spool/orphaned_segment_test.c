@@ -120,5 +120,5 @@ int main(void)
         TEST(records_of_which_no_header_tells_are_missing),
         TEST(damage_ends_the_count),
     };
-    return cmocka_run_group_tests_name("record/apart", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/spool/orphaned_segment", tests, NULL, NULL);
 }

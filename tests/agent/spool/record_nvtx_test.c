@@ -1,5 +1,5 @@
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
 #include "agent/dispatch/events.h"

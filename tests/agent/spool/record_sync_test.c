@@ -1,5 +1,5 @@
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
@@ -84,9 +84,9 @@ static void waits_tell_who_waited_for_what(void **state)
 static void what_waited_for_work_that_failed_is_written_and_other_failures_are_not(void **state)
 {
     (void)state;
-    static const int32_t is_filtered_out[] = {201, 400, 600, 900, 905};
-    for (size_t i = 0; i < sizeof(is_filtered_out) / sizeof(is_filtered_out[0]); i++)
-        publish_all(7, is_filtered_out[i]);
+    static const int32_t refused[] = {201, 400, 600, 900, 905};
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        publish_all(7, refused[i]);
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_SYNC), 4);
     publish_all(8, 700);
@@ -119,5 +119,5 @@ int main(void)
         cmocka_unit_test(what_waited_for_work_that_failed_is_written_and_other_failures_are_not),
         cmocka_unit_test(what_becomes_part_of_a_graph_is_not_written),
     };
-    return cmocka_run_group_tests_name("record/record_sync", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/record_sync", tests, open_spool, remove_spool);
 }

@@ -1,6 +1,5 @@
 #include "agent/spool/recorder.h"
 
-#include "agent/spool/chunks.h"
 #include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
@@ -207,5 +206,5 @@ int main(void)
         cmocka_unit_test(a_phase_is_a_record_at_each_end),
         cmocka_unit_test(a_text_too_long_is_cut_and_counted),
     };
-    return cmocka_run_group_tests_name("record/recorder", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/recorder", tests, open_spool, remove_spool);
 }

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"
@@ -306,5 +306,5 @@ int main(void)
         cmocka_unit_test(threads_take_stacks_at_the_same_time),
         cmocka_unit_test(a_forked_child_begins_anew),
     };
-    return cmocka_run_group_tests_name("record/stacks", tests, prepare, tidy);
+    return cmocka_run_group_tests_name("agent/spool/stacks", tests, prepare, tidy);
 }

@@ -1,10 +1,10 @@
 /*
  * The spool of a test program in this room: in a directory of its own, for all of its tests.
  */
-#ifndef TESTS_INJECTED_RECORD_TEST_SPOOL_H
-#define TESTS_INJECTED_RECORD_TEST_SPOOL_H
+#ifndef TESTS_AGENT_SPOOL_TEST_SPOOL_H
+#define TESTS_AGENT_SPOOL_TEST_SPOOL_H
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool_reading.h"
 
 static char *directory;

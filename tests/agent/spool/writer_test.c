@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "agent/spool/chunks.h"
 #include "agent/spool/spool_file.h"
 #include "tests/agent/spool/test_spool.h"
 
@@ -278,11 +277,11 @@ static void a_child_that_was_not_announced_writes_nothing_and_is_counted(void **
     fflush(NULL);
     pid_t child = fork(); /* no handler of pthread_atfork() is set here */
     if (child == 0) {
-        bool is_filtered_out = true;
+        bool refused = true;
         for (int i = 0; i < 10; i++)
-            is_filtered_out = is_filtered_out && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
-        is_filtered_out = is_filtered_out && !chunk_take(SPOOL_CUPTI);
-        _exit(is_filtered_out ? 0 : 1);
+            refused = refused && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
+        refused = refused && !chunk_take(SPOOL_CUPTI);
+        _exit(refused ? 0 : 1);
     }
     int status = 1;
     waitpid(child, &status, 0);
@@ -307,5 +306,5 @@ int main(void)
         cmocka_unit_test(a_record_that_is_longer_than_a_small_chunk_has_room),
         cmocka_unit_test(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted),
     };
-    return cmocka_run_group_tests_name("record/writer", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/writer", tests, open_spool, remove_spool);
 }

@@ -1,6 +1,6 @@
 /*
  * Preloaded into a program: the machine seems to have pages of 64 KiB, as some with ARM processors have. Offsets and
- * addresses that are not multiples of that are is_filtered_out, and mappings begin at multiples of it.
+ * addresses that are not multiples of that are refused, and mappings begin at multiples of it.
  */
 #include <dlfcn.h>
 #include <errno.h>
