@@ -1,8 +1,8 @@
 /*
  * For tests of the library: reading back what it wrote, by the rules of common/spool.h and nothing else.
  */
-#ifndef TESTS_INJECTED_SPOOL_READING_H
-#define TESTS_INJECTED_SPOOL_READING_H
+#ifndef TESTS_AGENT_SPOOL_READING_H
+#define TESTS_AGENT_SPOOL_READING_H
 
 #include <dirent.h>
 #include <fcntl.h>

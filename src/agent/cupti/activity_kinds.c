@@ -9,8 +9,8 @@
 #include "common/settings.h"
 
 /* Kinds by what the user asked for. GRAPH is not here: it chooses how kernels are recorded. SYNC is not: either kind of
- * it makes every launch 0.1 us longer (13.0), so that the recorder hears of waits by their calls
- * (record/record_sync.c), but where the GPU is asked for the times of events. */
+ * it makes every launch 0.1 us longer (13.0), so the recorder records waits from their calls
+ * (record_cuda.c), but where the GPU is asked for the times of events. */
 static const struct {
     uint64_t bits;
     CUpti_ActivityKind kind;
@@ -20,20 +20,20 @@ static const struct {
     {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2},
     {TRACE_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET},
     {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, /* switched on late (13.0), neither of the two … */
-    {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … tells all without the other */
+    {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … reports all without the other */
     {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
 };
 
 static const struct cupti *cupti_in_use; /* NULL: not there yet, or no longer */
 
-/* Records of just-in-time compilation have two who want them: the trace, and the registry's kind `jit`. */
+/* Records of just-in-time compilation have two users: the trace, and the registry's kind `jit`. */
 static struct {
     pthread_mutex_t lock;
     bool recorded, wanted;
     bool on;
 } jit = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Records of CUDA events have two who want them: the trace, and device ranges, which need the GPU's times too. */
+/* Records of CUDA events have two users: the trace, and device ranges, which need the GPU's times too. */
 static struct {
     pthread_mutex_t lock; /* of all here, and of what is switched by them */
     bool wanted;
@@ -55,12 +55,12 @@ static void switch_kind(const struct cupti *cupti, CUpti_ActivityKind kind, bool
 
 /* --- just-in-time compilation --- */
 
-/* Sets *WHO, and CUPTI's kind to what both together want. */
-static void switch_jit(bool *who, bool value)
+/* Sets *USER, and CUPTI's kind to what both users together want. */
+static void switch_jit(bool *user, bool value)
 {
     const struct cupti *cupti = in_use();
     pthread_mutex_lock(&jit.lock);
-    *who = value;
+    *user = value;
     bool on = jit.recorded || jit.wanted;
     if (cupti && on != jit.on) {
         jit.on = on;
@@ -179,7 +179,7 @@ static void switch_whole_kinds(const struct cupti *cupti, uint64_t trace_bits, b
 
 /* --- from the start --- */
 
-/* What is told once, at the start or when a context is made, and needed whenever recording begins. */
+/* Records that come once, at the start or when a context is made, and are needed whenever recording begins. */
 static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
 {
     if ((trace_bits & ~(uint64_t)TRACE_NVTX) == 0)
@@ -254,7 +254,7 @@ void activity_kinds_detached(void)
     __atomic_store_n(&cupti_in_use, NULL, __ATOMIC_RELEASE);
 }
 
-void activity_kinds_leave(void)
+void activity_kinds_atfork_child(void)
 {
     activity_kinds_detached();
     memset(&jit, 0, sizeof(jit));

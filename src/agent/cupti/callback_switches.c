@@ -106,7 +106,7 @@ void callback_switches_follow(uint64_t wanted)
     if (before)
         changed |= REGISTRY_BIT(kernel_launch);
     apply(changed);
-    cupti_ids_forget_streams(); /* while nobody wanted them CUPTI may have told of none that went */
+    cupti_ids_forget_streams(); /* without a subscriber CUPTI may not have reported destroyed streams */
     pthread_mutex_unlock(&switches.lock);
 }
 
@@ -116,11 +116,11 @@ uint64_t callback_switches_wanted(void)
 }
 
 /* On as long as one of KINDS is wanted. */
-static void turn_launches(bool *who, bool on, uint64_t kinds)
+static void turn_launches(bool *user, bool on, uint64_t kinds)
 {
     pthread_mutex_lock(&switches.lock);
     bool before = launches_are_heard();
-    *who = on && (switches.wanted & kinds) != 0;
+    *user = on && (switches.wanted & kinds) != 0;
     if (launches_are_heard() != before)
         apply(REGISTRY_BIT(kernel_launch));
     pthread_mutex_unlock(&switches.lock);
@@ -151,7 +151,8 @@ void callback_switches_graph_launches(bool on)
     pthread_mutex_unlock(&switches.lock);
 }
 
-void callback_switches_event_records(void)
+/* cuEventRecord gets a callback, whether or not a subscriber is registered for it: callback_switches.h. From now on. */
+static void callback_switches_event_records(void)
 {
     pthread_mutex_lock(&switches.lock);
     bool before = switches.event_records;
@@ -179,11 +180,45 @@ bool callback_switches_lost(void)
     return true;
 }
 
-void callback_switches_leave(void)
+void callback_switches_atfork_child(void)
 {
     pthread_mutex_init(&switches.lock, NULL);
     switches.cupti = NULL;
     switches.launches = switches.new_functions = switches.captures = switches.graph_launches = false;
     switches.event_records = false;
     callback_switches_follow(0);
+}
+
+/* --- the correlation id of one cuEventRecord --- */
+
+bool event_watch_used;
+
+static __thread struct {
+    bool begun;
+    uint32_t correlation;
+} watch;
+
+void event_watch_switch_on(void)
+{
+    callback_switches_event_records();
+}
+
+void event_watch_begin(void)
+{
+    __atomic_store_n(&event_watch_used, true, __ATOMIC_RELAXED);
+    watch.begun = true;
+    watch.correlation = 0;
+}
+
+uint32_t event_watch_end(void)
+{
+    watch.begun = false;
+    return watch.correlation;
+}
+
+bool event_watch_looks(uint32_t correlation)
+{
+    if (watch.begun)
+        watch.correlation = correlation;
+    return watch.begun;
 }

@@ -1,5 +1,5 @@
 /*
- * Which of CUPTI's callbacks are on: those of the kinds that somebody is registered for, and no others.
+ * Which of CUPTI's callbacks are on: those of the kinds that a subscriber is registered for, and no others.
  *
  * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and CUPTI is told the
  * difference alone.
@@ -16,34 +16,60 @@ struct cupti;
 /* All callbacks of SUBSCRIBER are off. */
 void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
 
-/* The set of kinds that are wanted, as the registry tells it. */
+/* The set of kinds that are wanted, from the registry. */
 void callback_switches_follow(uint64_t wanted);
 
 /* That set. */
 uint64_t callback_switches_wanted(void);
 
-/* Launches are to be heard of, whether somebody is registered for them or not, as long as phases of compilation are
+/* Launches get callbacks, whether or not a subscriber is registered for them, as long as phases of compilation are
  * wanted. */
 void callback_switches_launches(bool on);
 
-/* The same, as long as names of launches are wanted, asked for by whoever waits for functions to be launched:
- * first_launches.h. */
+/* The same, as long as names of launches are wanted, for functions that are launched for the first time:
+ * kernel_names.h. */
 void callback_switches_new_functions(bool on);
 
-/* The same, as long as nodes of graphs are wanted, while streams are captured: captures.h. */
+/* The same, as long as nodes of graphs are wanted, while streams are captured: graphs.h. */
 void callback_switches_captures(bool on);
 
-/* Launches of graphs are to be heard of, as long as nodes of graphs are wanted: graph_launches.h. */
+/* Launches of graphs get callbacks, as long as nodes of graphs are wanted: graphs.h. */
 void callback_switches_graph_launches(bool on);
 
-/* cuEventRecord is to be heard of, whether somebody is registered for it or not: event_watch.h. From now on. */
-void callback_switches_event_records(void);
-
-/* Whether CUPTI does not know the subscriber any more, because somebody has detached it from the process: true once,
+/* Whether CUPTI does not know the subscriber any more, because CUPTI was detached from the process: true once,
  * and CUPTI is not called from then on. */
 bool callback_switches_lost(void);
 
 /* In a forked child: CUPTI is not to be called. */
-void callback_switches_leave(void);
+void callback_switches_atfork_child(void);
+
+/*
+ * The correlation id of one call of cuEventRecord that this thread is about to make: CUPTI's record of the event has
+ * the same, and with it the GPU's time.
+ *
+ *     event_watch_begin();
+ *     result = cuEventRecord(event, stream);
+ *     correlation = event_watch_end();
+ *
+ * It takes the callback of cuEventRecord, which is on from event_watch_switch_on() on.
+ */
+
+/* At any time, also before CUPTI is there. */
+void event_watch_switch_on(void);
+
+void event_watch_begin(void);
+
+/* 0: there was no such call, or CUPTI did not report it. */
+uint32_t event_watch_end(void);
+
+extern bool event_watch_used; /* by any thread, ever */
+bool event_watch_looks(uint32_t correlation);
+
+/* For the collector: cuEventRecord was called on this thread. True: it is the call that was waited for, and nobody's
+ * business but ours. */
+static inline bool event_watch_sees(uint32_t correlation)
+{
+    return __atomic_load_n(&event_watch_used, __ATOMIC_RELAXED) && event_watch_looks(correlation);
+}
 
 #endif

@@ -1,14 +1,181 @@
-/*
- * Calls that prepare code and are told as phases of compilation: linking, and getting functions, whose code is loaded
- * then where modules are loaded lazily. What was got has a name (function_names.h) and is launched next
- * (first_launches.h).
- */
+#include "agent/cupti/calls_code.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
 #include "agent/cupti/callback_switches.h"
+#include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/cupti/first_launches.h"
-#include "agent/cupti/function_names.h"
+#include "agent/cupti/kernel_names.h"
 #include "agent/cupti/lazy_loading.h"
 #include "agent/dispatch/phases.h"
+
+/* As they lie in memory; none has a zero byte, so that no text's end is passed. */
+static const struct {
+    unsigned char magic[4];
+    enum gputrace_image image;
+} binaries[] = {
+    {{0x7f, 'E', 'L', 'F'}, GPUTRACE_IMAGE_CUBIN},
+    {{0x50, 0xed, 0x55, 0xba}, GPUTRACE_IMAGE_FATBIN}, /* the header of a fat binary: 0xba55ed50 */
+    {{0xb1, 0x43, 0x62, 0x46}, GPUTRACE_IMAGE_FATBIN}, /* __cudaFatCudaBinary, which points to one: 0x466243b1 */
+};
+
+static bool begins_with(const unsigned char *image, const unsigned char *magic, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (image[i] != magic[i])
+            return false;
+    return true;
+}
+
+static const char *after_comment(const char *text)
+{
+    bool to_line_end = text[1] == '/';
+    const char *end = strstr(text + 2, to_line_end ? "\n" : "*/");
+    if (!end)
+        return "";
+    return end + (to_line_end ? 1 : 2);
+}
+
+/* The first word of a PTX file is ".version"; before it there may be blanks and comments. */
+static bool is_ptx(const char *text)
+{
+    for (;;) {
+        text += strspn(text, " \t\r\n\v\f");
+        if (text[0] != '/' || (text[1] != '/' && text[1] != '*'))
+            return strncmp(text, ".version", strlen(".version")) == 0;
+        text = after_comment(text);
+    }
+}
+
+enum gputrace_image image_sort(const void *image)
+{
+    if (!image)
+        return GPUTRACE_IMAGE_UNKNOWN;
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++)
+        if (begins_with(image, binaries[i].magic, sizeof(binaries[i].magic)))
+            return binaries[i].image;
+    return is_ptx(image) ? GPUTRACE_IMAGE_PTX : GPUTRACE_IMAGE_UNKNOWN;
+}
+
+/*
+ * Modules and libraries: loaded, which is a phase of compilation, and unloaded.
+ */
+
+struct loaded {
+    uint64_t module;
+    bool library;
+    const void *image; /* in memory, or … */
+    const char *file;  /* … the name of a file */
+};
+
+static void publish_load(const struct driver_return *returned, struct loaded loaded)
+{
+    registry_module_load_publish(&(struct gputrace_module_load){
+        .call = returned->call,
+        .module = loaded.module,
+        .library = loaded.library,
+        .image = loaded.file ? GPUTRACE_IMAGE_FILE : image_sort(loaded.image),
+        .file = loaded.file,
+    });
+}
+
+/* What follows the function's name initialises a struct loaded from `p`, the parameters. */
+#define PUBLISH(function, ...)                                           \
+    static void publish_##function(const struct driver_return *returned) \
+    {                                                                    \
+        const function##_params *p = returned->params;                   \
+        if (registry_module_load_wanted())                               \
+            publish_load(returned, (struct loaded){__VA_ARGS__});        \
+    }
+#define OUTPUT(pointer) (driver_call_done(returned) ? driver_call_integer(*(pointer)) : 0)
+
+PUBLISH(cuModuleLoad, OUTPUT(p->module), .file = p->fname)
+PUBLISH(cuModuleLoadData, OUTPUT(p->module), .image = p->image)
+PUBLISH(cuModuleLoadDataEx, OUTPUT(p->module), .image = p->image)
+PUBLISH(cuModuleLoadFatBinary, OUTPUT(p->module), .image = p->fatCubin)
+PUBLISH(cuLibraryLoadData, OUTPUT(p->library), .library = true, .image = p->code)
+PUBLISH(cuLibraryLoadFromFile, OUTPUT(p->library), .library = true, .file = p->fileName)
+
+static uint32_t trigger_of(const void *image)
+{
+    return image_sort(image) == GPUTRACE_IMAGE_PTX ? GPUTRACE_TRIGGER_PTX : GPUTRACE_TRIGGER_MODULE_LOAD;
+}
+
+/* What phase loading from memory is. */
+#define LOADS(function, image)                                                                    \
+    static uint32_t loads_##function(const void *params, CUcontext context, uint32_t correlation) \
+    {                                                                                             \
+        (void)context, (void)correlation;                                                         \
+        return trigger_of(((const function##_params *)params)->image);                            \
+    }
+LOADS(cuModuleLoadData, image)
+LOADS(cuModuleLoadDataEx, image)
+LOADS(cuModuleLoadFatBinary, fatCubin)
+LOADS(cuLibraryLoadData, code)
+
+static uint32_t loads_file(const void *params, CUcontext context, uint32_t correlation)
+{
+    (void)params, (void)context, (void)correlation;
+    return GPUTRACE_TRIGGER_MODULE_LOAD;
+}
+
+static void unload_begins(const void *params)
+{
+    (void)params;
+    activity_buffers_unloading();
+}
+
+static void publish_unload(const struct driver_return *returned, const void *handle, bool library)
+{
+    uint64_t module = driver_call_integer(handle);
+    kernel_names_unloaded();
+    lazy_loading_unloaded();
+    if (driver_call_done(returned))
+        first_launches_unloaded(handle);
+    registry_module_unload_publish(
+        &(struct gputrace_module_unload){.call = returned->call, .module = module, .library = library});
+}
+
+static void publish_module_unload(const struct driver_return *returned)
+{
+    publish_unload(returned, ((const cuModuleUnload_params *)returned->params)->hmod, false);
+}
+
+static void publish_library_unload(const struct driver_return *returned)
+{
+    publish_unload(returned, ((const cuLibraryUnload_params *)returned->params)->library, true);
+}
+
+/* CUPTI records just-in-time compilation only within calls that have a callback. */
+#define LOAD (REGISTRY_BIT(module_load) | PHASE_KINDS | REGISTRY_BIT(jit))
+#define UNLOAD (REGISTRY_BIT(module_unload) | REGISTRY_BIT(launch_name))
+
+#define UNLOADS(function, publisher)                                                                            \
+    {                                                                                                           \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = UNLOAD, .publish = (publisher), \
+        .begins = unload_begins                                                                                 \
+    }
+
+static const struct driver_call module_rows[] = {
+    DRIVER_CALL(cuModuleLoad, LOAD, publish_cuModuleLoad, loads_file),
+    DRIVER_CALL(cuModuleLoadData, LOAD, publish_cuModuleLoadData, loads_cuModuleLoadData),
+    DRIVER_CALL(cuModuleLoadDataEx, LOAD, publish_cuModuleLoadDataEx, loads_cuModuleLoadDataEx),
+    DRIVER_CALL(cuModuleLoadFatBinary, LOAD, publish_cuModuleLoadFatBinary, loads_cuModuleLoadFatBinary),
+    DRIVER_CALL(cuLibraryLoadData, LOAD, publish_cuLibraryLoadData, loads_cuLibraryLoadData),
+    DRIVER_CALL(cuLibraryLoadFromFile, LOAD, publish_cuLibraryLoadFromFile, loads_file),
+    UNLOADS(cuModuleUnload, publish_module_unload),
+    UNLOADS(cuLibraryUnload, publish_library_unload),
+};
+
+const struct driver_calls module_calls = DRIVER_CALLS(module_rows);
+
+/*
+ * Calls that prepare code and are published as phases of compilation: linking, and getting functions, whose code is
+ * loaded then where modules are loaded lazily. What was got has a name (kernel_names.h) and is launched next
+ * (kernel_names.h).
+ */
 
 static uint32_t links(const void *params, CUcontext context, uint32_t correlation)
 {
@@ -33,7 +200,7 @@ static uint32_t loads_kernel(const void *params, CUcontext context, uint32_t cor
 /* FUNCTION, a CUfunction or CUkernel called NAME (may be NULL), is of MODULE (may be NULL). */
 static void got(const void *function, const char *name, const void *module)
 {
-    function_name_tell(function, name);
+    function_name_publish(function, name);
     first_launches_got(name, module);
 }
 
@@ -85,7 +252,7 @@ static void note_kernels(const struct driver_return *returned)
 #define PREPARES (PHASE_KINDS | REGISTRY_BIT(jit))
 #define GETS (REGISTRY_BIT(launch_name) | REGISTRY_BIT(function_name))
 
-static const struct driver_call rows[] = {
+static const struct driver_call code_rows[] = {
     DRIVER_CALL(cuLinkAddData, PREPARES, NULL, links),
     DRIVER_CALL(cuLinkAddData_v2, PREPARES, NULL, links),
     DRIVER_CALL(cuLinkAddFile, PREPARES, NULL, links),
@@ -100,4 +267,4 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuModuleEnumerateFunctions, GETS, note_functions, NULL),
 };
 
-const struct driver_calls code_calls = DRIVER_CALLS(rows);
+const struct driver_calls code_calls = DRIVER_CALLS(code_rows);

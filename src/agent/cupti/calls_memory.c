@@ -1,12 +1,72 @@
+#include "agent/cupti/calls_memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/cupti/driver_calls.h"
+#include "agent/cupti/memory_pools.h"
+
+static uint64_t channel_bytes(CUarray_format format)
+{
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4;
+    default: return 1;
+    }
+}
+
+uint64_t array_bytes_3d(const CUDA_ARRAY3D_DESCRIPTOR *array)
+{
+    if (!array)
+        return 0;
+    uint64_t height = array->Height ? array->Height : 1;
+    uint64_t depth = array->Depth ? array->Depth : 1;
+    return array->Width * height * depth * array->NumChannels * channel_bytes(array->Format);
+}
+
+uint64_t array_bytes_2d(const CUDA_ARRAY_DESCRIPTOR *array)
+{
+    if (!array)
+        return 0;
+    CUDA_ARRAY3D_DESCRIPTOR flat = {
+        .Width = array->Width, .Height = array->Height, .Format = array->Format, .NumChannels = array->NumChannels};
+    return array_bytes_3d(&flat);
+}
+
+static size_t halved(size_t extent)
+{
+    return extent > 1 ? extent / 2 : extent;
+}
+
+/* The driver makes one level at least, and none below a single texel. Layers are as many at every level. */
+uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned levels)
+{
+    if (!array)
+        return 0;
+    CUDA_ARRAY3D_DESCRIPTOR level = *array;
+    bool layered = (array->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
+    uint64_t bytes = array_bytes_3d(&level);
+    while (levels-- > 1 && (level.Width > 1 || level.Height > 1 || (level.Depth > 1 && !layered))) {
+        level.Width = halved(level.Width);
+        level.Height = halved(level.Height);
+        level.Depth = layered ? level.Depth : halved(level.Depth);
+        bytes += array_bytes_3d(&level);
+    }
+    return bytes;
+}
+
 /*
  * Memory: allocated, freed, host memory registered, virtual addresses mapped.
  *
  * A reader fills in a struct request: where the memory is and how much, from the call's parameters and, when it is
- * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is told from there.
+ * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is published from there.
  */
-#include "agent/cupti/array_bytes.h"
-#include "agent/cupti/driver_calls.h"
-#include "agent/cupti/memory_pools.h"
 
 struct request {
     const struct driver_return *returned;
@@ -41,7 +101,7 @@ static uint32_t stream_id_of(const struct request *request)
     return cupti_ids_of_stream(request->returned->ids, call, request->stream);
 }
 
-static void tell_failure(const struct request *request, enum gputrace_memory_kind kind)
+static void publish_failure(const struct request *request, enum gputrace_memory_kind kind)
 {
     struct gputrace_memory_allocation_failure failure = {
         .call = request->returned->call,
@@ -58,15 +118,15 @@ static void tell_failure(const struct request *request, enum gputrace_memory_kin
 /* Pools are the program's where a client does not use them. */
 static void note_pool(const struct request *request)
 {
-    const struct reader *reader = request->returned->reader;
+    const struct epoch_reader *reader = request->returned->reader;
     if (request->device != GPUTRACE_NO_DEVICE && reader && !reader->in_client && registry_pool_level_wanted())
         memory_pools_note(request->pool, request->device);
 }
 
-static void tell_allocation(const struct request *request, enum gputrace_memory_kind kind)
+static void publish_allocation(const struct request *request, enum gputrace_memory_kind kind)
 {
     if (!request->done) {
-        tell_failure(request, kind);
+        publish_failure(request, kind);
         return;
     }
     struct gputrace_memory_allocation allocation = {
@@ -84,7 +144,7 @@ static void tell_allocation(const struct request *request, enum gputrace_memory_
         note_pool(request);
 }
 
-static void tell_deallocation(const struct request *request, enum gputrace_memory_kind kind)
+static void publish_deallocation(const struct request *request, enum gputrace_memory_kind kind)
 {
     if (request->address == 0)
         return; /* freeing NULL is allowed and does nothing */
@@ -111,44 +171,44 @@ static void set_location(struct request *request, const CUmemAllocationProp *pro
 
 /* Readers of calls that are alike but for the type of their parameters. READ is a statement that knows `p`, their
  * parameters, `request` and `returned`. */
-#define TELL(what, function, memory_kind, read)                               \
-    static void tell_##function(const struct driver_return *returned)         \
+#define PUBLISH(what, function, memory_kind, read)                            \
+    static void publish_##function(const struct driver_return *returned)      \
     {                                                                         \
         const function##_params *p = returned->params;                        \
         const enum gputrace_memory_kind kind = GPUTRACE_MEMORY_##memory_kind; \
         struct request request = request_of(returned, kind);                  \
         read;                                                                 \
-        tell_##what(&request, kind);                                          \
+        publish_##what(&request, kind);                                       \
     }
 #define OUTPUT(pointer) (request.done ? (uint64_t)(uintptr_t) * (pointer) : 0)
 
 #define ALLOCATES(function, kind, output) \
-    TELL(allocation, function, kind, (request.bytes = p->bytesize, request.address = OUTPUT(p->output)))
+    PUBLISH(allocation, function, kind, (request.bytes = p->bytesize, request.address = OUTPUT(p->output)))
 #define FREES(function, kind, input) \
-    TELL(deallocation, function, kind, request.address = (uint64_t)(uintptr_t)(p->input))
+    PUBLISH(deallocation, function, kind, request.address = (uint64_t)(uintptr_t)(p->input))
 
 ALLOCATES(cuMemAlloc_v2, DEVICE, dptr)
 ALLOCATES(cuMemAllocManaged, MANAGED, dptr)
 ALLOCATES(cuMemHostAlloc, PINNED, pp)
 ALLOCATES(cuMemAllocHost_v2, PINNED, pp)
-TELL(allocation, cuMemHostRegister_v2, REGISTERED,
-     (request.bytes = p->bytesize, request.address = driver_call_integer(p->p)))
-TELL(allocation, cuMemAllocAsync, POOL,
-     (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr)))
-TELL(allocation, cuMemAllocFromPoolAsync, POOL,
-     (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr),
-      request.pool = driver_call_integer(p->pool)))
-TELL(allocation, cuMemAllocPitch_v2, DEVICE,
-     (request.bytes = (request.done ? *p->pPitch : p->WidthInBytes) * p->Height, request.address = OUTPUT(p->dptr)))
-TELL(allocation, cuArrayCreate_v2, ARRAY,
-     (request.bytes = array_bytes_2d(p->pAllocateArray), request.address = OUTPUT(p->pHandle)))
-TELL(allocation, cuArray3DCreate_v2, ARRAY,
-     (request.bytes = array_bytes_3d(p->pAllocateArray), request.address = OUTPUT(p->pHandle)))
-TELL(allocation, cuMipmappedArrayCreate, ARRAY,
-     (request.bytes = array_bytes_mipmapped(p->pMipmappedArrayDesc, p->numMipmapLevels),
-      request.address = OUTPUT(p->pHandle)))
-TELL(allocation, cuMemCreate, VIRTUAL,
-     (request.bytes = p->size, request.address = OUTPUT(p->handle), set_location(&request, p->prop)))
+PUBLISH(allocation, cuMemHostRegister_v2, REGISTERED,
+        (request.bytes = p->bytesize, request.address = driver_call_integer(p->p)))
+PUBLISH(allocation, cuMemAllocAsync, POOL,
+        (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr)))
+PUBLISH(allocation, cuMemAllocFromPoolAsync, POOL,
+        (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr),
+         request.pool = driver_call_integer(p->pool)))
+PUBLISH(allocation, cuMemAllocPitch_v2, DEVICE,
+        (request.bytes = (request.done ? *p->pPitch : p->WidthInBytes) * p->Height, request.address = OUTPUT(p->dptr)))
+PUBLISH(allocation, cuArrayCreate_v2, ARRAY,
+        (request.bytes = array_bytes_2d(p->pAllocateArray), request.address = OUTPUT(p->pHandle)))
+PUBLISH(allocation, cuArray3DCreate_v2, ARRAY,
+        (request.bytes = array_bytes_3d(p->pAllocateArray), request.address = OUTPUT(p->pHandle)))
+PUBLISH(allocation, cuMipmappedArrayCreate, ARRAY,
+        (request.bytes = array_bytes_mipmapped(p->pMipmappedArrayDesc, p->numMipmapLevels),
+         request.address = OUTPUT(p->pHandle)))
+PUBLISH(allocation, cuMemCreate, VIRTUAL,
+        (request.bytes = p->size, request.address = OUTPUT(p->handle), set_location(&request, p->prop)))
 
 FREES(cuMemFree_v2, UNKNOWN, dptr) /* device, managed and stream-ordered memory alike */
 FREES(cuMemFreeHost, PINNED, p)
@@ -156,16 +216,16 @@ FREES(cuMemHostUnregister, REGISTERED, p)
 FREES(cuArrayDestroy, ARRAY, hArray)
 FREES(cuMipmappedArrayDestroy, ARRAY, hMipmappedArray)
 FREES(cuMemRelease, VIRTUAL, handle)
-TELL(deallocation, cuMemFreeAsync, UNKNOWN, (set_stream(&request, returned, p->hStream), request.address = p->dptr))
+PUBLISH(deallocation, cuMemFreeAsync, UNKNOWN, (set_stream(&request, returned, p->hStream), request.address = p->dptr))
 
-static void tell_mapping(const struct driver_return *returned)
+static void publish_mapping(const struct driver_return *returned)
 {
     const cuMemMap_params *p = returned->params;
     registry_memory_mapping_publish(&(struct gputrace_memory_mapping){
         .call = returned->call, .address = p->ptr, .bytes = p->size, .offset = p->offset, .handle = p->handle});
 }
 
-static void tell_unmapping(const struct driver_return *returned)
+static void publish_unmapping(const struct driver_return *returned)
 {
     const cuMemUnmap_params *p = returned->params;
     registry_memory_unmapping_publish(
@@ -176,29 +236,67 @@ static void tell_unmapping(const struct driver_return *returned)
 #define DEALLOCATION REGISTRY_BIT(memory_deallocation)
 #define POOLS REGISTRY_BIT(pool_level)
 
-static const struct driver_call rows[] = {
-    DRIVER_CALL(cuMemAlloc_v2, ALLOCATION, tell_cuMemAlloc_v2, NULL),
-    DRIVER_CALL(cuMemAllocPitch_v2, ALLOCATION, tell_cuMemAllocPitch_v2, NULL),
-    DRIVER_CALL(cuMemAllocManaged, ALLOCATION, tell_cuMemAllocManaged, NULL),
-    DRIVER_CALL(cuMemHostAlloc, ALLOCATION, tell_cuMemHostAlloc, NULL),
-    DRIVER_CALL(cuMemAllocHost_v2, ALLOCATION, tell_cuMemAllocHost_v2, NULL),
-    DRIVER_CALL(cuMemHostRegister, ALLOCATION, tell_cuMemHostRegister_v2, NULL),
-    DRIVER_CALL(cuMemHostRegister_v2, ALLOCATION, tell_cuMemHostRegister_v2, NULL),
-    DRIVER_CALL(cuArrayCreate_v2, ALLOCATION, tell_cuArrayCreate_v2, NULL),
-    DRIVER_CALL(cuArray3DCreate_v2, ALLOCATION, tell_cuArray3DCreate_v2, NULL),
-    DRIVER_CALL(cuMipmappedArrayCreate, ALLOCATION, tell_cuMipmappedArrayCreate, NULL),
-    DRIVER_CALL_PTSZ(cuMemAllocAsync, ALLOCATION | POOLS, tell_cuMemAllocAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemAllocFromPoolAsync, ALLOCATION | POOLS, tell_cuMemAllocFromPoolAsync, NULL),
-    DRIVER_CALL(cuMemCreate, ALLOCATION, tell_cuMemCreate, NULL),
-    DRIVER_CALL_BRIEF(cuMemFree_v2, DEALLOCATION | POOLS, tell_cuMemFree_v2),
-    DRIVER_CALL_PTSZ_BRIEF(cuMemFreeAsync, DEALLOCATION | POOLS, tell_cuMemFreeAsync),
-    DRIVER_CALL(cuMemFreeHost, DEALLOCATION, tell_cuMemFreeHost, NULL),
-    DRIVER_CALL(cuMemHostUnregister, DEALLOCATION, tell_cuMemHostUnregister, NULL),
-    DRIVER_CALL(cuArrayDestroy, DEALLOCATION, tell_cuArrayDestroy, NULL),
-    DRIVER_CALL(cuMipmappedArrayDestroy, DEALLOCATION, tell_cuMipmappedArrayDestroy, NULL),
-    DRIVER_CALL(cuMemRelease, DEALLOCATION, tell_cuMemRelease, NULL),
-    DRIVER_CALL(cuMemMap, REGISTRY_BIT(memory_mapping), tell_mapping, NULL),
-    DRIVER_CALL(cuMemUnmap, REGISTRY_BIT(memory_unmapping), tell_unmapping, NULL),
+static const struct driver_call memory_rows[] = {
+    DRIVER_CALL(cuMemAlloc_v2, ALLOCATION, publish_cuMemAlloc_v2, NULL),
+    DRIVER_CALL(cuMemAllocPitch_v2, ALLOCATION, publish_cuMemAllocPitch_v2, NULL),
+    DRIVER_CALL(cuMemAllocManaged, ALLOCATION, publish_cuMemAllocManaged, NULL),
+    DRIVER_CALL(cuMemHostAlloc, ALLOCATION, publish_cuMemHostAlloc, NULL),
+    DRIVER_CALL(cuMemAllocHost_v2, ALLOCATION, publish_cuMemAllocHost_v2, NULL),
+    DRIVER_CALL(cuMemHostRegister, ALLOCATION, publish_cuMemHostRegister_v2, NULL),
+    DRIVER_CALL(cuMemHostRegister_v2, ALLOCATION, publish_cuMemHostRegister_v2, NULL),
+    DRIVER_CALL(cuArrayCreate_v2, ALLOCATION, publish_cuArrayCreate_v2, NULL),
+    DRIVER_CALL(cuArray3DCreate_v2, ALLOCATION, publish_cuArray3DCreate_v2, NULL),
+    DRIVER_CALL(cuMipmappedArrayCreate, ALLOCATION, publish_cuMipmappedArrayCreate, NULL),
+    DRIVER_CALL_PTSZ(cuMemAllocAsync, ALLOCATION | POOLS, publish_cuMemAllocAsync, NULL),
+    DRIVER_CALL_PTSZ(cuMemAllocFromPoolAsync, ALLOCATION | POOLS, publish_cuMemAllocFromPoolAsync, NULL),
+    DRIVER_CALL(cuMemCreate, ALLOCATION, publish_cuMemCreate, NULL),
+    DRIVER_CALL_BRIEF(cuMemFree_v2, DEALLOCATION | POOLS, publish_cuMemFree_v2),
+    DRIVER_CALL_PTSZ_BRIEF(cuMemFreeAsync, DEALLOCATION | POOLS, publish_cuMemFreeAsync),
+    DRIVER_CALL(cuMemFreeHost, DEALLOCATION, publish_cuMemFreeHost, NULL),
+    DRIVER_CALL(cuMemHostUnregister, DEALLOCATION, publish_cuMemHostUnregister, NULL),
+    DRIVER_CALL(cuArrayDestroy, DEALLOCATION, publish_cuArrayDestroy, NULL),
+    DRIVER_CALL(cuMipmappedArrayDestroy, DEALLOCATION, publish_cuMipmappedArrayDestroy, NULL),
+    DRIVER_CALL(cuMemRelease, DEALLOCATION, publish_cuMemRelease, NULL),
+    DRIVER_CALL(cuMemMap, REGISTRY_BIT(memory_mapping), publish_mapping, NULL),
+    DRIVER_CALL(cuMemUnmap, REGISTRY_BIT(memory_unmapping), publish_unmapping, NULL),
 };
 
-const struct driver_calls memory_calls = DRIVER_CALLS(rows);
+const struct driver_calls memory_calls = DRIVER_CALLS(memory_rows);
+
+/*
+ * Pools of stream-ordered memory: what memory_pools.h must know of them and allocations do not say. Nothing is
+ * published.
+ */
+
+/* From now on it lends without being named. */
+static void note_set_pool(const struct driver_return *returned)
+{
+    const cuDeviceSetMemPool_params *p = returned->params;
+    if (driver_call_done(returned))
+        memory_pools_note(driver_call_integer(p->pool), (uint32_t)p->dev);
+}
+
+static void forget_pool(const void *params)
+{
+    memory_pools_forget(driver_call_integer(((const cuMemPoolDestroy_params *)params)->pool));
+}
+
+/* The first version has the same one parameter. */
+static void forget_device(const void *params)
+{
+    memory_pools_forget_device((uint32_t)((const cuDevicePrimaryCtxReset_v2_params *)params)->dev);
+}
+
+#define POOLS_END(function, forget)                                                                     \
+    {                                                                                                   \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = POOLS, .begins = forget \
+    }
+
+static const struct driver_call pool_rows[] = {
+    DRIVER_CALL(cuDeviceSetMemPool, POOLS, note_set_pool, NULL),
+    POOLS_END(cuMemPoolDestroy, forget_pool),
+    POOLS_END(cuDevicePrimaryCtxReset, forget_device),
+    POOLS_END(cuDevicePrimaryCtxReset_v2, forget_device),
+};
+
+const struct driver_calls pool_calls = DRIVER_CALLS(pool_rows);

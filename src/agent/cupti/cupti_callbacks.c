@@ -3,35 +3,126 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "common/clock.h"
+#include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/callback_switches.h"
-#include "agent/cupti/captures.h"
-#include "agent/cupti/cupti_activity.h"
 #include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/cupti_library.h"
-#include "agent/cupti/cupti_resources.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/cupti/event_watch.h"
-#include "agent/cupti/first_launches.h"
-#include "agent/cupti/function_names.h"
-#include "agent/cupti/graph_launches.h"
-#include "agent/cupti/graph_nodes.h"
+#include "agent/cupti/kernel_names.h"
+#include "agent/cupti/graphs.h"
 #include "agent/cupti/lazy_loading.h"
 #include "agent/cupti/memory_pools.h"
-#include "agent/cupti/names_due.h"
-#include "agent/cupti/open_calls.h"
-#include "agent/cupti/own_streams.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/thread_id.h"
+#include "common/clock.h"
+
+/* What happens within OPEN (may be NULL) to something of CONTEXT. */
+static struct gputrace_call call_within(const struct open_call *open, CUcontext context)
+{
+    uint64_t now = clock_now();
+    struct gputrace_call call = {
+        .start = open ? open->start : now,
+        .end = now,
+        .function = open ? open->row->name : NULL,
+        .correlation = open ? open->correlation : 0,
+        .thread = thread_id(),
+    };
+    cupti_ids_of_context(context, &call);
+    return call;
+}
+
+static void context_created(const CUpti_ResourceData *data)
+{
+    registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
+}
+
+static void context_goes(const CUpti_ResourceData *data)
+{
+    struct gputrace_call call = call_within(NULL, data->context);
+    activity_buffers_unloading();
+    lazy_loading_unloaded();
+    registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
+    phases_of_context_end(data->context, &call);
+}
+
+/* Whether the stream does not go with its context, but by the call. */
+static bool destroys(const struct open_call *open, CUstream stream)
+{
+    bool destroys_one = open && (open->row->kinds & REGISTRY_BIT(stream_deletion)) != 0;
+    return destroys_one && ((const cuStreamDestroy_v2_params *)open->params)->hStream == stream;
+}
+
+static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
+{
+    CUstream stream = data->resourceHandle.stream;
+    bool destroyed = destroys(open, stream);
+    struct gputrace_call call = call_within(destroyed ? open : NULL, data->context);
+    bool programs_own = own_streams_remove(stream) || destroyed;
+    if (destroyed)
+        open->published = true;
+    if (programs_own)
+        registry_stream_deletion_publish(&(struct gputrace_stream_deletion){
+            .call = call,
+            .stream = stream,
+            .stream_id = cupti_stream_id(driver_call_integer(data->context), driver_call_integer(stream)),
+        });
+    phases_of_stream_end(stream, &call);
+    cupti_ids_forget_streams(); /* not before its number was asked for, the last time */
+}
+
+static void code_came(const CUpti_ResourceData *data, const struct open_call *open)
+{
+    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
+    if (!module)
+        return;
+    registry_code_load_publish(&(struct gputrace_code_load){
+        .call = call_within(open, data->context),
+        .code = module->pCubin,
+        .bytes = module->cubinSize,
+        .module_id = module->moduleId,
+    });
+}
+
+static void graph_node_starts_here(const CUpti_ResourceData *data, const struct open_call *open)
+{
+    const CUpti_GraphData *graph = data->resourceDescriptor;
+    if (graph)
+        graph_node_starts(graph->nodeType, open);
+}
+
+static void graph_node_came(const CUpti_ResourceData *data, const struct open_call *open, bool copied)
+{
+    const CUpti_GraphData *graph = data->resourceDescriptor;
+    if (graph && copied)
+        graph_node_copied(graph->node, graph->originalNode, open);
+    else if (graph)
+        graph_node_made(graph->node, graph->nodeType, open);
+}
+
+/* CUPTI told CBID, a CUpti_CallbackIdResource, of what DATA, which is CUPTI's, says, on the thread that did it, in the
+ * driver call OPEN (NULL: in none that has a callback); what is told of the resource is noted there. */
+static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
+{
+    switch (cbid) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: context_created(data); break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_goes(data); break;
+    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data, open); break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data, open); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING: graph_node_starts_here(data, open); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: graph_node_came(data, open, false); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: graph_node_came(data, open, true); break;
+    default: break;
+    }
+}
 
 /* --- threads --- */
 
 /* What a thread's callbacks keep from one to the next, in one variable: to find a thread's own takes a call. */
 struct callback_thread {
-    struct reader **reader; /* where the registry keeps this thread's; NULL: nothing was looked for yet */
+    struct epoch_reader **reader; /* where the registry keeps this thread's; NULL: nothing was looked for yet */
     uint32_t id;
     struct cupti_ids ids;
     struct open_calls open;
@@ -43,15 +134,15 @@ static inline struct callback_thread *callback_thread(void)
     struct callback_thread *mine = &this_thread;
     __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
     if (!mine->reader) {
-        mine->reader = &reader_mine;
+        mine->reader = &epoch_reader_known;
         mine->id = thread_id();
     }
     return mine;
 }
 
-static inline struct reader *reader_of(const struct callback_thread *mine)
+static inline struct epoch_reader *reader_of(const struct callback_thread *mine)
 {
-    return *mine->reader ? *mine->reader : reader_make();
+    return *mine->reader ? *mine->reader : epoch_reader_make();
 }
 
 /* --- driver calls --- */
@@ -89,15 +180,15 @@ static enum spool_call_object waits_for(const struct driver_call *row, const voi
     return row->kinds & REGISTRY_BIT(device_synchronization) ? SPOOL_CALL_OF_CONTEXT : SPOOL_CALL_OF_NOTHING;
 }
 
-/* Every call that has a callback is told, so that a death finds out where threads were; but for launches, whose
+/* Every call with a callback is published, so that a crash shows where threads were; except launches, whose
  * callbacks come and go. */
 static inline bool is_told_open(const struct driver_call *row)
 {
     return registry_open_call_wanted() && !(row->kinds & REGISTRY_BIT(kernel_launch));
 }
 
-static inline void tell_begin(const struct callback_thread *mine, const struct driver_call *row,
-                              const CUpti_CallbackData *data, uint64_t start)
+static inline void publish_begin(const struct callback_thread *mine, const struct driver_call *row,
+                                 const CUpti_CallbackData *data, uint64_t start)
 {
     struct gputrace_open_call call = {
         .start = start, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
@@ -106,8 +197,8 @@ static inline void tell_begin(const struct callback_thread *mine, const struct d
     registry_open_call_publish_by(reader_of(mine), &call);
 }
 
-static inline void tell_return(const struct callback_thread *mine, const struct driver_call *row,
-                               const CUpti_CallbackData *data)
+static inline void publish_return(const struct callback_thread *mine, const struct driver_call *row,
+                                  const CUpti_CallbackData *data)
 {
     struct gputrace_open_call call = {
         .returned = true, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
@@ -124,7 +215,7 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
 {
     struct open_call *open = open_call_push(&mine->open, row, data->functionParams, data->correlationId, clock_now());
     if (is_told_open(row))
-        tell_begin(mine, row, data, open->start);
+        publish_begin(mine, row, data, open->start);
     if (row->begins)
         row->begins(data->functionParams);
     if (row->launched)
@@ -157,12 +248,12 @@ static void end_phase(const struct driver_call *row, const struct gputrace_call 
     phase_call_returns(call);
     lazy_loading_ends();
     if (row->kinds & REGISTRY_BIT(kernel_launch))
-        cupti_activity_gather_names();
-    names_due();
+        activity_buffers_gather_names();
+    name_capture_request();
 }
 
-/* A client is told the end of all; the recorder alone of what is not brief, and to read a clock takes as long as to
- * write a record. */
+/* Clients get the end time of every call, the recorder only of calls that are not brief: reading a clock takes as long
+ * as to write a record. */
 static inline uint64_t end_of(const struct driver_call *row, const struct open_call *open)
 {
     return row->brief && open && !registry_had_clients() ? open->start : clock_now();
@@ -172,12 +263,13 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
 {
     const struct open_call *open = open_call_pop(&mine->open, row, data->correlationId);
     uint64_t now = end_of(row, open), start = open ? open->start : now;
-    bool in_phase = open && open->in_phase, told = open && open->told; /* read before another call may begin */
+    bool in_phase = open && open->in_phase,
+         published = open && open->published; /* read before another call may begin */
     if (is_told_open(row))
-        tell_return(mine, row, data);
+        publish_return(mine, row, data);
     if (row->launched ? first_launches_returned() : is_new_graph(row, data, start))
-        cupti_activity_gather_names(); /* that of a first launch is in its record, or soon will be */
-    bool wanted = row->tell && (row->kinds & callback_switches_wanted()) != 0;
+        activity_buffers_gather_names(); /* that of a first launch is in its record, or soon will be */
+    bool wanted = row->publish && (row->kinds & callback_switches_wanted()) != 0;
     if (!wanted && !in_phase)
         return;
     struct driver_return returned = {
@@ -185,7 +277,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
         .call = call_of(mine, row, data, start, now),
         .params = data->functionParams,
         .symbol = data->symbolName,
-        .told = told,
+        .published = published,
         .reader = reader_of(mine),
         .ids = &mine->ids,
     };
@@ -193,7 +285,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
     if (in_phase)
         end_phase(row, &returned.call);
     if (wanted)
-        row->tell(&returned);
+        row->publish(&returned);
 }
 
 static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
@@ -273,19 +365,19 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     return 0;
 }
 
-void cupti_callbacks_leave(void)
+void cupti_callbacks_atfork_child(void)
 {
     this_thread = (struct callback_thread){0};
-    callback_switches_leave();
-    captures_leave();
-    cupti_ids_leave();
-    first_launches_leave();
-    function_names_leave();
-    graph_launches_leave();
-    graph_nodes_leave();
-    lazy_loading_leave();
-    memory_pools_leave();
-    names_due_leave();
-    own_streams_leave();
-    thread_id_leave();
+    callback_switches_atfork_child();
+    captures_atfork_child();
+    cupti_ids_atfork_child();
+    first_launches_atfork_child();
+    function_names_atfork_child();
+    graph_launches_atfork_child();
+    graph_nodes_atfork_child();
+    lazy_loading_atfork_child();
+    memory_pools_atfork_child();
+    name_capture_atfork_child();
+    own_streams_atfork_child();
+    thread_id_atfork_child();
 }

@@ -1,8 +1,10 @@
 #include "agent/cupti/cupti_ids.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "agent/cupti/cupti_library.h"
+#include "common/map.h"
 
 static const struct cupti *cupti_in_use;
 static uint32_t streams_round = 1; /* of streams: one that was asked for in another is forgotten */
@@ -18,7 +20,7 @@ void cupti_ids_init(const struct cupti *cupti)
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
 }
 
-void cupti_ids_leave(void)
+void cupti_ids_atfork_child(void)
 {
     cupti_ids_init(NULL);
 }
@@ -92,4 +94,32 @@ uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call 
     known->id = cupti_stream_id(context, handle);
     known->uid = known->id == GPUTRACE_NO_STREAM ? 0 : mine->uid;
     return known->id;
+}
+
+/* --- streams of the program --- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct map streams; /* handle -> nothing */
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void own_streams_add(const struct CUstream_st *stream)
+{
+    pthread_mutex_lock(&own.lock);
+    map_put(&own.streams, (uint64_t)(uintptr_t)stream, NULL); /* without memory only its own call reports its end */
+    pthread_mutex_unlock(&own.lock);
+}
+
+bool own_streams_remove(const struct CUstream_st *stream)
+{
+    pthread_mutex_lock(&own.lock);
+    bool was = map_remove(&own.streams, (uint64_t)(uintptr_t)stream);
+    pthread_mutex_unlock(&own.lock);
+    return was;
+}
+
+void own_streams_atfork_child(void)
+{
+    pthread_mutex_init(&own.lock, NULL);
+    own.streams = (struct map){0}; /* another thread may have been changing it: leave it */
 }

@@ -1,7 +1,7 @@
 /*
  * CUPTI's numbers of contexts, devices and streams, as its records have them.
  *
- * To ask CUPTI takes longer than the rest of a callback, so threads remember what they were told: of a context until
+ * To ask CUPTI takes longer than the rest of a callback, so each thread remembers the answers: for a context until
  * the thread's calls are in another one, of a stream until any stream of the process goes.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CUPTI_IDS_H
@@ -18,7 +18,7 @@ struct cupti;
 /* Streams that a thread remembers at once. */
 #define CUPTI_IDS_STREAMS 8u
 
-/* What one thread was told; zero: nothing. */
+/* The answers of one thread; zero: none. */
 struct cupti_ids {
     struct CUctx_st *context; /* NULL: none */
     uint32_t uid;             /* its own among all contexts that there ever were */
@@ -33,7 +33,7 @@ struct cupti_ids {
 
 void cupti_ids_init(const struct cupti *cupti);
 /* In a forked child: CUPTI is not to be asked. What threads remember is theirs to forget. */
-void cupti_ids_leave(void);
+void cupti_ids_atfork_child(void);
 
 /* Fills in CALL's context, its number and its device. */
 void cupti_ids_of_context(struct CUctx_st *context, struct gputrace_call *call);
@@ -58,12 +58,27 @@ uint32_t cupti_stream_id(uint64_t context, uint64_t stream);
 uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call *call,
                              const struct CUstream_st *stream);
 
-/* The kinds whose callers ask for streams: while they are wanted CUPTI has to tell of each stream that goes. */
+/* The kinds whose callers ask for streams: while they are wanted CUPTI has to report each stream that is destroyed. */
 #define CUPTI_IDS_KINDS                                                                             \
     (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(stream_synchronization) | \
      REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure) | REGISTRY_BIT(memory_deallocation))
 
 /* A stream went, or may have gone unheard of: all threads ask anew. */
 void cupti_ids_forget_streams(void);
+
+/*
+ * Streams that the program created and has not destroyed. CUPTI also reports streams that CUDA created for itself, when
+ * their context is destroyed.
+ */
+
+struct CUstream_st;
+
+void own_streams_add(const struct CUstream_st *stream);
+
+/* Returns whether it was one of them. */
+bool own_streams_remove(const struct CUstream_st *stream);
+
+/* In a forked child: they are the parent's. */
+void own_streams_atfork_child(void);
 
 #endif

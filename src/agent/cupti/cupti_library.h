@@ -1,11 +1,18 @@
 /*
- * CUPTI, loaded at run time: whichever version the process or the machine has, from 11.8 on.
+ * The libraries that are called at run time: CUPTI, whichever version the process or the machine has, from 11.8 on; the
+ * libcuda that the process has loaded; and the versions of CUDA.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
 #define GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
 
 #include <cupti.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * CUPTI, loaded at run time: whichever version the process or the machine has, from 11.8 on.
+ */
 
 /* Functions that every CUPTI we work with has … */
 #define CUPTI_FUNCTIONS(X)               \
@@ -39,18 +46,37 @@ struct cupti {
     CUPTI_FUNCTIONS(FUNCTION)
     CUPTI_NEWER_FUNCTIONS(FUNCTION)
 #undef FUNCTION
-    uint32_t version; /* as cuptiGetVersion tells: 18 is CUDA 11.8, 130001 CUDA 13.0 */
+    uint32_t version; /* as cuptiGetVersion returns it: 18 is CUDA 11.8, 130001 CUDA 13.0 */
     char path[512];   /* of the file it was loaded from */
 };
 
 /*
  * Loads CUPTI: PREFERRED (may be NULL), else the one that the process has loaded already, else the first that is found
- * (common/cupti_path.h). Gives it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried. Once
+ * (common/cupti_path.h). Returns it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried. Once
  * loaded it stays, also over a fork.
  */
 const struct cupti *cupti_load(const char *preferred, char *why, size_t size);
 
 /* CUPTI's own words for a result. */
 const char *cupti_words(const struct cupti *cupti, CUptiResult result);
+
+/*
+ * The libcuda that the process has loaded, and functions of it that the library calls itself. It links with no CUDA: a
+ * program without it is traced too.
+ */
+
+/*
+ * Fills FUNCTIONS, a struct of COUNT pointers to functions and nothing else, with those of NAMES in the same order.
+ * Names are as libcuda exports them: cuda.h lets some stand for newer versions. False: no libcuda is loaded, or one
+ * that does not have them all. Takes the dynamic loader's lock.
+ */
+bool driver_library_find(void *functions, const char *const names[], size_t count);
+
+/*
+ * Versions of the CUDA driver and of the CUDA runtime that the process has loaded.
+ */
+
+/* Each as 1000 * major + 10 * minor; 0 when it cannot be known, as of a runtime that is linked statically. */
+void cuda_versions_read(int32_t *driver, int32_t *runtime);
 
 #endif

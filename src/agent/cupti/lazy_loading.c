@@ -152,7 +152,7 @@ void lazy_loading_give_up(void)
     pthread_mutex_unlock(&lazy.lock);
 }
 
-void lazy_loading_leave(void)
+void lazy_loading_atfork_child(void)
 {
     pthread_mutex_init(&lazy.lock, NULL);
     lazy.armed = lazy.loading = 0;

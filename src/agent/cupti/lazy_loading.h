@@ -1,9 +1,9 @@
 /*
  * The first launch of a kernel that CUDA loads lazily: a phase of compilation inside a launch.
  *
- * Launches have no callback unless somebody wants to hear of them. So, when a thread gets a kernel from a library
+ * Launches have no callback unless a subscriber wants them. So, when a thread gets a kernel from a library
  * (which CUDA's runtime does right before it launches the kernel for the first time), their callbacks are switched on
- * until the kernel was launched; or until, after LAZY_LOADING_NS without another such kernel, somebody launches
+ * until the kernel was launched; or until, after LAZY_LOADING_NS without another such kernel, a thread launches
  * anything. Threads that launch nothing pay nothing, and the launches of others pay no more than that long.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_LAZY_LOADING_H
@@ -34,10 +34,10 @@ bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
 /* Does nothing on a thread on which none has begun. */
 void lazy_loading_ends(void);
 
-/* Nobody wants phases any more: whatever was armed or is loading is forgotten. */
+/* No subscriber wants phases any more: whatever was armed or is loading is forgotten. */
 void lazy_loading_give_up(void);
 
 /* In a forked child. */
-void lazy_loading_leave(void);
+void lazy_loading_atfork_child(void);
 
 #endif

@@ -4,11 +4,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "common/clock.h"
-#include "agent/cupti/driver_library.h"
-#include "agent/cupti/pool_functions.h"
-#include "agent/dispatch/aside.h"
+#include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
+#include "common/clock.h"
 
 static const char *const names[] = {
 #define FUNCTION(name, ...) #name,
@@ -21,9 +19,9 @@ struct pool {
     struct pool *next;
     uint64_t handle; /* 0: the default one of its device */
     uint32_t device;
-    bool known;                      /* the place is taken (release) */
-    bool changed;                    /* since it was told; this and what follows under `asking` */
-    struct gputrace_pool_level told; /* pool 0: nothing yet */
+    bool known;                           /* the place is taken (release) */
+    bool changed;                         /* since it was published; this and what follows under `asking` */
+    struct gputrace_pool_level published; /* pool 0: nothing yet */
 };
 
 static struct {
@@ -31,7 +29,7 @@ static struct {
     bool used;          /* memory was allocated or freed since the last question */
     bool stopped;
     pthread_mutex_t adding; /* of places taken and left; never held while CUDA is called */
-    pthread_mutex_t asking; /* the driver, and of what was told; a pool is forgotten under it */
+    pthread_mutex_t asking; /* the driver, and of what was published; a pool is forgotten under it */
     unsigned settling;      /* questions to come though nothing was used: what is freed goes when the GPU gets there */
     bool found;             /* `driver` is */
     struct pool_functions driver;
@@ -70,7 +68,7 @@ static struct pool *free_place(void)
     return made;
 }
 
-/* Without memory it is not told of. */
+/* Without memory for it, it is left out. */
 static void add(uint64_t handle, uint32_t device)
 {
     pthread_mutex_lock(&pools.adding);
@@ -79,7 +77,7 @@ static void add(uint64_t handle, uint32_t device)
         pool->handle = handle;
         pool->device = device;
         pool->changed = false;
-        pool->told = (struct gputrace_pool_level){0};
+        pool->published = (struct gputrace_pool_level){0};
         __atomic_store_n(&pool->known, true, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&pools.adding);
@@ -109,7 +107,7 @@ bool memory_pools_any(void)
 /* Under `asking`. It holds nothing any more; what was the most remains. */
 static void forget(struct pool *pool)
 {
-    struct gputrace_pool_level level = pool->told;
+    struct gputrace_pool_level level = pool->published;
     pthread_mutex_lock(&pools.adding);
     __atomic_store_n(&pool->known, false, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&pools.adding);
@@ -190,9 +188,9 @@ static void ask_pool(struct pool *pool)
     if (!ask_handle(pool, &handle) || !ask_level(handle, &level))
         return;
     level.pool = (uint64_t)(uintptr_t)handle;
-    pool->changed = !same(&level, &pool->told);
+    pool->changed = !same(&level, &pool->published);
     if (pool->changed)
-        pool->told = level;
+        pool->published = level;
 }
 
 /* A question of ours is nothing that a stream's capture has to fear. */
@@ -206,14 +204,14 @@ static void ask_all(void)
     pools.driver.cuThreadExchangeStreamCaptureMode(&mode);
 }
 
-static void tell_changed(void)
+static void publish_changed(void)
 {
     for (struct pool *pool = first(); pool; pool = pool->next) {
         if (!is_known(pool) || !pool->changed)
             continue;
         pool->changed = false;
         pools.settling = MEMORY_POOLS_SETTLING;
-        registry_pool_level_publish(&pool->told);
+        registry_pool_level_publish(&pool->published);
     }
 }
 
@@ -227,7 +225,7 @@ static bool find_driver(void)
 
 void memory_pools_ask(bool all_the_same)
 {
-    struct aside aside;
+    struct tracing_suppressed suppressed;
     if (!memory_pools_any() || is_stopped())
         return;
     if (__atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL))
@@ -236,10 +234,10 @@ void memory_pools_ask(bool all_the_same)
         return;
     pools.settling -= pools.settling > 0;
     pthread_mutex_lock(&pools.asking);
-    if (aside_begin(&aside)) {
+    if (tracing_suppress(&suppressed)) {
         ask_all();
-        aside_end(&aside);
-        tell_changed();
+        tracing_resume(&suppressed);
+        publish_changed();
     }
     pthread_mutex_unlock(&pools.asking);
 }
@@ -255,7 +253,7 @@ void memory_pools_stop(void)
     __atomic_store_n(&pools.stopped, true, __ATOMIC_RELEASE);
 }
 
-void memory_pools_leave(void)
+void memory_pools_atfork_child(void)
 {
     pthread_mutex_init(&pools.adding, NULL);
     pthread_mutex_init(&pools.asking, NULL);

@@ -1,22 +1,46 @@
 /*
- * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and
- * then, for asking CUPTI costs the program more than a microsecond at every allocation.
- *
- * Pools are known by their allocations. One that may be gone is never asked: who destroys a pool has it forgotten
- * first, and waits for a question that is on its way.
+ * Stream-ordered memory pools: how much each holds and lends, by asking the driver.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
 #define GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
 
+#include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * What the driver is asked about pools (memory_pools.h).
+ */
+
+/* Names as libcuda exports them; all are there since CUDA 11.2. */
+#define POOL_FUNCTIONS(X)                                                                   \
+    X(cuDeviceGetDefaultMemPool, CUmemoryPool *pool, CUdevice device)                       \
+    X(cuMemPoolGetAttribute, CUmemoryPool pool, CUmemPool_attribute attribute, void *value) \
+    X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
+
+struct pool_functions {
+#define FUNCTION(name, ...) CUresult (*name)(__VA_ARGS__);
+    POOL_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* For tests: these instead of the process's. */
+void memory_pools_replace_driver(const struct pool_functions *functions);
+
+/*
+ * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and
+ * then, for asking CUPTI costs the program more than a microsecond at every allocation.
+ *
+ * Pools are known by their allocations. One that may be gone is never asked: the call that destroys a pool removes it
+ * first, and waits for a question that is on its way.
+ */
 
 #define MEMORY_POOLS_SETTLING 10 /* questions in which nothing has changed, after the last use or change */
 
 /* POOL (0: the default one of DEVICE) is in use. From any thread; takes no lock for a pool that is known. */
 void memory_pools_note(uint64_t pool, uint32_t device);
 
-/* Memory may have gone back: some was freed, and a release does not tell whether it was a pool's; or the program has
+/* Memory may have gone back: some was freed, and the call does not say whether from a pool; or the program has
  * waited for the GPU, before which nothing goes back. */
 void memory_pools_returned(void);
 
@@ -37,6 +61,6 @@ void memory_pools_ask(bool all_the_same);
 void memory_pools_stop(void);
 
 /* In a forked child: they are the parent's. */
-void memory_pools_leave(void);
+void memory_pools_atfork_child(void);
 
 #endif

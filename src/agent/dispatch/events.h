@@ -1,15 +1,17 @@
 /*
- * What is told within the library only, beside the kinds of include/gputrace/callbacks.h: names and bookkeeping that
- * the recorder needs.
+ * Kinds of events that only the library itself publishes, beside those of include/gputrace/callbacks.h: names and
+ * bookkeeping for the recorder.
  *
- * Times are nanoseconds of CLOCK_REALTIME. Texts are UTF-8 as the program gave them, not NUL-terminated, and live as
+ * Times are nanoseconds of CLOCK_REALTIME. Texts are UTF-8 as the program passed them, not NUL-terminated, and live as
  * long as the call.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_EVENTS_H
 #define GPUTRACE_AGENT_DISPATCH_EVENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <gputrace/callbacks.h>
 
@@ -61,7 +63,7 @@ struct gputrace_launch_name {
     struct gputrace_text text;
 };
 
-/* What a function of the program's is called. */
+/* What a function of the program is called. */
 struct gputrace_function_name {
     const void *function; /* its handle: CUfunction or CUkernel */
     struct gputrace_text text;
@@ -119,5 +121,21 @@ struct gputrace_pool_level {
     uint64_t reserved_high, used_high;
     uint32_t device;
 };
+
+/*
+ * Texts as callbacks are given them (struct gputrace_text), of strings that end with a NUL.
+ */
+
+/* LENGTH bytes at BYTES; of more than a text can have, the beginning. The bytes stay the caller's. */
+static inline struct gputrace_text text_of_bytes(const char *bytes, size_t length)
+{
+    return (struct gputrace_text){bytes, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length};
+}
+
+/* NULL is the empty one. */
+static inline struct gputrace_text text_of(const char *terminated)
+{
+    return text_of_bytes(terminated, terminated ? strlen(terminated) : 0);
+}
 
 #endif

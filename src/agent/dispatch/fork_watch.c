@@ -61,3 +61,17 @@ bool fork_turned_away(void)
         __atomic_add_fetch(watch.counter, 1, __ATOMIC_RELAXED);
     return true;
 }
+
+/* --- the thread's number --- */
+
+__thread uint32_t thread_id_known;
+
+uint32_t thread_id_ask(void)
+{
+    return thread_id_known = (uint32_t)gettid();
+}
+
+void thread_id_atfork_child(void)
+{
+    thread_id_known = 0;
+}

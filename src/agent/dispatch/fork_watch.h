@@ -1,5 +1,14 @@
 /*
- * Children that nobody announces.
+ * Which process and thread this is: children that no handler announces, and the thread's number.
+ */
+#ifndef GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
+#define GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Forked children that no handler announces.
  *
  * _Fork(), clone() and the bare system call run no handler of pthread_atfork(), nor does a fork() of another C library
  * than ours (dlmopen()). Such a child has the parent's memory as it was at a random moment: a thread that the child
@@ -12,11 +21,6 @@
  * sandboxes that refuse madvise()), the process id is compared: by calls other than ranges and marks, and when a thread
  * needs a chunk.
  */
-#ifndef GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
-#define GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #ifdef __x86_64__
 #define FORK_PAGE_BYTES 4096u
@@ -52,5 +56,20 @@ bool fork_unannounced(void);
 
 /* The same, for a call that would have been recorded: it is counted. Async-signal-safe. */
 bool fork_turned_away(void);
+
+/*
+ * gettid() of this thread, asked once.
+ */
+
+extern __thread uint32_t thread_id_known; /* 0: not asked yet */
+uint32_t thread_id_ask(void);
+
+static inline uint32_t thread_id(void)
+{
+    return thread_id_known ? thread_id_known : thread_id_ask();
+}
+
+/* In a forked child: its one thread has another number than the thread that forked. */
+void thread_id_atfork_child(void);
 
 #endif

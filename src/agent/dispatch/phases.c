@@ -17,26 +17,26 @@ struct phase {
 };
 
 static struct {
-    pthread_mutex_t lock; /* of all here; held while it is told, so that starts and ends come in order */
+    pthread_mutex_t lock; /* of all here; held while publishing, so that starts and ends come in order */
     struct phase *going_on;
     unsigned pending;
     uint64_t last;
-    bool forgotten; /* nobody listened for a while: what goes on is not known */
+    bool forgotten; /* there was no subscriber for a while: what goes on is not known */
 } phases = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread char this_thread; /* its address stands for the thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
 
-/* --- telling --- */
+/* --- publishing --- */
 
-static bool somebody_listens(void)
+static bool has_subscriber(void)
 {
     return registry_compilation_start_wanted() || registry_compilation_end_wanted() ||
            registry_compilation_phase_start_wanted() || registry_compilation_phase_end_wanted();
 }
 
-static void tell_start(const struct phase *phase)
+static void publish_start(const struct phase *phase)
 {
     struct gputrace_call call = phase->call;
     call.end = call.start;
@@ -47,7 +47,7 @@ static void tell_start(const struct phase *phase)
         &(struct gputrace_compilation_phase_start){call, phase->number, phase->trigger, phases.pending});
 }
 
-static void tell_end(const struct phase *phase, const struct gputrace_call *last, enum gputrace_ending ending)
+static void publish_end(const struct phase *phase, const struct gputrace_call *last, enum gputrace_ending ending)
 {
     struct gputrace_call call = phase->call;
     call.end = last->end;
@@ -83,7 +83,7 @@ static void end_phase(struct phase **at, const struct gputrace_call *last, enum 
     struct phase *phase = *at;
     *at = phase->next;
     phases.pending--;
-    tell_end(phase, last, ending);
+    publish_end(phase, last, ending);
     free(phase);
 }
 
@@ -148,14 +148,14 @@ static void begin(enum gputrace_trigger trigger, const struct CUstream_st *strea
     };
     phases.going_on = phase;
     phases.pending++;
-    tell_start(phase);
+    publish_start(phase);
     pthread_mutex_unlock(&phases.lock);
 }
 
-/* A client's own CUDA calls are not told, and the client may be in a callback of ours, under the lock. */
+/* A client's own CUDA calls are not published, and the client may be in a callback of ours, under the lock. */
 static bool is_clients(void)
 {
-    const struct reader *reader = reader_of_thread();
+    const struct epoch_reader *reader = epoch_reader();
     return !reader || reader->in_client;
 }
 
@@ -163,7 +163,7 @@ static bool is_clients(void)
 
 void phase_call_begins(enum gputrace_trigger trigger, const struct gputrace_call *call)
 {
-    if (!is_clients() && somebody_listens())
+    if (!is_clients() && has_subscriber())
         begin(trigger, NULL, true, call);
 }
 
@@ -186,7 +186,7 @@ void phase_call_returns(const struct gputrace_call *call)
 
 void phase_capture_begins(const struct CUstream_st *stream, bool bound, const struct gputrace_call *call)
 {
-    if (!is_clients() && somebody_listens())
+    if (!is_clients() && has_subscriber())
         begin(GPUTRACE_TRIGGER_GRAPH_CAPTURE, stream, bound, call);
 }
 
@@ -221,7 +221,7 @@ void phases_forget(void)
     __atomic_store_n(&phases.forgotten, true, __ATOMIC_RELAXED);
 }
 
-void phases_leave(void)
+void phases_atfork_child(void)
 {
     pthread_mutex_init(&phases.lock, NULL);
     phases.going_on = NULL; /* another thread may have been changing the list: leave it */

@@ -1,5 +1,5 @@
 /*
- * Phases of compilation: times in which CUDA prepares code, counted, so that somebody can hear when the first begins
+ * Phases of compilation: times in which CUDA prepares code, counted, so that a subscriber sees when the first begins
  * and when the last has ended.
  *
  * Every function publishes what it says: compilation_phase_start and _end for each phase, compilation_start when the
@@ -36,10 +36,11 @@ void phases_of_context_end(const struct CUctx_st *context, const struct gputrace
 /* Phases that are going on. */
 unsigned phases_pending(void);
 
-/* Nobody listens any more, so ends will not be heard of: what goes on is forgotten. May be called under any lock. */
+/* There is no subscriber any more, so ends will not be seen: what goes on is forgotten. May be called under any lock.
+ */
 void phases_forget(void);
 
 /* In a forked child: the phases of the parent are not its own. */
-void phases_leave(void);
+void phases_atfork_child(void);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "agent/dispatch/fork_watch.h"
+#include "common/clock.h"
 
 /* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
 #define WINDOW_LEAST_NS 64u
@@ -23,7 +23,7 @@ static struct {
     pthread_mutex_t lock; /* of all but the lists' use */
     uint64_t last;        /* registration */
     void (*changed)(uint64_t wanted);
-    /* Replaced, and not yet freed: somebody may be walking them. */
+    /* Replaced, and not yet freed: a thread may be walking them. */
     struct subscribers *retired_lists;
     struct subscriber *retired_subscribers;
     unsigned retired_count; /* of lists */
@@ -33,7 +33,7 @@ static struct {
 
 static void free_retired(void)
 {
-    if ((!registry.retired_lists && !registry.retired_subscribers) || !readers_are_out())
+    if ((!registry.retired_lists && !registry.retired_subscribers) || !epoch_is_quiescent())
         return;
     registry.retired_count = 0;
     while (registry.retired_lists) {
@@ -66,7 +66,7 @@ static void replace(unsigned kind, struct subscribers *list)
     }
 }
 
-static void tell_wanted(void)
+static void publish_wanted(void)
 {
     uint64_t wanted = 0;
     for (unsigned kind = 0; kind < REGISTRY_KIND_COUNT; kind++)
@@ -129,7 +129,7 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     bool added = append(kind, subscriber);
     registry.last += added;
     if (added)
-        tell_wanted();
+        publish_wanted();
     if (registry.retired_count > RETIRED_MOST)
         free_retired();
     pthread_mutex_unlock(&registry.lock);
@@ -154,7 +154,7 @@ static void cut_out(unsigned kind, unsigned index)
     registry.retired_subscribers = subscriber;
 }
 
-/* Removes what MATCHES; gives how many. */
+/* Removes what MATCHES; returns how many. */
 static unsigned remove_from(unsigned kind, unsigned client, uint64_t registration)
 {
     unsigned removed = 0;
@@ -178,7 +178,7 @@ static unsigned remove_all(unsigned first, unsigned end, unsigned client, uint64
     for (unsigned kind = first; kind < end; kind++)
         removed += remove_from(kind, client, registration);
     if (removed)
-        tell_wanted();
+        publish_wanted();
     free_retired();
     pthread_mutex_unlock(&registry.lock);
     return removed;
@@ -199,23 +199,23 @@ void registry_clear(unsigned client, unsigned kind)
 
 void registry_synchronize(void)
 {
-    readers_wait();
+    epoch_synchronize();
 }
 
 void registry_watch(void (*changed)(uint64_t wanted))
 {
     pthread_mutex_lock(&registry.lock);
     registry.changed = changed;
-    tell_wanted();
+    publish_wanted();
     pthread_mutex_unlock(&registry.lock);
 }
 
-void registry_leave(void)
+void registry_atfork_child(void)
 {
     pthread_mutex_init(&registry.lock, NULL);
     registry.changed = NULL;
     registry_shortcut_open = NULL;
-    readers_leave();
+    epoch_atfork_child();
 }
 
 /* --- dispatching --- */
@@ -223,7 +223,7 @@ void registry_leave(void)
 void dispatch_client_returned(struct dispatch *dispatch)
 {
     uint64_t now = clock_now();
-    struct reader *reader = dispatch->reader;
+    struct epoch_reader *reader = dispatch->reader;
     uint64_t *calls = &reader->spent[dispatch->client].calls, *ns = &reader->spent[dispatch->client].ns;
     reader->in_client = false;
     __atomic_store_n(calls, *calls + 1, __ATOMIC_RELAXED);
@@ -244,8 +244,34 @@ bool dispatch_client_follows(struct dispatch *dispatch, unsigned client)
     return true;
 }
 
-void dispatch_tell_window(const struct dispatch *dispatch)
+void dispatch_publish_window(const struct dispatch *dispatch)
 {
     if (dispatch->since - dispatch->began >= WINDOW_LEAST_NS)
         registry_plugin_window_publish(&(struct gputrace_plugin_window){dispatch->began, dispatch->since});
+}
+
+/* --- calls of our own on a thread of the program --- */
+
+bool tracing_suppress(struct tracing_suppressed *suppressed)
+{
+    struct epoch_reader *reader = epoch_reader();
+    if (!reader)
+        return false;
+    *suppressed = (struct tracing_suppressed){.reader = reader, .within = reader->in_client, .began = clock_now()};
+    reader->in_client = true;
+    return true;
+}
+
+void tracing_resume(const struct tracing_suppressed *suppressed)
+{
+    if (suppressed->within)
+        return;
+    suppressed->reader->in_client = false;
+    registry_plugin_window_publish(&(struct gputrace_plugin_window){suppressed->began, clock_now()});
+}
+
+bool tracing_is_suppressed(void)
+{
+    const struct epoch_reader *reader = epoch_reader();
+    return reader && reader->in_client;
 }

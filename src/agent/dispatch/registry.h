@@ -1,52 +1,48 @@
 /*
- * The one place where things that happen are told to whoever asks. Collectors publish; the recorder, plugins and the
- * program register.
+ * The registry: collectors publish events, and subscribers (the recorder, plugins, the program) register callbacks for
+ * them.
  *
- * For each row of REGISTRY_KINDS (those of callbacks.h, and events.h's) there are
+ * For each row of REGISTRY_KINDS (those of callbacks.h, and of events.h) there are
  *     int  registry_KIND_register(gputrace_KIND_fn *call, void *data);     for the library itself: 0, or -1: no memory
  *     void registry_KIND_publish(const struct gputrace_KIND *what);
- *     void registry_KIND_publish_by(struct reader *reader, const struct gputrace_KIND *what);
- *     bool registry_KIND_wanted(void);                                     somebody is registered
+ *     void registry_KIND_publish_by(struct epoch_reader *reader, const struct gputrace_KIND *what);
+ *     bool registry_KIND_wanted(void);                                     whether there is a subscriber
  *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
- * replaced as a whole, and freed when no thread can be walking it (readers.h). While a thread is in a callback of a
- * client nothing that it does is published. Who publishes more than once, or has to be quick, hands its thread's reader
- * on: reader_of_thread(), NULL: nobody is told.
+ * replaced as a whole, and freed when no thread can be walking it (epoch.h). While a thread is in a callback of a
+ * client, nothing that it does is published. Callers that publish more than once, or must be fast, pass their thread's
+ * reader: epoch_reader(); NULL: nothing is published.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_REGISTRY_H
 #define GPUTRACE_AGENT_DISPATCH_REGISTRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "agent/dispatch/epoch.h"
 #include "agent/dispatch/events.h"
-#include "agent/dispatch/readers.h"
 #include "common/spool_records.h"
 
-typedef void gputrace_nvtx_name_fn(void *data, const struct gputrace_nvtx_name *what);
-typedef void gputrace_nvtx_sync_fn(void *data, const struct gputrace_nvtx_sync *what);
-typedef void gputrace_pointer_name_fn(void *data, const struct gputrace_pointer_name *what);
-typedef void gputrace_nvtx_extension_fn(void *data, const struct gputrace_nvtx_extension *what);
-typedef void gputrace_plugin_window_fn(void *data, const struct gputrace_plugin_window *what);
-typedef void gputrace_open_call_fn(void *data, const struct gputrace_open_call *what);
-typedef void gputrace_pool_level_fn(void *data, const struct gputrace_pool_level *what);
-typedef void gputrace_launch_name_fn(void *data, const struct gputrace_launch_name *what);
-typedef void gputrace_function_name_fn(void *data, const struct gputrace_function_name *what);
-typedef void gputrace_graph_node_fn(void *data, const struct gputrace_graph_node *what);
-typedef void gputrace_conditional_launch_fn(void *data, const struct gputrace_conditional_launch *what);
-
-#define REGISTRY_KINDS(X) \
-    GPUTRACE_KINDS(X)     \
-    X(nvtx_name)          \
-    X(nvtx_extension)     \
-    X(nvtx_sync)          \
-    X(pointer_name)       \
-    X(plugin_window)      \
-    X(open_call)          \
-    X(pool_level)         \
-    X(launch_name)        \
-    X(function_name)      \
-    X(graph_node)         \
+/* The kinds of events.h, one row each: struct gputrace_KIND, and the type of its callbacks, gputrace_KIND_fn. */
+#define REGISTRY_INTERNAL_KINDS(X) \
+    X(nvtx_name)                   \
+    X(nvtx_extension)              \
+    X(nvtx_sync)                   \
+    X(pointer_name)                \
+    X(plugin_window)               \
+    X(open_call)                   \
+    X(pool_level)                  \
+    X(launch_name)                 \
+    X(function_name)               \
+    X(graph_node)                  \
     X(conditional_launch)
+
+#define KIND(name) typedef void gputrace_##name##_fn(void *data, const struct gputrace_##name *what);
+REGISTRY_INTERNAL_KINDS(KIND)
+#undef KIND
+
+#define REGISTRY_KINDS(X) GPUTRACE_KINDS(X) REGISTRY_INTERNAL_KINDS(X)
 
 enum registry_kind {
 #define KIND(name) REGISTRY_##name,
@@ -59,26 +55,26 @@ static_assert(REGISTRY_KIND_COUNT <= 64, "a set of kinds is a bit each of 64");
 /* A set of kinds. */
 #define REGISTRY_BIT(name) (UINT64_C(1) << REGISTRY_##name)
 
-/* Who registers: the library itself (client 0), the program, a plugin. Numbers below READER_CLIENTS. */
+/* Clients: the library itself (client 0), the program, a plugin. Numbers below EPOCH_CLIENTS. */
 enum { REGISTRY_LIBRARY = 0, REGISTRY_PROGRAM = 1, REGISTRY_FIRST_PLUGIN = 2 };
 
-/* Gives the number of the registration, or 0: no memory, or no such kind. */
+/* Returns the number of the registration, or 0: no memory, or no such kind. */
 uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, void *data);
-/* Gives 0, or -1: the client has no such registration. */
+/* Returns 0, or -1: the client has no such registration. */
 int registry_remove(unsigned client, uint64_t registration);
 /* Removes all of a client's; KIND REGISTRY_KIND_COUNT: of every kind. */
 void registry_clear(unsigned client, unsigned kind);
 /* Waits until no other thread is in a callback that was removed before. */
 void registry_synchronize(void);
 
-/* Whether somebody but the library was ever registered for anything. */
+/* Whether a client other than the library has ever registered. */
 extern bool registry_clients_came;
 static inline bool registry_had_clients(void)
 {
     return __atomic_load_n(&registry_clients_came, __ATOMIC_RELAXED);
 }
 
-/* The set of kinds that somebody is registered for, now and whenever it changes: CHANGED is called under a lock. */
+/* The set of kinds that a subscriber is registered for, now and whenever it changes: CHANGED is called under a lock. */
 void registry_watch(void (*changed)(uint64_t wanted));
 
 /*
@@ -99,7 +95,7 @@ static inline registry_shortcut_fn *registry_shortcut(void)
 }
 
 /* In a forked child. */
-void registry_leave(void);
+void registry_atfork_child(void);
 
 /* --- publishing --- */
 
@@ -131,7 +127,7 @@ static inline bool registry_wanted(enum registry_kind kind)
 /* One walk over the callbacks of a kind. The library's own are called without further ado: this is in the way of every
  * NVTX range. */
 struct dispatch {
-    struct reader *reader;
+    struct epoch_reader *reader;
     const struct subscribers *list;
     unsigned next;
     unsigned client;       /* whose callback is running */
@@ -140,21 +136,21 @@ struct dispatch {
     void *data;
 };
 
-/* What there is to do around a client's callback, and after the last of all. False: clients hear nothing in a child
+/* What there is to do around a client's callback, and after the last of all. False: clients get no callbacks in a child
  * that was not announced (fork_watch.h). */
 bool dispatch_client_follows(struct dispatch *dispatch, unsigned client);
 void dispatch_client_returned(struct dispatch *dispatch);
-void dispatch_tell_window(const struct dispatch *dispatch);
+void dispatch_publish_window(const struct dispatch *dispatch);
 
-/* False: nobody is to be told. Else dispatch_next() until it gives false. */
-static inline bool dispatch_begin(struct dispatch *dispatch, struct reader *reader, enum registry_kind kind)
+/* False: there is no subscriber. Else dispatch_next() until it returns false. */
+static inline bool dispatch_begin(struct dispatch *dispatch, struct epoch_reader *reader, enum registry_kind kind)
 {
     if (!reader || reader->in_client)
         return false;
-    reader_enter(reader);
+    epoch_read_lock(reader);
     dispatch->list = __atomic_load_n(&registry_lists[kind], __ATOMIC_ACQUIRE);
     if (!dispatch->list) {
-        reader_leave(reader);
+        epoch_read_unlock(reader);
         return false;
     }
     dispatch->reader = reader;
@@ -178,39 +174,61 @@ static inline bool dispatch_next(struct dispatch *dispatch)
             continue;
         return true;
     }
-    reader_leave(dispatch->reader);
+    epoch_read_unlock(dispatch->reader);
     if (dispatch->began)
-        dispatch_tell_window(dispatch);
+        dispatch_publish_window(dispatch);
     return false;
 }
 
-#define KIND(name)                                                                                             \
-    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                       \
-    {                                                                                                          \
-        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);            \
-        return done ? 0 : -1;                                                                                  \
-    }                                                                                                          \
-    static inline bool registry_##name##_wanted(void)                                                          \
-    {                                                                                                          \
-        return registry_wanted(REGISTRY_##name);                                                               \
-    }                                                                                                          \
-    static inline void registry_##name##_publish_by(struct reader *reader, const struct gputrace_##name *what) \
-    {                                                                                                          \
-        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);            \
-        struct dispatch dispatch;                                                                              \
-        if (only && reader && !reader->in_client)                                                              \
-            ((gputrace_##name##_fn *)only)(NULL, what);                                                        \
-        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                       \
-            return;                                                                                            \
-        while (dispatch_next(&dispatch))                                                                       \
-            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                      \
-    }                                                                                                          \
-    static inline void registry_##name##_publish(const struct gputrace_##name *what)                           \
-    {                                                                                                          \
-        if (registry_##name##_wanted())                                                                        \
-            registry_##name##_publish_by(reader_of_thread(), what);                                            \
+#define KIND(name)                                                                                                   \
+    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                             \
+    {                                                                                                                \
+        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);                  \
+        return done ? 0 : -1;                                                                                        \
+    }                                                                                                                \
+    static inline bool registry_##name##_wanted(void)                                                                \
+    {                                                                                                                \
+        return registry_wanted(REGISTRY_##name);                                                                     \
+    }                                                                                                                \
+    static inline void registry_##name##_publish_by(struct epoch_reader *reader, const struct gputrace_##name *what) \
+    {                                                                                                                \
+        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);                  \
+        struct dispatch dispatch;                                                                                    \
+        if (only && reader && !reader->in_client)                                                                    \
+            ((gputrace_##name##_fn *)only)(NULL, what);                                                              \
+        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                             \
+            return;                                                                                                  \
+        while (dispatch_next(&dispatch))                                                                             \
+            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                            \
+    }                                                                                                                \
+    static inline void registry_##name##_publish(const struct gputrace_##name *what)                                 \
+    {                                                                                                                \
+        if (registry_##name##_wanted())                                                                              \
+            registry_##name##_publish_by(epoch_reader(), what);                                                      \
     }
 REGISTRY_KINDS(KIND)
 #undef KIND
+
+/*
+ * Suppresses tracing of our own CUDA calls on a thread of the program: no callbacks, nothing in the trace.
+ *
+ *     struct tracing_suppressed suppressed;
+ *     if (tracing_suppress(&suppressed)) { ...call CUDA...; tracing_resume(&suppressed); }
+ */
+
+struct epoch_reader;
+
+struct tracing_suppressed {
+    struct epoch_reader *reader;
+    uint64_t began; /* ns of CLOCK_REALTIME */
+    bool within;    /* a client's callback, or another one of these: tracing is suppressed already */
+};
+
+/* False: no memory; then nothing is to be called, and not ended. */
+bool tracing_suppress(struct tracing_suppressed *suppressed);
+void tracing_resume(const struct tracing_suppressed *suppressed);
+
+/* Whether this thread is in a callback of a client's. */
+bool tracing_is_suppressed(void);
 
 #endif

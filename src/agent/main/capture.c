@@ -7,9 +7,9 @@
 #include "common/clock.h"
 #include "common/map.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/cupti_activity.h"
-#include "agent/cupti/first_launches.h"
-#include "agent/cupti/graph_launches.h"
+#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/kernel_names.h"
+#include "agent/cupti/graphs.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "agent/dispatch/fork_watch.h"
@@ -25,13 +25,13 @@ static struct capture {
     enum range_kind range;
     struct gputrace_text name, domain; /* of RANGE_NVTX; domain.bytes NULL: any */
     pthread_mutex_t lock;
-    unsigned open;  /* ranges that are open, or 1 for as long as the program asked for recording */
-    bool in_window; /* of time */
-    bool over;      /* for good */
-    bool on;        /* what is recorded now */
-    bool told;      /* the spool knows it */
-    bool begun;     /* it was on at some time */
-    bool refused;   /* the program started it outside of the time window, which the spool knows */
+    unsigned open;    /* ranges that are open, or 1 for as long as the program asked for recording */
+    bool in_interval; /* of time */
+    bool over;        /* for good */
+    bool on;          /* what is recorded now */
+    bool recorded;    /* the spool knows it */
+    bool begun;       /* it was on at some time */
+    bool refused;     /* the program started it outside of the time window, which the spool knows */
     bool cupti_ready;
     bool cupti_on; /* kinds are enabled */
     uint64_t off_since;
@@ -41,13 +41,13 @@ static struct capture {
 static void switch_cupti(bool on)
 {
     if (on) {
-        cupti_activity_keep(true);
+        activity_buffers_keep(true);
         graph_launches_suspend(false);
     }
     activity_kinds_switch((uint64_t)capture.settings->trace, capture.settings->graph_nodes, on);
     first_launches_suspend(!on);
     if (!on) {
-        cupti_activity_keep(false);
+        activity_buffers_keep(false);
         graph_launches_suspend(true);
     }
     capture.cupti_on = on;
@@ -56,12 +56,12 @@ static void switch_cupti(bool on)
 /* Brings recording to what it should be, as of TIME. Under the lock. */
 static void apply(uint64_t time, const char *reason)
 {
-    bool wanted = capture.in_window && capture.open > 0 && !capture.over;
+    bool wanted = capture.in_interval && capture.open > 0 && !capture.over;
     if (wanted && capture.cupti_ready && !capture.cupti_on)
         switch_cupti(true);
-    if (wanted == capture.on && capture.told)
+    if (wanted == capture.on && capture.recorded)
         return;
-    capture.told = true;
+    capture.recorded = true;
     capture.on = wanted;
     if (wanted)
         __atomic_store_n(&capture.begun, true, __ATOMIC_RELAXED);
@@ -72,7 +72,7 @@ static void apply(uint64_t time, const char *reason)
 /* Notes that the program started what the user named, too early or too late. Under the lock. */
 static void note_refused(void)
 {
-    if (capture.open == 0 || capture.in_window || capture.begun || capture.refused)
+    if (capture.open == 0 || capture.in_interval || capture.begun || capture.refused)
         return;
     capture.refused = true;
     recorder_seen(SPOOL_SEEN_START, (struct gputrace_text){0});
@@ -166,8 +166,8 @@ static bool note_started(uint64_t range, uint64_t instead_of)
     return false;
 }
 
-/* The first ranges that are not the one that recording waits for, by hashes of their names: what is read by somebody
- * who has mistyped a name. Once recording has begun nobody looks. */
+/* The first ranges that are not the one that recording waits for, by hashes of their names: shown to a user
+ * who may have mistyped a name. Not used once recording has begun. */
 #define SEEN_MAX 8
 #define SEEN_TEXT_MAX 64
 static uint64_t seen[SEEN_MAX];
@@ -210,7 +210,7 @@ static void note_other_range(const struct gputrace_nvtx *event)
         recorder_seen(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
 }
 
-/* Before the recorder hears it. */
+/* Called before the recorder. */
 static void range_pushed(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
@@ -234,7 +234,7 @@ static void range_started(void *data, const struct gputrace_nvtx *event)
         open_by(1, event->call.end, "NVTX range");
 }
 
-/* After the recorder heard it. */
+/* Called after the recorder. */
 static void range_popped(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
@@ -304,10 +304,10 @@ void capture_end(void)
     pthread_mutex_unlock(&capture.lock);
 }
 
-void capture_leave(void)
+void capture_atfork_child(void)
 {
     pthread_mutex_init(&capture.lock, NULL);
-    capture.over = capture.on = capture.told = capture.begun = capture.refused = capture.cupti_ready =
+    capture.over = capture.on = capture.recorded = capture.begun = capture.refused = capture.cupti_ready =
         capture.cupti_on = false;
     memset(seen, 0, sizeof(seen));
 }
@@ -327,7 +327,7 @@ bool capture_is_on(void)
     return __atomic_load_n(&capture.on, __ATOMIC_RELAXED);
 }
 
-/* CLOCK_REALTIME as it would be had nobody set it since the launcher chose the window. */
+/* CLOCK_REALTIME as it would be if it had not been set since the launcher chose the interval. */
 static uint64_t launchers_now(void)
 {
     int64_t offset = capture.settings->clock_offset;
@@ -339,8 +339,8 @@ uint64_t capture_follow_clock(void)
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
     uint64_t now = launchers_now();
     pthread_mutex_lock(&capture.lock);
-    capture.in_window = now >= start && (stop == 0 || now < stop);
-    apply(clock_now(), now < start ? "--delay" : capture.in_window ? "start" : "--duration");
+    capture.in_interval = now >= start && (stop == 0 || now < stop);
+    apply(clock_now(), now < start ? "--delay" : capture.in_interval ? "start" : "--duration");
     pthread_mutex_unlock(&capture.lock);
     if (now < start)
         return start - now;

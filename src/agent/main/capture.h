@@ -1,5 +1,5 @@
 /*
- * When recording is on: within the time window, and within whatever `--capture-range` names.
+ * When recording is on: within the time interval, and within whatever `--capture-range` names.
  *
  * Everything that turns recording on does so before the call returns, so that what follows it is recorded. What turns
  * it off marks the moment. The service thread switches CUPTI's kinds off a little later, when no GPU work is on its way
@@ -14,27 +14,27 @@
 
 struct settings;
 
-/* Before the recorder subscribes: what opens a range must be heard first … */
+/* Before the recorder subscribes: what opens a range must come first … */
 int capture_init(const struct settings *settings);
 /* … and after it: what closes one, last. */
 int capture_init_last(void);
 
-/* Whether NVTX's ranges open and close recording. */
+/* Whether NVTX ranges switch recording on and off. */
 bool capture_hears_nvtx(void);
 
 /* Asked by the program (gputrace.h): on, off. */
 void capture_ask(bool on);
 bool capture_is_on(void);
 
-/* Follows the clock: turns recording on or off when the window says so. Gives the time (ns) until it wants to be called
- * again, UINT64_MAX for never. Called by the service thread. */
+/* Follows the clock: turns recording on or off as the time interval says. Returns the time (ns) until it wants to be
+ * called again, UINT64_MAX for never. Called by the service thread. */
 uint64_t capture_follow_clock(void);
 
-/* Nobody reads the spool any more: recording is off from now on, whoever asks for it. */
+/* The spool is no longer read: recording stays off from now on. */
 void capture_end(void);
 
 /* In a forked child: forgets the parent's CUPTI … */
-void capture_leave(void);
+void capture_atfork_child(void);
 /* … and when the child has a spool of its own: writes into it what is recorded. */
 void capture_restart(void);
 

@@ -1,15 +1,14 @@
 /*
- * The doors of libgputrace.so: everything that the program's process can call.
+ * The exported functions of libgputrace.so.
  */
 #include <stddef.h>
 
 #include "common/clock.h"
-#include "agent/nvtx/extensions.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/main/capture.h"
 #include "agent/main/library.h"
-#include "agent/main/plugin.h"
-#include "agent/ranges/current_context.h"
+#include "agent/main/plugins.h"
+#include "agent/ranges/driver.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
@@ -38,7 +37,7 @@ int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
     return library_start() ? nvtx_extension_attach(module) : 0;
 }
 
-/* Called by gputrace.h. Each gives 1 when it was heard, 0 when this process is not recorded. */
+/* Called by gputrace.h. Each returns 1, or 0 if this process is not recorded. */
 EXPORTED int gputrace_start(void);
 int gputrace_start(void)
 {
@@ -64,8 +63,8 @@ int gputrace_active(void)
     return library_start() && capture_is_on();
 }
 
-/* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says: told to whoever
- * registered for it. Gives 1 when somebody did, else 0. */
+/* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says. It is published to the
+ * subscribers of memory_access. Returns 1 if there are any, else 0. */
 EXPORTED int gputrace_access(const void *at, size_t bytes, int mode, void *stream);
 int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
 {
@@ -84,8 +83,8 @@ int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
     return 1;
 }
 
-/* A range in STREAM, from where the work before the start is done to where that before the end is. Gives its number, 0
- * when it is not recorded. */
+/* A range in STREAM, from where the work before the start is done to where that before the end is. Returns its number,
+ * 0 when it is not recorded. */
 EXPORTED uint64_t gputrace_device_range_start(const char *message, void *stream);
 uint64_t gputrace_device_range_start(const char *message, void *stream)
 {

@@ -1,42 +1,71 @@
 #include "agent/main/library.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "agent/cupti/cuda_versions.h"
-#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/memory_pools.h"
-#include "agent/nvtx/clocks.h"
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/phases.h"
+#include "agent/dispatch/epoch.h"
+#include "agent/dispatch/registry.h"
+#include "agent/main/capture.h"
+#include "agent/main/crash_handler.h"
+#include "agent/main/plugins.h"
+#include "agent/main/service.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
-#include "agent/main/capture.h"
-#include "agent/main/refusal.h"
-#include "agent/main/death.h"
-#include "agent/main/service.h"
-#include "agent/main/plugin.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/ranges/event_cache.h"
-#include "agent/spool/chunks.h"
-#include "agent/spool/last_words.h"
-#include "agent/spool/record_cuda.h"
-#include "agent/spool/record_nvtx.h"
+#include "agent/spool/writer.h"
+#include "agent/spool/crash_chunk.h"
+#include "agent/spool/process.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "agent/spool/spool_place.h"
 #include "agent/spool/stacks.h"
-#include "agent/spool/undisturbed.h"
-#include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/phases.h"
-#include "agent/dispatch/readers.h"
-#include "agent/dispatch/registry.h"
+#include "common/clock.h"
+#include "common/log.h"
 #include "common/settings.h"
+
+/* A static executable that loads libraries all the same (NVTX's header does) gets a second C library with them, in
+ * which threads and much else do not work. The kernel says where it put the program's loader; a program that was
+ * started by calling the loader is the loader, as far as the kernel knows. */
+static bool is_static(void)
+{
+    char path[PATH_MAX];
+    if (getauxval(AT_BASE) != 0)
+        return false;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    return slash && strncmp(slash + 1, "ld-", 3) != 0 && strncmp(slash + 1, "ld.so", 5) != 0;
+}
+
+/* With rights that are not its user's, a program does not do what the environment of its user says: write files, load
+ * plugins. */
+static bool has_more_rights(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+/* Why this process is not to be recorded, NULL: it may be. */
+static const char *process_filter(void)
+{
+    if (has_more_rights())
+        return "it runs with more rights than its user has (set-user-ID)";
+    return is_static() ? "it is statically linked" : NULL;
+}
+
+/* --- library --- */
 
 static struct library {
     struct settings settings;
@@ -75,29 +104,29 @@ static void finish(void)
 static void after_fork_in_child(void)
 {
     library.parent = library.recording ? spool_file_header()->pid : library.parent;
-    death_leave();
-    plugins_leave();
-    stacks_leave();
-    chunks_leave();
-    registry_leave();
-    phases_leave();
-    device_ranges_leave();
-    event_cache_leave();
-    cupti_callbacks_leave();
-    cupti_activity_leave();
-    nvtx_domains_leave();
-    record_nvtx_leave();
-    capture_leave();
+    crash_handler_atfork_child();
+    plugins_atfork_child();
+    stacks_atfork_child();
+    chunks_atfork_child();
+    registry_atfork_child();
+    phases_atfork_child();
+    device_ranges_atfork_child();
+    event_cache_atfork_child();
+    cupti_callbacks_atfork_child();
+    activity_buffers_atfork_child();
+    nvtx_domains_atfork_child();
+    record_nvtx_atfork_child();
+    capture_atfork_child();
     pthread_mutex_init(&library.lock, NULL);
     library.decided = library.started = library.recording = library.cuda = false;
 }
 
-/* Hears NVTX before everybody else, so that a forked child that uses it gets a spool in time. */
+/* The first subscriber of NVTX, so that a forked child that uses NVTX gets a spool in time. */
 static void wake(void)
 {
     if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start()) {
-        nvtx_domains_retell();
-        nvtx_definitions_retell();
+        nvtx_domains_republish();
+        nvtx_definitions_republish();
     }
 }
 
@@ -127,7 +156,7 @@ static int wake_by_nvtx(void)
            registry_nvtx_extension_register(wake_by_extension, NULL);
 }
 
-/* What a plugin does while it is started is not told either. The program closes it when it registers. */
+/* Not with plugins: what a plugin does while it starts is not published. The program closes it when it registers. */
 static void open_shortcut(void)
 {
     bool plugins = library.settings.plugins && *library.settings.plugins;
@@ -144,10 +173,12 @@ static bool prepare(void)
     int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
     record_cuda_keep_stacks(library.settings.backtrace == BACKTRACE_ALLOCATIONS);
-    failed |= recorder_subscribe((uint64_t)library.settings.trace);
+    failed |= record_cuda_subscribe((uint64_t)library.settings.trace);
     if ((library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes)
-        failed |= recorder_subscribe_graph_nodes();
-    failed |= last_words_subscribe((uint64_t)library.settings.trace);
+        failed |= record_cuda_subscribe_graph_nodes();
+    if (library.settings.trace & TRACE_NVTX)
+        failed |= record_nvtx_subscribe();
+    failed |= crash_chunk_subscribe((uint64_t)library.settings.trace);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
     failed |= atexit(finish) | at_quick_exit(finish);
@@ -155,9 +186,9 @@ static bool prepare(void)
     return library.prepared;
 }
 
-static bool refused(void)
+static bool is_filtered_out(void)
 {
-    const char *reason = refusal_reason();
+    const char *reason = process_filter();
     if (reason)
         warning("process %d is not recorded: %s", (int)getpid(), reason);
     return reason != NULL;
@@ -167,12 +198,12 @@ static bool open_spool(void)
 {
     const char *directory = library.settings.spool_directory;
     int64_t only = library.settings.only_process;
-    if (!directory || !*directory || (only != 0 && only != getpid()) || refused())
+    if (!directory || !*directory || (only != 0 && only != getpid()) || is_filtered_out())
         return false;
-    readers_prepare();
+    epoch_prepare();
     spool_place_set_server(library.settings.spool_server);
     if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
-        if (errno == ECONNREFUSED) { /* nobody is there to miss it */
+        if (errno == ECONNREFUSED) { /* the run has ended, so no warning */
             verbose("process %d is not recorded: the run has ended", (int)getpid());
             return false;
         }
@@ -186,7 +217,7 @@ static bool open_spool(void)
         return false;
     }
     open_shortcut();
-    death_watch_spool();
+    crash_handler_install_for_spool();
     if (service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0)
         recorder_note(SPOOL_NOTE_WARNING, "times of GPU work are collected at the end alone: no thread for it (%m)");
     return true;
@@ -225,8 +256,8 @@ bool library_start(void)
     if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
         return library.recording;
     fork_watch_begin();
-    struct undisturbed before;
-    undisturbed_begin(&before);
+    struct signal_guard before;
+    signal_guard_begin(&before);
     pthread_mutex_lock(&library.lock);
     bool first = !library.decided, forked = library.prepared;
     if (first) {
@@ -237,7 +268,7 @@ bool library_start(void)
     }
     bool recording = library.recording;
     pthread_mutex_unlock(&library.lock);
-    undisturbed_end(&before);
+    signal_guard_end(&before);
     if (first && recording)
         start_loading(forked);
     errno = before.error;
@@ -305,7 +336,7 @@ static int start_cupti(char *why, size_t size)
     cuda_versions_read(&spool_file_header()->driver_version, &spool_file_header()->runtime_version);
     if (cupti_callbacks_init(cupti, why, size) != 0)
         return -1;
-    return cupti_activity_init(cupti, &store, (uint64_t)library.settings.trace, why, size);
+    return activity_buffers_init(cupti, &store, (uint64_t)library.settings.trace, why, size);
 }
 
 void library_start_cuda(void)
@@ -318,8 +349,8 @@ void library_start_cuda(void)
     library.cuda = true;
     pthread_mutex_unlock(&library.lock);
     if (first) {
-        stock_serve();
-        death_watch();
+        chunk_pool_serve();
+        crash_handler_install();
     }
     char why[1024];
     if (first && start_cupti(why, sizeof(why)) == 0) {

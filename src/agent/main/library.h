@@ -1,5 +1,5 @@
 /*
- * The library's life in the user's process: started once by whoever comes first, CUDA's driver, NVTX or gputrace.h;
+ * The library's life in the user's process: started once by the first caller, CUDA's driver, NVTX or gputrace.h;
  * left behind in forked children; finished at exit.
  */
 #ifndef GPUTRACE_AGENT_MAIN_LIBRARY_H

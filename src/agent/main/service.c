@@ -10,19 +10,17 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "agent/cupti/callback_switches.h"
-#include "agent/cupti/cupti_activity.h"
-#include "agent/cupti/first_launches.h"
+#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/kernel_names.h"
 #include "agent/cupti/memory_pools.h"
-#include "agent/cupti/names_due.h"
 #include "agent/main/capture.h"
-#include "agent/main/plugin.h"
-#include "agent/spool/chunks.h"
-#include "agent/spool/descriptor.h"
-#include "agent/spool/process_facts.h"
+#include "agent/main/plugins.h"
+#include "agent/spool/writer.h"
+#include "agent/spool/spool_place.h"
+#include "agent/spool/process.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
-#include "agent/spool/stock.h"
-#include "agent/spool/thread.h"
+#include "agent/spool/chunk_pool.h"
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)
@@ -56,7 +54,7 @@ static void look_for_cupti(void)
 {
     if (!callback_switches_lost())
         return;
-    cupti_activity_detached();
+    activity_buffers_detached();
     spool_file_header()->cuda_unrecorded = 1;
     recorder_warn("CUPTI was detached from the process: what it does with CUDA from then on is not recorded");
 }
@@ -70,8 +68,8 @@ static void look_for_driver(void)
         return;
     __atomic_store_n(&service.driver_seen, false, __ATOMIC_RELAXED);
     verbose("the program closed the driver's descriptors: CUPTI is asked no more");
-    cupti_activity_gather();
-    cupti_activity_detached();
+    activity_buffers_gather();
+    activity_buffers_detached();
     memory_pools_stop();
 }
 
@@ -80,8 +78,8 @@ void service_driver_started(void)
     __atomic_store_n(&service.driver_seen, descriptor_any_device(DRIVER_DEVICES), __ATOMIC_RELAXED);
 }
 
-/* The launcher made the trace and went, or somebody removed the spool. What the program does from now on would fill the
- * disk with what nobody can read. */
+/* The launcher made the trace and ended, or the spool was removed. Further records would fill the
+ * disk with data that is never read. */
 static void look_for_spool(void)
 {
     if (!chunks_end_if_removed())
@@ -94,8 +92,8 @@ static unsigned collect(void)
 {
     look_for_cupti();
     look_for_driver();
-    cupti_activity_flush();
-    return cupti_activity_gather();
+    activity_buffers_flush();
+    return activity_buffers_gather();
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -114,10 +112,10 @@ static bool may_switch(void)
     return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
 }
 
-/* … and hears again of launches that will tell theirs. */
+/* … and refills the budget for callbacks of first launches. */
 static void gather_names(void)
 {
-    cupti_activity_gather_names();
+    activity_buffers_gather_names();
     if (may_switch())
         first_launches_renew(clock_monotonic());
 }
@@ -127,7 +125,7 @@ static void look_for_names(uint64_t ns)
 {
     uint64_t begun = clock_monotonic();
     for (uint64_t passed = 0; passed < ns && !is_ending(); passed = clock_monotonic() - begun) {
-        bool due = names_due_wait(least(service.names_every, ns - passed));
+        bool due = name_capture_wait(least(service.names_every, ns - passed));
         pthread_mutex_lock(&service.working);
         if (!service.stopped)
             gather_names();
@@ -136,7 +134,7 @@ static void look_for_names(uint64_t ns)
     }
 }
 
-/* Outside of `working`: a driver that lets us wait keeps nobody from collecting. */
+/* Outside of `working`: a driver call that blocks must not delay collecting. */
 static bool ask_pools(void)
 {
     bool last = is_ending();
@@ -161,13 +159,13 @@ static void *serve(void *unused)
             unsigned untimed = collect();
             if (may_switch())
                 capture_settle(untimed);
-            plugins_tell_time();
+            plugins_record_times();
         }
         pthread_mutex_unlock(&service.working);
         if (stopped || !ask_pools())
             return NULL;
         if (thread_alone()) {
-            stock_end();
+            chunk_pool_end();
             thread_end();
             return NULL;
         }
@@ -198,7 +196,7 @@ static void ask_pools_last(void)
         return;
     struct timespec limit = from_now(FINISH_WAIT_NS);
     __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
-    names_due(); /* wakes the thread */
+    name_capture_request(); /* wakes the thread */
     while (sem_clockwait(&service.asked_pools, CLOCK_MONOTONIC, &limit) != 0 && errno == EINTR)
         continue;
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Starts the thread. Gives 0, or -1 with errno set. */
+/* Starts the thread. Returns 0, or -1 with errno set. */
 int service_start(uint64_t flush_interval_ns);
 
 /* CUDA has begun: what the driver has open is looked for when the program has closed what is not its own. */

@@ -1,16 +1,63 @@
 /*
- * NVTX's counters: defined once, sampled one by one or in batches.
+ * Which schema the samples of a counter have: all that sampling needs to know of it here.
  */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
-#include "agent/nvtx/clocks.h"
-#include "agent/nvtx/counter_schemas.h"
+#include "agent/dispatch/fork_watch.h"
 #include "agent/nvtx/definitions.h"
-#include "agent/nvtx/extensions.h"
-#include "agent/nvtx/pieces.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/payload_copy.h"
 #include "agent/nvtx/program_memory.h"
-#include "agent/nvtx/semantics.h"
+#include "agent/nvtx/schemas.h"
+#include "common/clock.h"
+
+void nvtx_counter_schema_put(uint32_t domain, uint64_t counter, uint64_t schema);
+
+/* The schema that the counter was registered with last; 0: it is not known. */
+uint64_t nvtx_counter_schema(uint32_t domain, uint64_t counter);
+
+#define BUCKETS 256u
+
+struct known {
+    uint64_t counter, schema;
+    uint32_t domain;
+    struct known *next;
+};
+
+/* Only ever added to: read without a lock. */
+static struct known *buckets[BUCKETS];
+
+static struct known **bucket_of(uint32_t domain, uint64_t counter)
+{
+    return &buckets[(counter ^ domain * 31u) % BUCKETS];
+}
+
+void nvtx_counter_schema_put(uint32_t domain, uint64_t counter, uint64_t schema)
+{
+    struct known **bucket = bucket_of(domain, counter), *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
+    if (!known)
+        return;
+    *known = (struct known){.counter = counter, .schema = schema, .domain = domain};
+    known->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(bucket, &known->next, known, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+uint64_t nvtx_counter_schema(uint32_t domain, uint64_t counter)
+{
+    const struct known *known = __atomic_load_n(bucket_of(domain, counter), __ATOMIC_ACQUIRE);
+    while (known && (known->counter != counter || known->domain != domain))
+        known = known->next;
+    return known ? known->schema : 0;
+}
+
+/*
+ * NVTX's counters: defined once, sampled one by one or in batches.
+ */
 
 /* nvToolsExtCounters.h shifts an int by 32 for these, which no compiler does. A batch of more than two samples with
  * two times is such a pair all the same. */
@@ -37,29 +84,29 @@ static uint64_t NVTX_API counter_register(nvtxDomainHandle_t handle, const nvtxC
     return record.id;
 }
 
-static void tell_number(nvtxDomainHandle_t handle, uint64_t counter, enum spool_nvtx_sample_kind kind, uint64_t bits)
+static void publish_number(nvtxDomainHandle_t handle, uint64_t counter, enum spool_nvtx_sample_kind kind, uint64_t bits)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
     struct spool_nvtx_sample record = {.counter = counter, .bits = bits, .domain = domain->number};
     if (!domain->off)
-        nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = (uint16_t)kind));
+        nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = (uint16_t)kind));
 }
 
 static void NVTX_API sample_int64(nvtxDomainHandle_t domain, uint64_t counter, int64_t value)
 {
-    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_INTEGER, (uint64_t)value);
+    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_INTEGER, (uint64_t)value);
 }
 
 static void NVTX_API sample_float64(nvtxDomainHandle_t domain, uint64_t counter, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
-    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_REAL, bits);
+    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_REAL, bits);
 }
 
 static void NVTX_API sample_no_value(nvtxDomainHandle_t domain, uint64_t counter, uint8_t reason)
 {
-    tell_number(domain, counter, SPOOL_NVTX_SAMPLE_NONE, reason);
+    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_NONE, reason);
 }
 
 static struct gputrace_text bytes_of(const void *bytes, size_t size)
@@ -76,35 +123,35 @@ static void NVTX_API sample(nvtxDomainHandle_t handle, uint64_t counter, const v
     uint64_t vouched = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, counter));
     size_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
     kept = kept <= vouched ? kept : program_readable((uintptr_t)values, kept);
-    nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = bytes_of(values, kept)));
+    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = bytes_of(values, kept)));
 }
 
 /* --- batches --- */
 
 struct batch {
-    const nvtxCounterBatch_t *told;
+    const nvtxCounterBatch_t *given;
     const char *samples;
     size_t stride, count; /* of samples that are there */
     size_t times;         /* that are there; 0: they stand in the samples */
     bool pair;            /* two times, of which the second is an interval */
 };
 
-static bool is_pair(const nvtxCounterBatch_t *told, size_t times, size_t samples)
+static bool is_pair(const nvtxCounterBatch_t *given, size_t times, size_t samples)
 {
-    bool says_so = (told->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
+    bool says_so = (given->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
     return times == 2 && (says_so || samples > 2);
 }
 
-static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *told)
+static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *given)
 {
-    uint64_t stride = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, told->counterId));
-    if (stride == 0 || stride > SPOOL_NVTX_TEXT_MAX || !told->counters)
+    uint64_t stride = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, given->counterId));
+    if (stride == 0 || stride > SPOOL_NVTX_TEXT_MAX || !given->counters)
         return false;
-    *batch = (struct batch){.told = told, .samples = told->counters, .stride = (size_t)stride};
-    batch->count = program_readable((uintptr_t)told->counters, told->countersSize) / batch->stride;
-    if (told->timestamps)
-        batch->times = program_readable((uintptr_t)told->timestamps, told->timestampsSize) / sizeof(int64_t);
-    batch->pair = is_pair(told, batch->times, batch->count);
+    *batch = (struct batch){.given = given, .samples = given->counters, .stride = (size_t)stride};
+    batch->count = program_readable((uintptr_t)given->counters, given->countersSize) / batch->stride;
+    if (given->timestamps)
+        batch->times = program_readable((uintptr_t)given->timestamps, given->timestampsSize) / sizeof(int64_t);
+    batch->pair = is_pair(given, batch->times, batch->count);
     if (batch->times > 0 && !batch->pair && batch->times < batch->count)
         batch->count = batch->times;
     return batch->count > 0;
@@ -113,40 +160,40 @@ static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, co
 /* Of a pair whose time is the end's the first sample is an interval before it for each that follows. */
 static int64_t first_time(const struct batch *batch)
 {
-    const int64_t *pair = batch->told->timestamps;
-    bool from_end = (batch->told->flags & END_AND_INTERVAL) != 0;
+    const int64_t *pair = batch->given->timestamps;
+    bool from_end = (batch->given->flags & END_AND_INTERVAL) != 0;
     uint64_t before =
         from_end ? (uint64_t)pair[1] * (batch->count - 1) : 0; /* whatever the program says, it is no trap */
     return (int64_t)((uint64_t)pair[0] - before);
 }
 
-static void tell_part(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
+static void publish_part(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
 {
     struct spool_nvtx_sample record = {
-        .counter = batch->told->counterId, .stride = batch->stride, .domain = domain->number};
+        .counter = batch->given->counterId, .stride = batch->stride, .domain = domain->number};
     struct gputrace_text samples = bytes_of(batch->samples + from * batch->stride, count * batch->stride);
     struct gputrace_text times = {0};
     uint16_t kind = batch->pair ? SPOOL_NVTX_SAMPLE_EVERY : SPOOL_NVTX_SAMPLE_BATCH;
     if (batch->pair) {
-        record.interval = batch->told->timestamps[1];
+        record.interval = batch->given->timestamps[1];
         record.first = (int64_t)((uint64_t)first_time(batch) + (uint64_t)record.interval * from);
     } else if (batch->times > 0) {
         record.count = (uint32_t)count;
-        times = bytes_of(batch->told->timestamps + from, count * sizeof(int64_t));
+        times = bytes_of(batch->given->timestamps + from, count * sizeof(int64_t));
     }
-    nvtx_tell(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
+    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
 }
 
-static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBatch_t *told)
+static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBatch_t *given)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
     struct batch batch;
-    if (!told || domain->off || !read_batch(&batch, domain, told))
+    if (!given || domain->off || !read_batch(&batch, domain, given))
         return;
     nvtx_clocks_read();
     size_t most = SPOOL_NVTX_TEXT_MAX / (batch.stride > sizeof(int64_t) ? batch.stride : sizeof(int64_t));
     for (size_t from = 0; from < batch.count; from += most)
-        tell_part(&batch, domain, from, batch.count - from < most ? batch.count - from : most);
+        publish_part(&batch, domain, from, batch.count - from < most ? batch.count - from : most);
 }
 
 static const struct nvtx_extension_function functions[] = {

@@ -1,16 +1,21 @@
 #include "agent/nvtx/definitions.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "common/clock.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/domains.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/program_memory.h"
+#include "common/clock.h"
 #include "common/payload.h"
 
 /* A copy of what was defined; its record and its texts lie behind it. */
 struct definition {
-    struct gputrace_nvtx_extension told;
+    struct gputrace_nvtx_extension definition;
     struct definition *next;
 };
 
@@ -19,7 +24,7 @@ static struct definition *definitions;
 static uint32_t last_number;
 static uint64_t last_id = PAYLOAD_FIRST_DYNAMIC;
 
-void nvtx_tell(struct gputrace_nvtx_extension *what)
+void nvtx_publish(struct gputrace_nvtx_extension *what)
 {
     if (what->time == 0)
         what->time = clock_now();
@@ -38,13 +43,13 @@ static void keep(const struct gputrace_nvtx_extension *what)
     struct definition *kept = malloc(sizeof(*kept) + what->bytes + what->text.length + what->more.length);
     if (!kept)
         return; /* a forked child will lack it; this process does not */
-    kept->told = *what;
+    kept->definition = *what;
     char *record = (char *)(kept + 1), *text = copy(record, what->record, what->bytes);
     char *more = copy(text, what->text.bytes, what->text.length);
     copy(more, what->more.bytes, what->more.length);
-    kept->told.record = record;
-    kept->told.text.bytes = text;
-    kept->told.more.bytes = more;
+    kept->definition.record = record;
+    kept->definition.text.bytes = text;
+    kept->definition.more.bytes = more;
     kept->next = __atomic_load_n(&definitions, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&definitions, &kept->next, kept, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
@@ -53,15 +58,15 @@ static void keep(const struct gputrace_nvtx_extension *what)
 void nvtx_define(struct gputrace_nvtx_extension *what)
 {
     what->always = true;
-    nvtx_tell(what);
+    nvtx_publish(what);
     if (!fork_unannounced())
         keep(what);
 }
 
-void nvtx_definitions_retell(void)
+void nvtx_definitions_republish(void)
 {
     for (struct definition *kept = __atomic_load_n(&definitions, __ATOMIC_ACQUIRE); kept; kept = kept->next)
-        registry_nvtx_extension_publish(&kept->told);
+        registry_nvtx_extension_publish(&kept->definition);
 }
 
 uint32_t nvtx_definition_number(void)
@@ -75,3 +80,242 @@ uint64_t nvtx_definition_id(uint64_t chosen)
         return chosen;
     return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 }
+
+/* --- clocks --- */
+
+#define READ_INTERVAL (10 * NS_PER_MS)
+#define READ_TRIES 3     /* the shortest one is the most exact */
+#define TABLE_MAX 65536u /* points of one table; the rest is left out */
+
+struct clock {
+    int64_t (*read)(void *data);
+    void *data;
+    int64_t (*plain)(void); /* of nvtxTimerSource, which takes no data */
+    uint64_t id;
+    uint32_t domain;
+    bool until_end; /* it may be read when the process ends */
+    uint64_t due;
+    struct clock *next;
+};
+
+static struct clock *clocks;  /* only ever added to */
+static __thread bool reading; /* a clock of the program may call NVTX */
+
+/* --- reading --- */
+
+static int64_t value_of(const struct clock *clock)
+{
+    return clock->plain ? clock->plain() : clock->read(clock->data);
+}
+
+static void publish_sync(const struct spool_nvtx_sync *sync, uint64_t time)
+{
+    nvtx_publish(NVTX_RECORD(SYNC, sync, .time = time, .always = true));
+}
+
+static void read_clock(const struct clock *clock)
+{
+    struct spool_nvtx_sync sync = {
+        .source = clock->id, .target = NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED, .domain = clock->domain};
+    uint64_t least = UINT64_MAX;
+    reading = true;
+    for (unsigned i = 0; i < READ_TRIES; i++) {
+        uint64_t before = clock_now();
+        int64_t value = value_of(clock);
+        uint64_t after = clock_now();
+        if (after < before || after - before >= least)
+            continue;
+        least = after - before;
+        sync.source_time = value;
+        sync.target_time = (int64_t)(before + least / 2);
+    }
+    reading = false;
+    if (least != UINT64_MAX)
+        publish_sync(&sync, (uint64_t)sync.target_time);
+}
+
+void nvtx_clocks_read(void)
+{
+    struct clock *clock = reading ? NULL : __atomic_load_n(&clocks, __ATOMIC_ACQUIRE);
+    uint64_t now = clock ? clock_now() : 0;
+    for (; clock; clock = clock->next) {
+        uint64_t due = __atomic_load_n(&clock->due, __ATOMIC_RELAXED);
+        if (now >= due && __atomic_compare_exchange_n(&clock->due, &due, now + READ_INTERVAL, false, __ATOMIC_RELAXED,
+                                                      __ATOMIC_RELAXED))
+            read_clock(clock);
+    }
+}
+
+void nvtx_clocks_finish(void)
+{
+    for (struct clock *clock = __atomic_load_n(&clocks, __ATOMIC_ACQUIRE); clock && !reading; clock = clock->next)
+        if (clock->until_end)
+            read_clock(clock);
+}
+
+static void add(struct clock made)
+{
+    struct clock *clock = fork_unannounced() ? NULL : malloc(sizeof(*clock));
+    if (!clock)
+        return;
+    *clock = made;
+    clock->next = __atomic_load_n(&clocks, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&clocks, &clock->next, clock, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    nvtx_clocks_read();
+}
+
+/* --- clocks of the system --- */
+
+static int64_t read_system(void *clock)
+{
+    return (int64_t)clock_read((clockid_t)(intptr_t)clock);
+}
+
+static int64_t read_counter(void *unused)
+{
+    (void)unused;
+#if defined(__x86_64__)
+    return (int64_t)__builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t value;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return (int64_t)value;
+#else
+    return (int64_t)clock_monotonic();
+#endif
+}
+
+/* Those that run on, and are not the trace's own. Times of a CPU do not run on while it does something else. */
+static const struct {
+    uint64_t id;
+    int64_t (*read)(void *data);
+    clockid_t clock;
+} systems[] = {
+    {NVTX_TIMESTAMP_TYPE_CPU_TSC, read_counter, 0},
+    {NVTX_TIMESTAMP_TYPE_CPU_TSC_NONVIRTUALIZED, read_counter, 0},
+    {NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_MONOTONIC, read_system, CLOCK_MONOTONIC},
+    {NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_MONOTONIC_RAW, read_system, CLOCK_MONOTONIC_RAW},
+    {NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_MONOTONIC_COARSE, read_system, CLOCK_MONOTONIC},
+    {NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_BOOTTIME, read_system, CLOCK_BOOTTIME},
+    {NVTX_TIMESTAMP_TYPE_CPP_STEADY_CLOCK, read_system, CLOCK_MONOTONIC},
+};
+
+static bool is_known(uint64_t id)
+{
+    struct clock *clock = __atomic_load_n(&clocks, __ATOMIC_ACQUIRE);
+    while (clock && clock->id != id)
+        clock = clock->next;
+    return clock != NULL;
+}
+
+void nvtx_clock_used(uint64_t id)
+{
+    for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
+        if (systems[i].id == id && !is_known(id))
+            add((struct clock){
+                .id = id, .read = systems[i].read, .data = (void *)(intptr_t)systems[i].clock, .until_end = true});
+}
+
+/* --- what the program says --- */
+
+static int64_t NVTX_API timestamp_get(void)
+{
+    return (int64_t)clock_now();
+}
+
+static uint64_t NVTX_API time_domain_register(nvtxDomainHandle_t handle, const nvtxTimeDomainAttr_t *attributes)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (!attributes || domain->off)
+        return NVTX_TIME_DOMAIN_ID_NONE;
+    struct spool_nvtx_time_domain record = {
+        .id = nvtx_definition_id(attributes->timeDomainId),
+        .scope = attributes->scopeId,
+        .type = attributes->timestampTypeId,
+        .start = attributes->timerStart,
+        .flags = attributes->timerFlags,
+        .resolution = attributes->timerResolution,
+        .domain = domain->number,
+    };
+    nvtx_define(NVTX_RECORD(TIME_DOMAIN, &record));
+    nvtx_clock_used(attributes->timestampTypeId);
+    return record.id;
+}
+
+static void NVTX_API timer_source(nvtxDomainHandle_t handle, uint64_t id, uint64_t flags, int64_t (*plain)(void))
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (plain && !domain->off)
+        add((struct clock){.id = id,
+                           .plain = plain,
+                           .domain = domain->number,
+                           .until_end = flags == NVTX_TIMER_SOURCE_SAFE_CALL_AFTER_PROCESS_TEARDOWN});
+}
+
+static void NVTX_API timer_source_with_data(nvtxDomainHandle_t handle, uint64_t id, uint64_t flags,
+                                            int64_t (*read)(void *data), void *data)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (read && !domain->off)
+        add((struct clock){.id = id,
+                           .read = read,
+                           .data = data,
+                           .domain = domain->number,
+                           .until_end = flags == NVTX_TIMER_SOURCE_SAFE_CALL_AFTER_PROCESS_TEARDOWN});
+}
+
+static void define_sync(struct spool_nvtx_sync sync, uint16_t flags)
+{
+    nvtx_clock_used(sync.source);
+    nvtx_clock_used(sync.target);
+    nvtx_define(NVTX_RECORD(SYNC, &sync, .flags = flags));
+}
+
+static void NVTX_API sync_point(nvtxDomainHandle_t handle, uint64_t source, uint64_t target, int64_t source_time,
+                                int64_t target_time)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (!domain->off)
+        define_sync((struct spool_nvtx_sync){.source = source,
+                                             .target = target,
+                                             .source_time = source_time,
+                                             .target_time = target_time,
+                                             .domain = domain->number},
+                    SPOOL_NVTX_SYNC_POINT);
+}
+
+static void NVTX_API sync_point_table(nvtxDomainHandle_t handle, uint64_t source, uint64_t target,
+                                      const nvtxSyncPoint_t *points, size_t count)
+{
+    size_t wanted = !points ? 0 : count < TABLE_MAX ? count : TABLE_MAX;
+    size_t there = program_readable((uintptr_t)points, wanted * sizeof(*points)) / sizeof(*points);
+    for (size_t i = 0; i < there; i++)
+        sync_point(handle, source, target, points[i].src, points[i].dst);
+}
+
+static void NVTX_API conversion_factor(nvtxDomainHandle_t handle, uint64_t source, uint64_t target, double slope,
+                                       int64_t source_time, int64_t target_time)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (!domain->off)
+        define_sync((struct spool_nvtx_sync){.source = source,
+                                             .target = target,
+                                             .source_time = source_time,
+                                             .target_time = target_time,
+                                             .slope = slope,
+                                             .domain = domain->number},
+                    SPOOL_NVTX_SYNC_SLOPE);
+}
+
+static const struct nvtx_extension_function functions[] = {
+    NVTX_EXTENSION_FUNCTION(nvtxTimestampGet, timestamp_get),
+    NVTX_EXTENSION_FUNCTION(nvtxTimeDomainRegister, time_domain_register),
+    NVTX_EXTENSION_FUNCTION(nvtxTimerSource, timer_source),
+    NVTX_EXTENSION_FUNCTION(nvtxTimerSourceWithData, timer_source_with_data),
+    NVTX_EXTENSION_FUNCTION(nvtxTimeSyncPoint, sync_point),
+    NVTX_EXTENSION_FUNCTION(nvtxTimeSyncPointTable, sync_point_table),
+    NVTX_EXTENSION_FUNCTION(nvtxTimestampConversionFactor, conversion_factor),
+};
+
+const struct nvtx_extension_functions nvtx_clock_functions = NVTX_EXTENSION_FUNCTIONS(functions);

@@ -1,13 +1,109 @@
 #include "agent/nvtx/domains.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/map.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/thread_id.h"
+#include "agent/dispatch/events.h"
+#include "common/map.h"
+#include "common/thread_key.h"
+#include "common/utf8.h"
+
+/* --- threads --- */
+
+__thread struct nvtx_thread nvtx_this_thread;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct thread_key at_thread_end;
+
+static void thread_ended(void *thread)
+{
+    struct nvtx_thread *mine = thread;
+    free(mine->more);
+    free(mine->text);
+    mine->more = NULL;
+    mine->more_count = 0;
+    mine->text = NULL;
+}
+
+static void make_key(void)
+{
+    thread_key_make(&at_thread_end, thread_ended);
+}
+
+static void free_at_end(struct nvtx_thread *mine)
+{
+    pthread_once(&once, make_key);
+    thread_key_set(&at_thread_end, mine);
+}
+
+int *nvtx_thread_more(uint32_t domain)
+{
+    struct nvtx_thread *mine = &nvtx_this_thread;
+    uint32_t index = domain - NVTX_THREAD_DOMAINS;
+    if (index < mine->more_count)
+        return &mine->more[index];
+    if (fork_unannounced())
+        return NULL;
+    uint32_t count = index + NVTX_THREAD_DOMAINS;
+    int *more = realloc(mine->more, count * sizeof(*more));
+    if (!more)
+        return NULL;
+    memset(more + mine->more_count, 0, (count - mine->more_count) * sizeof(*more));
+    mine->more = more;
+    mine->more_count = count;
+    free_at_end(mine);
+    return &more[index];
+}
+
+/* NULL: no memory. */
+static char *nvtx_thread_text(void)
+{
+    struct nvtx_thread *mine = &nvtx_this_thread;
+    if (!mine->text && !fork_unannounced())
+        mine->text = malloc(NVTX_THREAD_TEXT);
+    if (mine->text && !fork_unannounced())
+        free_at_end(mine);
+    return mine->text;
+}
+
+#define UTF8_MOST 4u /* bytes of a character */
+
+struct gputrace_text nvtx_ascii(const char *text)
+{
+    return text_of(text);
+}
+
+struct gputrace_text nvtx_wide(struct nvtx_text *out, const wchar_t *text)
+{
+    size_t length = text ? utf8_from_wide(out->wide, sizeof(out->wide), text) : 0;
+    bool whole = length + UTF8_MOST <= sizeof(out->wide);
+    char *longer = whole ? NULL : nvtx_thread_text();
+    if (!longer)
+        return (struct gputrace_text){out->wide, (uint32_t)length};
+    return (struct gputrace_text){longer, (uint32_t)utf8_from_wide(longer, NVTX_THREAD_TEXT, text)};
+}
+
+struct gputrace_text nvtx_message(int32_t type, nvtxMessageValue_t message, struct nvtx_text *room, uint32_t *string)
+{
+    const struct nvtx_string *registered = (const struct nvtx_string *)message.registered;
+    if (string)
+        *string = 0;
+    switch (type) {
+    case NVTX_MESSAGE_TYPE_ASCII: return nvtx_ascii(message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE: return nvtx_wide(room, message.unicode);
+    case NVTX_MESSAGE_TYPE_REGISTERED:
+        if (registered && string)
+            *string = registered->number;
+        return registered ? registered->text : (struct gputrace_text){0};
+    default: return (struct gputrace_text){0};
+    }
+}
+
+/* --- domains --- */
 
 /* A registered string, or the name of a category. */
 struct nvtx_named_text {
@@ -165,24 +261,24 @@ static bool keep_category(uint32_t domain, uint32_t category, struct gputrace_te
     return true;
 }
 
-/* --- telling --- */
+/* --- publishing --- */
 
-static void tell(enum nvtx_named named, uint32_t domain, uint32_t number, struct gputrace_text text)
+static void publish(enum nvtx_named named, uint32_t domain, uint32_t number, struct gputrace_text text)
 {
     registry_nvtx_name_publish(&(struct gputrace_nvtx_name){
         .named = named, .domain = domain, .number = number, .stream = SPOOL_NO_STREAM, .text = text});
 }
 
-static void tell_domain(const struct nvtx_domain *domain)
+static void publish_domain(const struct nvtx_domain *domain)
 {
-    tell(domain->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
+    publish(domain->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
 }
 
 void nvtx_default_domain_left_out(void)
 {
     if (!__atomic_load_n(&domains.default_left_out, __ATOMIC_RELAXED) &&
         !__atomic_exchange_n(&domains.default_left_out, true, __ATOMIC_RELAXED))
-        tell(NVTX_NAMED_LEFT_OUT, 0, 0, nvtx_ascii(DEFAULT_NAME));
+        publish(NVTX_NAMED_LEFT_OUT, 0, 0, nvtx_ascii(DEFAULT_NAME));
 }
 
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
@@ -194,7 +290,7 @@ struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
     struct nvtx_domain *domain = find_or_add_domain(name, &is_new);
     pthread_mutex_unlock(&domains.lock);
     if (is_new)
-        tell_domain(domain);
+        publish_domain(domain);
     return domain;
 }
 
@@ -207,7 +303,7 @@ struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gput
     struct nvtx_string *string = find_or_add_string(domain->number, text, &is_new);
     pthread_mutex_unlock(&domains.lock);
     if (is_new)
-        tell(NVTX_NAMED_STRING, string->domain, string->number, string->text);
+        publish(NVTX_NAMED_STRING, string->domain, string->number, string->text);
     return string;
 }
 
@@ -219,22 +315,22 @@ void nvtx_category_named(const struct nvtx_domain *domain, uint32_t category, st
     bool is_new = keep_category(domain->number, category, name);
     pthread_mutex_unlock(&domains.lock);
     if (is_new)
-        tell(NVTX_NAMED_CATEGORY, domain->number, category, name);
+        publish(NVTX_NAMED_CATEGORY, domain->number, category, name);
 }
 
 /* --- fork --- */
 
-void nvtx_domains_leave(void)
+void nvtx_domains_atfork_child(void)
 {
     pthread_mutex_init(&domains.lock, NULL);
-    thread_id_leave();
+    thread_id_atfork_child();
 }
 
-void nvtx_domains_retell(void)
+void nvtx_domains_republish(void)
 {
     for (const struct nvtx_domain *domain = domains.first; domain; domain = domain->next)
-        tell_domain(domain);
+        publish_domain(domain);
     for (const struct nvtx_named_text *text = domains.texts; text; text = text->next)
-        tell(text->named, text->string.domain, text->string.number, text->string.text);
+        publish(text->named, text->string.domain, text->string.number, text->string.text);
     domains.default_left_out = false; /* its next use is published anew */
 }

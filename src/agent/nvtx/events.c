@@ -6,15 +6,14 @@
 
 #include "common/clock.h"
 #include "agent/nvtx/domains.h"
-#include "agent/nvtx/functions.h"
-#include "agent/nvtx/message.h"
-#include "agent/nvtx/thread.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/payload_copy.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/thread_id.h"
+#include "agent/dispatch/fork_watch.h"
 
 static uint64_t last_range;
 
-/* What FUNCTION tells of a domain, now. */
+/* An event of FUNCTION in DOMAIN, now. */
 static inline struct gputrace_nvtx event_of(const char *function, const struct nvtx_domain *domain)
 {
     uint64_t now = clock_now();
@@ -26,8 +25,8 @@ static inline struct gputrace_nvtx event_of(const char *function, const struct n
 }
 
 /* What is no more than a message need not become an event when the shortcut is open. False: it is not. */
-static inline bool told_briefly(enum spool_nvtx_what what, const struct nvtx_domain *domain, uint32_t string,
-                                struct gputrace_text message)
+static inline bool published_briefly(enum spool_nvtx_what what, const struct nvtx_domain *domain, uint32_t string,
+                                     struct gputrace_text message)
 {
     registry_shortcut_fn *shortcut = registry_shortcut();
     if (shortcut)
@@ -59,7 +58,7 @@ static inline int popped(const char *function, const struct nvtx_domain *domain)
 {
     if (domain->off)
         return NVTX_NO_PUSH_POP_TRACKING;
-    if (!told_briefly(SPOOL_NVTX_POP, domain, 0, (struct gputrace_text){0}) && registry_nvtx_pop_wanted()) {
+    if (!published_briefly(SPOOL_NVTX_POP, domain, 0, (struct gputrace_text){0}) && registry_nvtx_pop_wanted()) {
         struct gputrace_nvtx event = event_of(function, domain);
         registry_nvtx_pop_publish(&event);
     }
@@ -73,7 +72,7 @@ static nvtxRangeId_t started(struct gputrace_nvtx *event)
     return event->range;
 }
 
-/* Whatever its domain is: some end all their ranges with nvtxRangeEnd(). 0 is what a domain that is off gives. */
+/* Whatever its domain is: some end all their ranges with nvtxRangeEnd(). A domain that is off returns 0. */
 static void ended(const char *function, const struct nvtx_domain *domain, nvtxRangeId_t range)
 {
     if (range == 0)
@@ -137,11 +136,11 @@ static void marked(const struct gputrace_nvtx *event)
     WITH_ATTRIBUTES(type, function, name, brief, whole, off_value) \
     WITH_TEXT(type, function, name, brief, whole)
 
-#define MARK_BRIEFLY                                            \
-    if (told_briefly(SPOOL_NVTX_MARK, domain, string, message)) \
+#define MARK_BRIEFLY                                                 \
+    if (published_briefly(SPOOL_NVTX_MARK, domain, string, message)) \
     return
-#define PUSH_BRIEFLY                                            \
-    if (told_briefly(SPOOL_NVTX_PUSH, domain, string, message)) \
+#define PUSH_BRIEFLY                                                 \
+    if (published_briefly(SPOOL_NVTX_PUSH, domain, string, message)) \
     return one_deeper(domain->number)
 #define START_WHOLE /* it has a number to be told as well */ \
     (void)message;                                           \

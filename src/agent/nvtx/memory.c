@@ -1,14 +1,69 @@
 /*
- * NVTX's memory extension: heaps and regions in them, as the program annotates them. What is told is what the program
- * says; nothing is enforced here.
+ * Handles for what the program annotates and has no address of its own. They lie where no memory can be: code that
+ * takes one for a pointer finds out at once.
  */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "agent/dispatch/events.h"
 #include "agent/nvtx/definitions.h"
-#include "agent/nvtx/extensions.h"
-#include "agent/nvtx/memory_calls.h"
-#include "agent/nvtx/memory_handles.h"
+#include "agent/nvtx/domains.h"
+#include "agent/nvtx/extension_headers.h"
+#include "agent/nvtx/nvtx.h"
 #include "agent/nvtx/program_memory.h"
 
-#define BATCH_MAX 65536u /* regions of one call; what comes after is not told */
+#define NVTX_MEMORY_HANDLES UINT64_C(0x4e56000000000000)
+#define NVTX_MEMORY_DEVICE_HANDLES (NVTX_MEMORY_HANDLES + (UINT64_C(1) << 40))
+
+/* One that was not given out before. */
+static inline uint64_t nvtx_memory_handle(void)
+{
+    static uint64_t last;
+    return NVTX_MEMORY_HANDLES + __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+/* Always the same for a device; -1: all of CUDA. */
+static inline uint64_t nvtx_memory_handle_of_device(int device)
+{
+    return NVTX_MEMORY_DEVICE_HANDLES + (uint64_t)((int64_t)device + 1);
+}
+
+/*
+ * What functions of NVTX's memory extension share: batches of structs, and publishing.
+ */
+
+#define NVTX_MEMORY_VERSION (NVTX_EXT_COMPATID_MEM >> 8)
+/* A struct of the program that is of a version known here, and as long as this one. */
+#define NVTX_MEMORY_IS_SOUND(desc) \
+    ((desc) && (desc)->extCompatID >> 8 == NVTX_MEMORY_VERSION && (desc)->structSize >= sizeof(*(desc)))
+
+/* Elements of a batch, STRIDE bytes apart, that are there. */
+struct nvtx_memory_elements {
+    const char *first;
+    size_t count, stride;
+};
+
+/* Of COUNT elements of the program those that can be read; none where they are shorter than SIZE_OF_ONE. */
+struct nvtx_memory_elements nvtx_memory_elements(const void *first, size_t count, size_t stride, size_t size_of_one);
+
+/* Copied, for the program says how far they are apart: they may lie anywhere. */
+static inline void nvtx_memory_read(const struct nvtx_memory_elements *elements, size_t i, void *out, size_t size)
+{
+    memcpy(out, elements->first + i * elements->stride, size);
+}
+
+static const struct gputrace_text nvtx_no_name;
+
+void publish_memory(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
+                    struct spool_nvtx_memory record, struct gputrace_text name);
+
+/*
+ * NVTX's memory extension: heaps and regions in them, as the program annotates them. What is published is what the
+ * program says; nothing is enforced here.
+ */
+
+#define BATCH_MAX 65536u /* regions of one call; the rest is left out */
 
 struct nvtx_memory_elements nvtx_memory_elements(const void *first, size_t count, size_t stride, size_t size_of_one)
 {
@@ -19,13 +74,13 @@ struct nvtx_memory_elements nvtx_memory_elements(const void *first, size_t count
     return elements;
 }
 
-void nvtx_memory_tell(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
-                      struct spool_nvtx_memory record, struct gputrace_text name)
+void publish_memory(const struct nvtx_domain *domain, enum spool_nvtx_memory_operation operation,
+                    struct spool_nvtx_memory record, struct gputrace_text name)
 {
     record.domain = domain->number;
     if (domain->off)
         return;
-    nvtx_tell(NVTX_RECORD(MEMORY, &record, .flags = (uint16_t)operation, .always = true, .text = name));
+    nvtx_publish(NVTX_RECORD(MEMORY, &record, .flags = (uint16_t)operation, .always = true, .text = name));
 }
 
 /* --- heaps --- */
@@ -59,25 +114,26 @@ static nvtxMemHeapHandle_t NVTX_API heap_register(nvtxDomainHandle_t handle, nvt
     struct spool_nvtx_memory record = {
         .type = desc->type, .usage = desc->usage, .category = desc->category, .device = -1};
     read_heap(&record, desc);
-    nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
-                     nvtx_message((int32_t)desc->messageType, desc->message, &room, NULL));
+    publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
+                   nvtx_message((int32_t)desc->messageType, desc->message, &room, NULL));
     return (nvtxMemHeapHandle_t)(uintptr_t)record.heap;
 }
 
-static void tell_heap(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation, nvtxMemHeapHandle_t heap)
+static void publish_heap(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation,
+                         nvtxMemHeapHandle_t heap)
 {
-    nvtx_memory_tell(nvtx_domain_ours(domain), operation,
-                     (struct spool_nvtx_memory){.heap = (uintptr_t)heap, .device = -1}, nvtx_no_name);
+    publish_memory(nvtx_domain_ours(domain), operation,
+                   (struct spool_nvtx_memory){.heap = (uintptr_t)heap, .device = -1}, nvtx_no_name);
 }
 
 static void NVTX_API heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
-    tell_heap(domain, SPOOL_NVTX_MEMORY_HEAP_UNREGISTER, heap);
+    publish_heap(domain, SPOOL_NVTX_MEMORY_HEAP_UNREGISTER, heap);
 }
 
 static void NVTX_API heap_reset(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
-    tell_heap(domain, SPOOL_NVTX_MEMORY_HEAP_RESET, heap);
+    publish_heap(domain, SPOOL_NVTX_MEMORY_HEAP_RESET, heap);
 }
 
 /* --- regions --- */
@@ -129,27 +185,27 @@ static void NVTX_API regions_register(nvtxDomainHandle_t handle, nvtxMemRegionsR
             record.region = nvtx_memory_handle();
         if (i < room)
             memcpy(&out[i], &record.region, sizeof(out[i]));
-        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_REGISTER, record, nvtx_no_name);
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_REGISTER, record, nvtx_no_name);
     }
 }
 
-static void tell_regions(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation operation, uint32_t type,
-                         struct nvtx_memory_elements regions, uint64_t stream)
+static void publish_regions(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation operation, uint32_t type,
+                            struct nvtx_memory_elements regions, uint64_t stream)
 {
     for (size_t i = 0; i < regions.count; i++) {
         struct spool_nvtx_memory record = read_region(type, &regions, i);
         record.stream = stream;
-        nvtx_memory_tell(nvtx_domain_ours(handle), operation, record, nvtx_no_name);
+        publish_memory(nvtx_domain_ours(handle), operation, record, nvtx_no_name);
     }
 }
 
 static void NVTX_API regions_resize(nvtxDomainHandle_t handle, nvtxMemRegionsResizeBatch_t const *desc)
 {
     if (NVTX_MEMORY_IS_SOUND(desc))
-        tell_regions(handle, SPOOL_NVTX_MEMORY_REGION_RESIZE, desc->regionType,
-                     nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
-                                          region_size(desc->regionType)),
-                     0);
+        publish_regions(handle, SPOOL_NVTX_MEMORY_REGION_RESIZE, desc->regionType,
+                        nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount,
+                                             desc->regionDescElementSize, region_size(desc->regionType)),
+                        0);
 }
 
 static void NVTX_API cuda_mark_initialized(nvtxDomainHandle_t handle, cudaStream_t stream, uint8_t is_per_thread,
@@ -157,10 +213,10 @@ static void NVTX_API cuda_mark_initialized(nvtxDomainHandle_t handle, cudaStream
 {
     uint64_t number = (uintptr_t)(is_per_thread && !stream ? cudaStreamPerThread : stream);
     if (NVTX_MEMORY_IS_SOUND(desc))
-        tell_regions(handle, SPOOL_NVTX_MEMORY_INITIALIZED, desc->regionType,
-                     nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount, desc->regionDescElementSize,
-                                          region_size(desc->regionType)),
-                     number);
+        publish_regions(handle, SPOOL_NVTX_MEMORY_INITIALIZED, desc->regionType,
+                        nvtx_memory_elements(desc->regionDescElements, desc->regionDescCount,
+                                             desc->regionDescElementSize, region_size(desc->regionType)),
+                        number);
 }
 
 static void NVTX_API regions_unregister(nvtxDomainHandle_t handle, nvtxMemRegionsUnregisterBatch_t const *desc)
@@ -172,9 +228,8 @@ static void NVTX_API regions_unregister(nvtxDomainHandle_t handle, nvtxMemRegion
     for (size_t i = 0; i < references.count; i++) {
         nvtxMemRegionRef_t reference;
         nvtx_memory_read(&references, i, &reference, sizeof(reference));
-        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_UNREGISTER,
-                         (struct spool_nvtx_memory){.region = (uintptr_t)reference.pointer, .device = -1},
-                         nvtx_no_name);
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_UNREGISTER,
+                       (struct spool_nvtx_memory){.region = (uintptr_t)reference.pointer, .device = -1}, nvtx_no_name);
     }
 }
 
@@ -188,11 +243,99 @@ static void NVTX_API regions_name(nvtxDomainHandle_t handle, nvtxMemRegionsNameB
         nvtxMemRegionNameDesc_t name;
         struct nvtx_text room;
         nvtx_memory_read(&names, i, &name, sizeof(name));
-        nvtx_memory_tell(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_NAME,
-                         (struct spool_nvtx_memory){
-                             .region = (uintptr_t)name.region.pointer, .category = name.category, .device = -1},
-                         nvtx_message((int32_t)name.nameType, name.name, &room, NULL));
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_REGION_NAME,
+                       (struct spool_nvtx_memory){
+                           .region = (uintptr_t)name.region.pointer, .category = name.category, .device = -1},
+                       nvtx_message((int32_t)name.nameType, name.name, &room, NULL));
     }
+}
+
+/*
+ * NVTX's memory extension: permissions of memory, as the program annotates it.
+ */
+
+static void NVTX_API permissions_assign(nvtxDomainHandle_t handle, nvtxMemPermissionsAssignBatch_t const *desc)
+{
+    if (!NVTX_MEMORY_IS_SOUND(desc))
+        return;
+    struct nvtx_memory_elements regions = nvtx_memory_elements(
+        desc->regionElements, desc->regionCount, desc->regionElementSize, sizeof(nvtxMemPermissionsAssignRegionDesc_t));
+    for (size_t i = 0; i < regions.count; i++) {
+        nvtxMemPermissionsAssignRegionDesc_t region;
+        nvtx_memory_read(&regions, i, &region, sizeof(region));
+        publish_memory(nvtx_domain_ours(handle), SPOOL_NVTX_MEMORY_PERMISSIONS_ASSIGN,
+                       (struct spool_nvtx_memory){.permissions = (uintptr_t)desc->permissions,
+                                                  .region = (uintptr_t)region.region.pointer,
+                                                  .flags = region.flags,
+                                                  .device = -1},
+                       nvtx_no_name);
+    }
+}
+
+static void publish_permissions(nvtxDomainHandle_t domain, enum spool_nvtx_memory_operation operation,
+                                struct spool_nvtx_memory record)
+{
+    publish_memory(nvtx_domain_ours(domain), operation, record, nvtx_no_name);
+}
+
+static nvtxMemPermissionsHandle_t NVTX_API permissions_create(nvtxDomainHandle_t domain, int32_t flags)
+{
+    uint64_t permissions = nvtx_memory_handle();
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_CREATE,
+                        (struct spool_nvtx_memory){.permissions = permissions, .flags = (uint32_t)flags, .device = -1});
+    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
+}
+
+static void NVTX_API permissions_destroy(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
+{
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_DESTROY,
+                        (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
+}
+
+static void NVTX_API permissions_reset(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
+{
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_RESET,
+                        (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = -1});
+}
+
+static void NVTX_API permissions_bind(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, uint32_t scope,
+                                      uint32_t flags)
+{
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_BIND,
+                        (struct spool_nvtx_memory){
+                            .permissions = (uintptr_t)permissions, .bind_scope = scope, .flags = flags, .device = -1});
+}
+
+static void NVTX_API permissions_unbind(nvtxDomainHandle_t domain, uint32_t scope)
+{
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_UNBIND,
+                        (struct spool_nvtx_memory){.bind_scope = scope, .device = -1});
+}
+
+/* --- CUDA's --- */
+
+static nvtxMemPermissionsHandle_t NVTX_API cuda_process_permissions(nvtxDomainHandle_t domain)
+{
+    uint64_t permissions = nvtx_memory_handle_of_device(-1);
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_PROCESS_PERMISSIONS,
+                        (struct spool_nvtx_memory){.permissions = permissions, .device = -1});
+    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
+}
+
+static nvtxMemPermissionsHandle_t NVTX_API cuda_device_permissions(nvtxDomainHandle_t domain, int device)
+{
+    uint64_t permissions = nvtx_memory_handle_of_device(device);
+    publish_permissions(domain, SPOOL_NVTX_MEMORY_DEVICE_PERMISSIONS,
+                        (struct spool_nvtx_memory){.permissions = permissions, .device = device});
+    return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
+}
+
+static void NVTX_API cuda_set_peer_access(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, int peer,
+                                          uint32_t flags)
+{
+    publish_permissions(
+        domain, SPOOL_NVTX_MEMORY_PEER_ACCESS,
+        (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = peer, .flags = flags});
 }
 
 static const struct nvtx_extension_function functions[] = {
@@ -204,6 +347,15 @@ static const struct nvtx_extension_function functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxMemRegionsUnregister, regions_unregister),
     NVTX_EXTENSION_FUNCTION(nvtxMemRegionsName, regions_name),
     NVTX_EXTENSION_FUNCTION(nvtxMemCudaMarkInitialized, cuda_mark_initialized),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsAssign, permissions_assign),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsCreate, permissions_create),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsDestroy, permissions_destroy),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsReset, permissions_reset),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsBind, permissions_bind),
+    NVTX_EXTENSION_FUNCTION(nvtxMemPermissionsUnbind, permissions_unbind),
+    NVTX_EXTENSION_FUNCTION(nvtxMemCudaGetProcessWidePermissions, cuda_process_permissions),
+    NVTX_EXTENSION_FUNCTION(nvtxMemCudaGetDeviceWidePermissions, cuda_device_permissions),
+    NVTX_EXTENSION_FUNCTION(nvtxMemCudaSetPeerAccess, cuda_set_peer_access),
 };
 
 const struct nvtx_extension_functions nvtx_memory_functions = NVTX_EXTENSION_FUNCTIONS(functions);

@@ -4,11 +4,10 @@
 #include <stdio.h>
 
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/event_watch.h"
-#include "agent/dispatch/aside.h"
+#include "agent/cupti/callback_switches.h"
+#include "agent/dispatch/registry.h"
 #include "agent/ranges/driver.h"
 #include "agent/ranges/event_cache.h"
-#include "agent/spool/record_text.h"
 #include "agent/spool/recorder.h"
 
 /*      refusal     words for the user */
@@ -35,7 +34,7 @@ static struct {
 } ranges;
 
 /* Once for each cause, at the end of the run. */
-static void tell(enum refusal refusal, const char *what)
+static void publish(enum refusal refusal, const char *what)
 {
     static const char *const words[REFUSAL_COUNT] = {
 #define REFUSAL(name, text) [REFUSED_##name] = (text),
@@ -99,27 +98,27 @@ static void write_record(uint64_t range, uint16_t what, uint64_t time, uint32_t 
     writer_commit(&record->head);
 }
 
-/* One end of RANGE (0: of a new one). Gives its number, or 0. What is recorded without the GPU's time is counted by the
- * reader. */
+/* One end of RANGE (0: of a new one). Returns its number, or 0. What is recorded without the GPU's time is counted by
+ * the reader. */
 static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream stream)
 {
     const char *words = what == SPOOL_DEVICE_RANGE_START ? "the start" : "the end";
-    enum activity_times times = recorder_is_on() && !aside_is_within() ? switch_on() : ACTIVITY_TIMES_NO_CUPTI;
+    enum activity_times times = recorder_is_on() && !tracing_is_suppressed() ? switch_on() : ACTIVITY_TIMES_NO_CUPTI;
     const struct driver *driver = times != ACTIVITY_TIMES_NO_CUPTI ? driver_functions() : NULL;
-    struct aside aside;
+    struct tracing_suppressed suppressed;
     uint32_t correlation = 0;
-    if (!driver || !aside_begin(&aside))
+    if (!driver || !tracing_suppress(&suppressed))
         return 0;
     enum refusal refusal =
         times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : mark_moment(driver, stream, &correlation);
-    aside_end(&aside);
+    tracing_resume(&suppressed);
     if (refusal != ACCEPTED)
-        tell(refusal, words);
+        publish(refusal, words);
     if (refusal != ACCEPTED && refusal != REFUSED_TOO_OLD && refusal != REFUSED_UNSEEN)
         return 0;
     if (range == 0)
         range = __atomic_add_fetch(&ranges.last, 1, __ATOMIC_RELAXED);
-    write_record(range, what, aside.began, correlation, message);
+    write_record(range, what, suppressed.began, correlation, message);
     return range;
 }
 
@@ -134,7 +133,7 @@ void device_range_end(uint64_t range, struct CUstream_st *stream)
         put(range, SPOOL_DEVICE_RANGE_END, NULL, stream);
 }
 
-void device_ranges_leave(void)
+void device_ranges_atfork_child(void)
 {
     __atomic_store_n(&ranges.times_on, false, __ATOMIC_RELAXED);
 }

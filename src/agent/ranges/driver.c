@@ -4,7 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/cupti/driver_library.h"
+#include "agent/cupti/cupti_ids.h"
+#include "agent/cupti/cupti_library.h"
+#include "agent/dispatch/registry.h"
 
 static struct {
     pthread_mutex_t lock; /* of finding */
@@ -43,4 +45,18 @@ const struct driver *driver_functions(void)
 void driver_replace(const struct driver *driver)
 {
     __atomic_store_n(&libcuda.driver, driver, __ATOMIC_RELEASE);
+}
+
+/* --- current context --- */
+
+void current_context_find(struct gputrace_call *call)
+{
+    const struct driver *driver = driver_functions();
+    CUcontext context = NULL;
+    struct tracing_suppressed suppressed;
+    if (!driver || !tracing_suppress(&suppressed))
+        return;
+    if (driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context)
+        cupti_ids_of_context(context, call);
+    tracing_resume(&suppressed);
 }

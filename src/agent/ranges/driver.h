@@ -1,10 +1,14 @@
 /*
- * The functions of CUDA's driver that this room calls, found in the libcuda that the process has loaded.
+ * The functions of CUDA's driver that device ranges call, and the thread's current context.
  */
 #ifndef GPUTRACE_AGENT_RANGES_DRIVER_H
 #define GPUTRACE_AGENT_RANGES_DRIVER_H
 
 #include <cuda.h>
+
+/*
+ * The functions of CUDA's driver that this room calls, found in the libcuda that the process has loaded.
+ */
 
 /* Names as libcuda exports them: cuda.h lets some stand for newer versions. */
 #define DRIVER_FUNCTIONS(X)                                                \
@@ -28,5 +32,14 @@ const struct driver *driver_functions(void);
 
 /* For tests: another one instead. NULL: the process's again. */
 void driver_replace(const struct driver *driver);
+
+/*
+ * The context that is current on this thread, for events that are published without a CUDA call.
+ */
+
+struct gputrace_call;
+
+/* Fills in CALL's context, its number and its device; leaves them as they are where none is current, or no CUDA. */
+void current_context_find(struct gputrace_call *call);
 
 #endif

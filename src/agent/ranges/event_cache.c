@@ -6,10 +6,9 @@
 #include <stdlib.h>
 
 #include "common/thread_key.h"
-#include "agent/dispatch/aside.h"
+#include "agent/dispatch/registry.h"
 #include "agent/ranges/driver.h"
 #include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/registry.h"
 
 struct cached_event {
     struct gputrace_cached_event given; /* first: what is given out */
@@ -175,13 +174,13 @@ static struct event_cache *cache_of_thread(struct CUctx_st *context)
 static struct CUctx_st *current_context(void)
 {
     const struct driver *driver = driver_functions();
-    struct aside aside;
+    struct tracing_suppressed suppressed;
     CUcontext context = NULL;
-    if (!driver || !aside_begin(&aside))
+    if (!driver || !tracing_suppress(&suppressed))
         return NULL;
     if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS)
         context = NULL;
-    aside_end(&aside);
+    tracing_resume(&suppressed);
     return context;
 }
 
@@ -201,10 +200,10 @@ static CUevent create_in_current(const struct driver *driver, bool timing)
 static CUevent create(CUcontext context, bool timing)
 {
     const struct driver *driver = driver_functions();
-    struct aside aside;
+    struct tracing_suppressed suppressed;
     CUcontext current = NULL, popped;
     CUevent event = NULL;
-    if (!driver || !aside_begin(&aside))
+    if (!driver || !tracing_suppress(&suppressed))
         return NULL;
     bool is_current = driver->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
     if (is_current || driver->cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {
@@ -212,7 +211,7 @@ static CUevent create(CUcontext context, bool timing)
         if (!is_current)
             driver->cuCtxPopCurrent_v2(&popped);
     }
-    aside_end(&aside);
+    tracing_resume(&suppressed);
     return event;
 }
 
@@ -282,7 +281,7 @@ void event_cache_give_back(const struct gputrace_cached_event *given)
     release(cache);
 }
 
-void event_cache_leave(void)
+void event_cache_atfork_child(void)
 {
     pthread_mutex_init(&caches.lock, NULL);
     caches.first = NULL;

@@ -1,10 +1,12 @@
-#include "agent/spool/record_cuda.h"
+#include "agent/spool/recorder.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
-#include "agent/spool/record_text.h"
-#include "agent/spool/stacks.h"
 #include "agent/dispatch/registry.h"
+#include "agent/spool/stacks.h"
+#include "agent/spool/writer.h"
+#include "common/clock.h"
 #include "common/settings.h"
 
 /* The spool has the public numbers. */
@@ -236,9 +238,164 @@ static int subscribe_to_phases(void)
            registry_compilation_phase_end_register(record_phase_end, NULL);
 }
 
+/*
+ * --- synchronisation: which thread or stream waited for what ---
+ *
+ * CUPTI also records waits and CUDA events, but enabling either kind makes every launch slower. The calls that wait are
+ * rare and slow, so the recorder writes a record in their callbacks. Nothing is written while recording is off.
+ */
+
+/* Errors of GPU work, which a wait returns. After any other error nothing was waited for. */
+enum { FIRST_ERROR_OF_WORK = 700, LAST_ERROR_OF_WORK = 799 };
+
+static bool has_waited(const struct gputrace_call *call)
+{
+    return call->result == 0 || (call->result >= FIRST_ERROR_OF_WORK && call->result <= LAST_ERROR_OF_WORK);
+}
+
+static void write_wait(const struct gputrace_call *call, enum spool_sync_kind kind, const struct CUevent_st *event,
+                       uint32_t stream_id)
+{
+    if (!recorder_is_on())
+        return;
+    struct writer *mine = writer_mine();
+    struct spool_sync *record = writer_begin_in(mine, SPOOL_RECORD_SYNC, sizeof(*record), sizeof(*record), call->end);
+    if (!record)
+        return;
+    record->head.flags = (uint16_t)kind;
+    record->start = call->start;
+    record->event = (uintptr_t)event;
+    record->context = call->context_id;
+    record->stream = stream_id;
+    record->correlation = call->correlation;
+    record->result = call->result;
+    writer_commit_in(mine, &record->head);
+}
+
+static void record_event_synchronization(void *data, const struct gputrace_event_synchronization *wait)
+{
+    (void)data;
+    if (has_waited(&wait->call))
+        write_wait(&wait->call, SPOOL_SYNC_EVENT, wait->event, GPUTRACE_NO_STREAM);
+}
+
+/* The thread goes on at once, so an error is none of waiting. */
+static void record_event_wait(void *data, const struct gputrace_event_wait *wait)
+{
+    (void)data;
+    if (wait->call.result == 0 && !wait->captured)
+        write_wait(&wait->call, SPOOL_SYNC_STREAM_WAIT_EVENT, wait->event, wait->stream_id);
+}
+
+static void record_stream_synchronization(void *data, const struct gputrace_stream_synchronization *wait)
+{
+    (void)data;
+    if (has_waited(&wait->call))
+        write_wait(&wait->call, SPOOL_SYNC_STREAM, NULL, wait->stream_id);
+}
+
+static void record_device_synchronization(void *data, const struct gputrace_device_synchronization *wait)
+{
+    (void)data;
+    if (has_waited(&wait->call))
+        write_wait(&wait->call, SPOOL_SYNC_CONTEXT, NULL, GPUTRACE_NO_STREAM);
+}
+
+static void record_event_record(void *data, const struct gputrace_event_record *event)
+{
+    (void)data;
+    if (event->call.result != 0 || event->captured || !recorder_is_on())
+        return;
+    struct writer *mine = writer_mine();
+    struct spool_event_record *record =
+        writer_begin_in(mine, SPOOL_RECORD_EVENT_RECORD, sizeof(*record), sizeof(*record), event->call.end);
+    if (!record)
+        return;
+    record->event = (uintptr_t)event->event;
+    record->context = event->call.context_id;
+    record->stream = event->stream_id;
+    record->correlation = event->call.correlation;
+    writer_commit_in(mine, &record->head);
+}
+
+static int subscribe_to_waits(void)
+{
+    return registry_event_synchronization_register(record_event_synchronization, NULL) |
+           registry_event_wait_register(record_event_wait, NULL) |
+           registry_stream_synchronization_register(record_stream_synchronization, NULL) |
+           registry_device_synchronization_register(record_device_synchronization, NULL) |
+           registry_event_record_register(record_event_record, NULL);
+}
+
+/* --- names of kernels, nodes of graphs --- */
+
+static void record_pointer_name(void *data, const struct gputrace_pointer_name *name)
+{
+    (void)data;
+    struct spool_pointer_name *record;
+    if (!record_begin_text(record, SPOOL_RECORD_POINTER_NAME, name->since, name->text))
+        return;
+    record->pointer = (uint64_t)(uintptr_t)name->pointer;
+    writer_commit(&record->head);
+}
+
+static void record_launch_name(void *data, const struct gputrace_launch_name *name)
+{
+    (void)data;
+    struct spool_launch_name *record;
+    struct gputrace_text kept = {name->text.bytes, record_text_kept(name->text.length)}; /* the pointer's is counted */
+    if (!record_begin_text(record, SPOOL_RECORD_LAUNCH_NAME, clock_now(), kept))
+        return;
+    record->correlation = name->correlation;
+    writer_commit(&record->head);
+}
+
+static void record_function_name(void *data, const struct gputrace_function_name *name)
+{
+    (void)data;
+    struct spool_function_name *record;
+    struct gputrace_text kept = {name->text.bytes, record_text_kept(name->text.length)}; /* the pointer's is counted */
+    if (!record_begin_text(record, SPOOL_RECORD_FUNCTION_NAME, clock_now(), kept))
+        return;
+    record->function = (uint64_t)(uintptr_t)name->function;
+    writer_commit(&record->head);
+}
+
+static void record_graph_node(void *data, const struct gputrace_graph_node *node)
+{
+    (void)data;
+    struct spool_graph_node *record = writer_begin(SPOOL_RECORD_GRAPH_NODE, sizeof(*record), clock_now());
+    if (!record)
+        return;
+    record->node = node->node;
+    record->original = node->original;
+    record->function = (uint64_t)(uintptr_t)node->function;
+    record->correlation = node->correlation;
+    writer_commit(&record->head);
+}
+
+static void record_conditional_launch(void *data, const struct gputrace_conditional_launch *launch)
+{
+    (void)data;
+    struct spool_graph_launch *record = writer_begin(SPOOL_RECORD_GRAPH_LAUNCH, sizeof(*record), launch->start);
+    if (!record)
+        return;
+    record->graph = launch->graph;
+    record->correlation = launch->correlation;
+    writer_commit(&record->head);
+}
+
+int record_cuda_subscribe_graph_nodes(void)
+{
+    return registry_function_name_register(record_function_name, NULL) |
+           registry_graph_node_register(record_graph_node, NULL) |
+           registry_conditional_launch_register(record_conditional_launch, NULL);
+}
+
 int record_cuda_subscribe(uint64_t trace_bits)
 {
-    int failed = registry_plugin_window_register(record_window, NULL);
+    int failed = registry_pointer_name_register(record_pointer_name, NULL) |
+                 registry_plugin_window_register(record_window, NULL);
     if (trace_bits & TRACE_MEMORY)
         failed |= subscribe_to_memory();
     if (trace_bits & (TRACE_STREAM | TRACE_MEMORY))
@@ -247,5 +404,10 @@ int record_cuda_subscribe(uint64_t trace_bits)
         failed |= subscribe_to_streams();
     if (trace_bits & TRACE_COMPILE)
         failed |= subscribe_to_phases();
+    if ((trace_bits & TRACE_SYNC) &&
+        !(trace_bits & TRACE_EVENT_TIMES)) /* otherwise CUPTI records waits: activity_kinds.c */
+        failed |= subscribe_to_waits();
+    if (trace_bits & TRACE_KERNEL)
+        failed |= registry_launch_name_register(record_launch_name, NULL);
     return failed;
 }

@@ -1,11 +1,13 @@
-#include "agent/spool/record_nvtx.h"
-
-#include "common/clock.h"
-#include "agent/spool/record_text.h"
 #include "agent/spool/recorder.h"
-#include "agent/dispatch/registry.h"
 
-/* What most events are, and what the smaller record can tell. */
+#include <pthread.h>
+
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
+#include "common/clock.h"
+#include "common/map.h"
+
+/* Most events, which fit the smaller record. */
 static inline bool is_plain(const struct gputrace_nvtx *event)
 {
     return event->range == 0 && event->category == 0 && event->color_type == 0 && event->payload_type == 0;
@@ -87,10 +89,182 @@ static void record_sync(void *data, const struct gputrace_nvtx_sync *sync)
     writer_commit(&record->head);
 }
 
+/* --- CUDA events that have a name --- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct map handles;
+    bool subscribed; /* to events that are recorded and deleted */
+} events = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void recorded(void *data, const struct gputrace_event_record *event)
+{
+    (void)data;
+    pthread_mutex_lock(&events.lock);
+    bool named = event->call.result == 0 && map_get(&events.handles, (uintptr_t)event->event);
+    pthread_mutex_unlock(&events.lock);
+    struct spool_nvtx_recorded *record =
+        named && recorder_is_on() ? writer_begin(SPOOL_RECORD_NVTX_RECORDED, sizeof(*record), event->call.end) : NULL;
+    if (!record)
+        return;
+    record->event = (uintptr_t)event->event;
+    record->correlation = event->call.correlation;
+    writer_commit(&record->head);
+}
+
+/* Another event may get the same handle. */
+static void deleted(void *data, const struct gputrace_event_deletion *event)
+{
+    (void)data;
+    pthread_mutex_lock(&events.lock);
+    map_remove(&events.handles, (uintptr_t)event->event);
+    pthread_mutex_unlock(&events.lock);
+}
+
+static void follow_event(uint64_t handle)
+{
+    if (fork_unannounced())
+        return;
+    pthread_mutex_lock(&events.lock);
+    map_put(&events.handles, handle, NULL);
+    bool first = !events.subscribed;
+    events.subscribed = true;
+    pthread_mutex_unlock(&events.lock);
+    if (first &&
+        (registry_event_record_register(recorded, NULL) | registry_event_deletion_register(deleted, NULL)) != 0)
+        events.subscribed = false;
+}
+
+void record_nvtx_atfork_child(void)
+{
+    pthread_mutex_init(&events.lock, NULL);
+}
+
+/* --- names --- */
+
+static void record_domain(const struct gputrace_nvtx_name *name)
+{
+    struct spool_nvtx_domain *record;
+    if (!record_begin_text(record, SPOOL_RECORD_NVTX_DOMAIN, clock_now(), name->text))
+        return;
+    record->domain = name->domain;
+    writer_commit(&record->head);
+}
+
+static void record_string(const struct gputrace_nvtx_name *name)
+{
+    struct spool_nvtx_string *record;
+    if (!record_begin_text(record, SPOOL_RECORD_NVTX_STRING, clock_now(), name->text))
+        return;
+    record->domain = name->domain;
+    record->string = name->number;
+    writer_commit(&record->head);
+}
+
+static void record_category(const struct gputrace_nvtx_name *name)
+{
+    struct spool_nvtx_category *record;
+    if (!record_begin_text(record, SPOOL_RECORD_NVTX_CATEGORY, clock_now(), name->text))
+        return;
+    record->domain = name->domain;
+    record->category = name->number;
+    writer_commit(&record->head);
+}
+
+static void record_thread(const struct gputrace_nvtx_name *name)
+{
+    struct spool_thread_name *record;
+    if (!record_begin_text(record, SPOOL_RECORD_THREAD_NAME, clock_now(), name->text))
+        return;
+    record->head.flags = SPOOL_THREAD_NAME_NVTX;
+    record->thread = name->number;
+    writer_commit(&record->head);
+}
+
+static void record_object(const struct gputrace_nvtx_name *name)
+{
+    if (name->what == SPOOL_NVTX_CUDA_EVENT)
+        follow_event(name->object);
+    struct spool_nvtx_name *record;
+    if (!record_begin_text(record, SPOOL_RECORD_NVTX_NAME, clock_now(), name->text))
+        return;
+    record->object = name->object;
+    record->what = name->what;
+    record->stream = name->stream;
+    writer_commit(&record->head);
+}
+
+static void record_resource(const struct gputrace_nvtx_name *name)
+{
+    struct spool_nvtx_resource *record;
+    if (!record_begin_text(record, SPOOL_RECORD_NVTX_RESOURCE, clock_now(), name->text))
+        return;
+    record->head.flags = name->resource.destroyed ? SPOOL_DESTROYED : SPOOL_CREATED;
+    record->resource = name->resource.number;
+    record->identifier = name->object;
+    record->type = name->resource.type;
+    record->domain = name->domain;
+    writer_commit(&record->head);
+}
+
+static void record_left_out(const struct gputrace_nvtx_name *name)
+{
+    recorder_seen(SPOOL_SEEN_DOMAIN, name->text);
+}
+
+/* When the first CUDA event gets a name, the recorder subscribes to event records: the trace then shows which of
+ * CUPTI's records belong to that event. */
+static void record_name(void *data, const struct gputrace_nvtx_name *name)
+{
+    (void)data;
+    static void (*const record[])(const struct gputrace_nvtx_name *) = {
+        [NVTX_NAMED_DOMAIN] = record_domain,     [NVTX_NAMED_STRING] = record_string,
+        [NVTX_NAMED_CATEGORY] = record_category, [NVTX_NAMED_THREAD] = record_thread,
+        [NVTX_NAMED_OBJECT] = record_object,     [NVTX_NAMED_RESOURCE] = record_resource,
+        [NVTX_NAMED_LEFT_OUT] = record_left_out,
+    };
+    record[name->named](name);
+}
+
+/* --- records of NVTX extensions --- */
+
+static_assert(SPOOL_NVTX_TEXT_MAX == WRITER_TEXT_MAX, "collectors know where a text is cut");
+
+/* What each record of an extension ends with. */
+struct tail {
+    uint32_t length;
+    char text[4];
+};
+#define TYPE(name, structure, holds) \
+    static_assert(offsetof(struct structure, length) == sizeof(struct structure) - sizeof(struct tail), #name);
+SPOOL_NVTX_EXTENSION_TYPES(TYPE)
+#undef TYPE
+
+static void record_extension(void *data, const struct gputrace_nvtx_extension *what)
+{
+    (void)data;
+    if (!what->always && !recorder_is_on())
+        return;
+    uint32_t first = record_text_cut(what->text.length), second = record_text_cut(what->more.length);
+    uint32_t bytes = spool_record_bytes(what->bytes, sizeof(((struct tail *)0)->text), first + second);
+    struct spool_record *record = writer_begin(what->type, bytes, what->time);
+    if (!record)
+        return;
+    memcpy(record + 1, (const struct spool_record *)what->record + 1, what->bytes - sizeof(*record));
+    record->flags = what->flags;
+    struct tail *tail = (struct tail *)(void *)((char *)record + what->bytes - sizeof(*tail));
+    tail->length = first + second;
+    if (first > 0)
+        memcpy(tail->text, what->text.bytes, first);
+    if (second > 0)
+        memcpy(tail->text + first, what->more.bytes, second);
+    writer_commit(record);
+}
+
 int record_nvtx_subscribe(void)
 {
     return registry_nvtx_push_register(record_push, NULL) | registry_nvtx_pop_register(record_pop, NULL) |
            registry_nvtx_start_register(record_start, NULL) | registry_nvtx_end_register(record_end, NULL) |
            registry_nvtx_mark_register(record_mark, NULL) | registry_nvtx_sync_register(record_sync, NULL) |
-           registry_nvtx_name_register(record_nvtx_name, NULL);
+           registry_nvtx_name_register(record_name, NULL) | registry_nvtx_extension_register(record_extension, NULL);
 }

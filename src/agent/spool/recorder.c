@@ -5,91 +5,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "agent/spool/record_cuda.h"
-#include "agent/spool/record_nvtx.h"
-#include "agent/spool/record_nvtx_extensions.h"
-#include "agent/spool/record_sync.h"
-#include "agent/spool/record_text.h"
-#include "agent/dispatch/registry.h"
-#include "common/settings.h"
 
 bool recorder_on;
-
-static void record_pointer_name(void *data, const struct gputrace_pointer_name *name)
-{
-    (void)data;
-    struct spool_pointer_name *record;
-    if (!record_begin_text(record, SPOOL_RECORD_POINTER_NAME, name->since, name->text))
-        return;
-    record->pointer = (uint64_t)(uintptr_t)name->pointer;
-    writer_commit(&record->head);
-}
-
-static void record_launch_name(void *data, const struct gputrace_launch_name *name)
-{
-    (void)data;
-    struct spool_launch_name *record;
-    struct gputrace_text kept = {name->text.bytes, record_text_kept(name->text.length)}; /* the pointer's is counted */
-    if (!record_begin_text(record, SPOOL_RECORD_LAUNCH_NAME, clock_now(), kept))
-        return;
-    record->correlation = name->correlation;
-    writer_commit(&record->head);
-}
-
-static void record_function_name(void *data, const struct gputrace_function_name *name)
-{
-    (void)data;
-    struct spool_function_name *record;
-    struct gputrace_text kept = {name->text.bytes, record_text_kept(name->text.length)}; /* the pointer's is counted */
-    if (!record_begin_text(record, SPOOL_RECORD_FUNCTION_NAME, clock_now(), kept))
-        return;
-    record->function = (uint64_t)(uintptr_t)name->function;
-    writer_commit(&record->head);
-}
-
-static void record_graph_node(void *data, const struct gputrace_graph_node *node)
-{
-    (void)data;
-    struct spool_graph_node *record = writer_begin(SPOOL_RECORD_GRAPH_NODE, sizeof(*record), clock_now());
-    if (!record)
-        return;
-    record->node = node->node;
-    record->original = node->original;
-    record->function = (uint64_t)(uintptr_t)node->function;
-    record->correlation = node->correlation;
-    writer_commit(&record->head);
-}
-
-static void record_conditional_launch(void *data, const struct gputrace_conditional_launch *launch)
-{
-    (void)data;
-    struct spool_graph_launch *record = writer_begin(SPOOL_RECORD_GRAPH_LAUNCH, sizeof(*record), launch->start);
-    if (!record)
-        return;
-    record->graph = launch->graph;
-    record->correlation = launch->correlation;
-    writer_commit(&record->head);
-}
-
-int recorder_subscribe_graph_nodes(void)
-{
-    return registry_function_name_register(record_function_name, NULL) |
-           registry_graph_node_register(record_graph_node, NULL) |
-           registry_conditional_launch_register(record_conditional_launch, NULL);
-}
-
-int recorder_subscribe(uint64_t trace_bits)
-{
-    int failed = registry_pointer_name_register(record_pointer_name, NULL);
-    failed |= record_cuda_subscribe(trace_bits);
-    if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI does: activity_kinds.c */
-        failed |= record_sync_subscribe();
-    if (trace_bits & TRACE_KERNEL)
-        failed |= registry_launch_name_register(record_launch_name, NULL);
-    if (trace_bits & TRACE_NVTX)
-        failed |= record_nvtx_subscribe() | record_nvtx_extensions_subscribe();
-    return failed;
-}
 
 void recorder_switch(bool on, uint64_t time, const char *reason)
 {
@@ -139,4 +56,58 @@ void recorder_warn(const char *format, ...)
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
     put_note(warning("%s", words) ? SPOOL_NOTE_WARNED : SPOOL_NOTE_WARNING, words);
+}
+
+/* --- records of plugins --- */
+
+void plugin_record_client(uint32_t client, const char *name)
+{
+    struct gputrace_text text = text_of(name);
+    struct spool_plugin *record;
+    if (!record_begin_text(record, SPOOL_RECORD_PLUGIN, clock_now(), text))
+        return;
+    record->plugin = client;
+    writer_commit(&record->head);
+}
+
+void plugin_record_time(uint32_t client, uint64_t calls, uint64_t ns)
+{
+    struct spool_plugin_time *record = writer_begin(SPOOL_RECORD_PLUGIN_TIME, sizeof(*record), clock_now());
+    if (!record)
+        return;
+    record->plugin = client;
+    record->calls = calls;
+    record->ns = ns;
+    writer_commit(&record->head);
+}
+
+void plugin_record_event(const struct plugin_event *event)
+{
+    struct gputrace_text name = text_of(event->name), detail = text_of(event->detail);
+    uint32_t name_length = record_text_cut(name.length), length = name_length + record_text_cut(detail.length);
+    struct spool_plugin_event *record;
+    uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), length);
+    record = writer_begin(SPOOL_RECORD_PLUGIN_EVENT, bytes, event->start);
+    if (!record)
+        return;
+    record->head.flags = event->what;
+    record->end = event->end;
+    record->value = event->value;
+    record->plugin = event->client;
+    record->thread = writer_thread();
+    record_put_text(record->text, &record->name_length, name);
+    record_put_text(record->text + name_length, &record->length, detail);
+    record->length = length;
+    writer_commit(&record->head);
+}
+
+void plugin_record_line(uint32_t client, uint32_t stack, const char *words)
+{
+    struct gputrace_text text = text_of(words);
+    struct spool_plugin_line *record;
+    if (!record_begin_text(record, SPOOL_RECORD_PLUGIN_LINE, clock_now(), text))
+        return;
+    record->plugin = client;
+    record->stack = stack;
+    writer_commit(&record->head);
 }

@@ -1,7 +1,11 @@
 #include "agent/spool/segments.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/page.h"
 
 /* A slot for each segment that is mapped; a chunk knows the number of its slot. */
 #define SEGMENTS_MAX 4096u
@@ -12,12 +16,12 @@ static struct segments {
     struct segment {
         char *base;       /* NULL: the slot is free */
         uint64_t offset;  /* in the file */
-        uint32_t holders; /* chunks of it that somebody uses or keeps ready; UNMAPPED: it goes, or is gone */
+        uint32_t holders; /* chunks of it that are in use or ready; UNMAPPED: it goes, or is gone */
         uint16_t purpose; /* enum spool_chunk_type */
-        bool apart;       /* from the file */
-        unsigned kept;    /* chunks of it in the stock */
+        bool orphaned;    /* from the file */
+        unsigned kept;    /* chunks of it in the pool */
     } slots[SEGMENTS_MAX];
-    void (*save)(const char *base, uint64_t offset); /* once one is apart */
+    void (*save)(const char *base, uint64_t offset); /* once one is orphaned */
     unsigned used;                                   /* slots, that were ever */
     unsigned mapped;                                 /* segments */
     bool removed;                                    /* the file is, and what goes is given back to the disk */
@@ -101,25 +105,25 @@ unsigned *segment_kept(const struct spool_chunk *chunk)
     return &segment_of(chunk)->kept;
 }
 
-/* Once: it is apart no more. */
-static void save_apart(struct segment *segment)
+/* Once: it is no longer orphaned. */
+static void save_orphaned(struct segment *segment)
 {
-    if (__atomic_exchange_n(&segment->apart, false, __ATOMIC_ACQ_REL))
+    if (__atomic_exchange_n(&segment->orphaned, false, __ATOMIC_ACQ_REL))
         __atomic_load_n(&segments.save, __ATOMIC_RELAXED)(segment->base, segment->offset);
 }
 
-/* Nobody else has anything to do with it any more. */
+/* The last holder has dropped it. */
 static void unmap(struct segment *segment)
 {
     char *base = segment->base;
-    save_apart(segment);
+    save_orphaned(segment);
     for (uint64_t at = 0, bytes = SPOOL_ALIGN; at < SPOOL_SEGMENT_BYTES && bytes >= SPOOL_ALIGN; at += bytes) {
         struct spool_chunk *chunk = (struct spool_chunk *)(void *)(base + at);
         bytes = chunk->bytes;
         __atomic_store_n(&chunk->segment, SPOOL_NO_SEGMENT, __ATOMIC_RELEASE);
     }
     if (__atomic_load_n(&segments.removed, __ATOMIC_RELAXED))
-        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* one that is apart is not the file's, and refuses */
+        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* an orphaned one is not the file's, and refuses */
     munmap(base, SPOOL_SEGMENT_BYTES);
     __atomic_sub_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, NULL, __ATOMIC_RELEASE);
@@ -157,7 +161,7 @@ static bool try_hold(struct segment *segment)
     return false;
 }
 
-/* Whether the launcher has all that was ever written there; by whoever holds it. Chunks may be cut, and become one,
+/* Whether the launcher has all that was ever written there; by its holder. Chunks may be cut, and become one,
  * meanwhile: then it is not sure, and said to be false or asked again. */
 static bool is_drained(const char *base)
 {
@@ -221,7 +225,7 @@ void segments_give_back(void)
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < used; i++)
         if (try_hold(&segments.slots[i]))
-            drop(&segments.slots[i]); /* it goes if nobody else holds it */
+            drop(&segments.slots[i]); /* unmapped unless it has another holder */
 }
 
 bool segments_any_at(uint64_t offset)
@@ -243,13 +247,13 @@ char *segments_find(const void *address)
     return NULL;
 }
 
-void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset))
+void segment_set_orphaned(const char *base, void (*save)(const char *base, uint64_t offset))
 {
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     __atomic_store_n(&segments.save, save, __ATOMIC_RELAXED); /* several threads may come here at once */
     for (unsigned i = 0; i < used; i++)
         if (__atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) == base)
-            __atomic_store_n(&segments.slots[i].apart, true, __ATOMIC_RELEASE);
+            __atomic_store_n(&segments.slots[i].orphaned, true, __ATOMIC_RELEASE);
 }
 
 void segments_save(void)
@@ -257,14 +261,14 @@ void segments_save(void)
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < used; i++) {
         struct segment *segment = &segments.slots[i];
-        if (!__atomic_load_n(&segment->apart, __ATOMIC_RELAXED) || !try_hold(segment))
+        if (!__atomic_load_n(&segment->orphaned, __ATOMIC_RELAXED) || !try_hold(segment))
             continue;
-        save_apart(segment);
+        save_orphaned(segment);
         drop(segment);
     }
 }
 
-void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset))
+void segments_atfork_child(void (*make_private)(void *base, uint64_t bytes, uint64_t offset))
 {
     for (unsigned i = 0; i < SEGMENTS_MAX; i++) {
         struct segment *segment = &segments.slots[i];
@@ -276,4 +280,74 @@ void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t of
     }
     segments.used = segments.mapped = 0;
     segments.removed = false;
+}
+
+/* --- orphaned segments --- */
+
+int orphaned_segment_write(int fd, const char *base, uint64_t offset)
+{
+    size_t page = page_bytes();
+    for (uint64_t at = SPOOL_SEGMENT_BYTES; at > 0; at -= page)
+        if (pwrite(fd, base + at - page, page, (off_t)(offset + at - page)) != (ssize_t)page)
+            return -1;
+    return 0;
+}
+
+/* The size of the record at DATA, of which ROOM bytes are left; 0: there is none. */
+static uint64_t record_size(const struct spool_chunk *chunk, const char *data, uint64_t room,
+                            const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+{
+    uint64_t size = 0;
+    if (chunk->type == SPOOL_RECORDS && room >= sizeof(struct spool_record)) {
+        size = ((const struct spool_record *)(const void *)data)->bytes;
+    } else if (chunk->type == SPOOL_CUPTI && room >= sizeof(uint32_t)) {
+        uint32_t kind = *(const uint32_t *)(const void *)data & ~SPOOL_IN_FLIGHT;
+        size = kind < SPOOL_CUPTI_KINDS ? record_bytes[kind] : 0;
+    }
+    return size <= room ? size : 0;
+}
+
+/* The end of its data, from its header; for a CUPTI chunk in use, from its records alone. */
+static uint64_t end_of(const struct spool_chunk *chunk)
+{
+    bool open = chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE;
+    uint64_t end = open ? chunk->bytes : sizeof(*chunk) + chunk->used;
+    return end < chunk->bytes ? end : chunk->bytes;
+}
+
+/* THERE is what the file has in place of CHUNK, from its header on. */
+static uint64_t missing_of(const struct spool_chunk *chunk, const char *there,
+                           const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+{
+    const struct spool_chunk *told = (const struct spool_chunk *)(const void *)there;
+    const char *here = (const char *)chunk;
+    uint64_t missing = 0, end = end_of(chunk), end_there = told->sequence == chunk->sequence ? end_of(told) : 0;
+    for (uint64_t at = sizeof(*chunk), size; at < end; at += size) {
+        size = record_size(chunk, here + at, end - at, record_bytes);
+        if (size == 0)
+            break;
+        missing += at + size > end_there || memcmp(here + at, there + at, size) != 0;
+    }
+    return missing;
+}
+
+int64_t orphaned_segment_missing(int fd, const char *base, uint64_t offset,
+                                 const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+{
+    int64_t missing = 0;
+    /* No malloc(): this may be within a call of the program in a signal handler. */
+    char *there = mmap(NULL, SPOOL_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (there == MAP_FAILED)
+        return -1;
+    ssize_t got = fd >= 0 ? pread(fd, there, SPOOL_SEGMENT_BYTES, (off_t)offset) : 0;
+    (void)got; /* what was not read is zeros */
+    for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES;) {
+        const struct spool_chunk *chunk = (const struct spool_chunk *)(const void *)(base + at);
+        if (chunk->bytes < sizeof(*chunk) || chunk->bytes > SPOOL_SEGMENT_BYTES - at)
+            break;
+        missing += (int64_t)missing_of(chunk, there + at, record_bytes);
+        at += chunk->bytes;
+    }
+    munmap(there, SPOOL_SEGMENT_BYTES);
+    return missing;
 }

@@ -1,10 +1,5 @@
 /*
- * The segments of the spool that this process has mapped, and who holds them.
- *
- * A segment that was drained as a whole (common/spool.h) is used anew: no fresh page, and the file does not grow. It
- * stays mapped for that, also while nobody holds it, but for what is beyond SEGMENTS_MAPPED_KEPT: that is unmapped when
- * the last one lets go, and the launcher gives its room on the disk back. A segment is for chunks of one type: threads
- * are long in one of our own records, and CUPTI's need not wait for them.
+ * The mapped segments of the spool, and orphaned segments: those whose memory no longer belongs to the file.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_SEGMENTS_H
 #define GPUTRACE_AGENT_SPOOL_SEGMENTS_H
@@ -14,13 +9,22 @@
 
 #include "common/spool.h"
 
-/* With the fresh ones in stock 64 MiB at most, but for what CUPTI has in use. */
+/*
+ * The mapped segments, and how many chunks of each are held.
+ *
+ * A segment that was drained as a whole (common/spool.h) is used again: this needs no fresh pages, and the file does
+ * not grow. For that a segment stays mapped when no chunk of it is held. Beyond SEGMENTS_MAPPED_KEPT segments it is
+ * unmapped instead, and the launcher gives its disk space back. A segment is for chunks of one type: threads keep
+ * chunks for our own records much longer than CUPTI keeps its buffers.
+ */
+
+/* With the fresh ones in the pool 64 MiB at most, but for what CUPTI has in use. */
 #define SEGMENTS_MAPPED_KEPT 48u
 
 /* Whether there is room for one more. One thread at a time asks and adds. */
 bool segments_have_room(void);
 
-/* The segment that was mapped at BASE and lies at OFFSET of the file, blank. Gives its one chunk, held once. */
+/* The segment that was mapped at BASE and lies at OFFSET of the file, blank. Returns its one chunk, held once. */
 struct spool_chunk *segments_add(char *base, uint64_t offset);
 
 /* What the segment of CHUNK is for; SPOOL_FREE: it was not said yet. */
@@ -28,13 +32,13 @@ enum spool_chunk_type segment_purpose(const struct spool_chunk *chunk);
 /* For the holder of its one chunk. */
 void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type type);
 
-/* Cuts CHUNK after BYTES (aligned) and gives the rest, ready and held. Readers find a whole chain at any moment. */
+/* Cuts CHUNK after BYTES (aligned) and returns the rest, ready and held. Readers find a whole chain at any moment. */
 struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes);
 /* How many ready chunks of it are kept; read and written under the lock of the kept chunks. */
 unsigned *segment_kept(const struct spool_chunk *chunk);
 void segment_drop(const struct spool_chunk *chunk);
 
-/* Whoever keeps ready chunks: between `lock` and `unlock` none of them is handed out. */
+/* The one that keeps ready chunks: between `lock` and `unlock` none of them is handed out. */
 struct segment_keeper {
     void (*lock)(void);
     void (*unlock)(void);
@@ -54,13 +58,29 @@ bool segments_any_at(uint64_t offset);
 /* Where the segment begins in which ADDRESS is; NULL: in none. Async-signal-safe. */
 char *segments_find(const void *address);
 
-/* What is mapped at BASE, the begin of a segment, is no part of the file any more. SAVE is called with what is there
- * before it goes: with it, or by segments_save(), which calls it for all. Async-signal-safe. */
-void segment_set_apart(const char *base, void (*save)(const char *base, uint64_t offset));
+/* The memory at BASE, the start of a segment, no longer belongs to the file. SAVE is called with its contents before it
+ * is unmapped, or by segments_save(). Async-signal-safe. */
+void segment_set_orphaned(const char *base, void (*save)(const char *base, uint64_t offset));
 void segments_save(void);
 
 /* In a forked child: what is held becomes, by MAKE_PRIVATE, a copy of this process, and all is forgotten.
  * Async-signal-safe. */
-void segments_leave(void (*make_private)(void *base, uint64_t bytes, uint64_t offset));
+void segments_atfork_child(void (*make_private)(void *base, uint64_t bytes, uint64_t offset));
+
+/*
+ * Orphaned segments (spool_file_rescue()): what was written into one is copied back into the file, or its records are
+ * counted as lost.
+ */
+
+/* Writes the segment at BASE to OFFSET of the file FD. The launcher may be reading it there: whatever a chunk's header
+ * says is there before it. Returns 0, or -1 with errno set: even then no record that a header in the file announces is
+ * lost.
+ */
+int orphaned_segment_write(int fd, const char *base, uint64_t offset);
+
+/* How many records of the segment at BASE are not at OFFSET of the file; a descriptor of -1: none is. RECORD_BYTES are
+ * the sizes of CUPTI's kinds. -1: no memory to look at it. */
+int64_t orphaned_segment_missing(int fd, const char *base, uint64_t offset,
+                                 const uint16_t record_bytes[SPOOL_CUPTI_KINDS]);
 
 #endif

@@ -16,11 +16,9 @@
 #include "common/disk_room.h"
 #include "common/log.h"
 #include "common/page.h"
-#include "agent/spool/apart.h"
-#include "agent/spool/descriptor.h"
-#include "agent/spool/process_facts.h"
 #include "agent/spool/segments.h"
 #include "agent/spool/spool_place.h"
+#include "agent/spool/process.h"
 #include "common/spool_lock.h"
 
 static struct spool_file {
@@ -31,13 +29,13 @@ static struct spool_file {
     uint64_t size;
     struct spool_header *header;
     struct spool_chunk *first_rest; /* of the first segment, without room on the disk yet; NULL: it has */
-    bool header_apart;              /* it is memory of ours, and no part of the file */
+    bool header_orphaned;           /* it is memory of ours, and no part of the file */
     struct spool_header fallback;   /* stands in for the header while there is no file */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
 
 /* Whether the program would have let a file of this process grow so far, and the disk has more than that. A file that
- * grows beyond the limit brings its process SIGXFSZ. Gives 0, or what hinders it. */
+ * grows beyond the limit brings its process SIGXFSZ. Returns 0, or what hinders it. */
 static int may_grow(int fd, uint64_t end, uint64_t bytes)
 {
     struct rlimit limit;
@@ -46,7 +44,7 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     return disk_room(fd, bytes) ? 0 : ENOSPC;
 }
 
-/* Room on the disk, and pages in memory. Gives 0, or errno. */
+/* Room on the disk, and pages in memory. Returns 0, or errno. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
     static const char zeros[16384];
@@ -60,7 +58,7 @@ static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Room on the disk; where a sandbox knows nothing of that, by writing it. Gives 0, or errno. */
+/* Room on the disk; where a sandbox knows nothing of that, by writing it. Returns 0, or errno. */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
     int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
@@ -102,7 +100,7 @@ static bool is_file(void)
     return descriptor_is_ours(known_descriptor());
 }
 
-/* Gives 0, or errno of the first page that has no room. */
+/* Returns 0, or errno of the first page that has no room. */
 static int write_pages(int fd, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t at = 0; at < bytes; at += page_bytes())
@@ -111,12 +109,13 @@ static int write_pages(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Pages that a write finds ready; it may need room for what the file system writes of it besides. Gives 0, or errno. */
+/* Pages that a write finds ready; it may need room for what the file system writes of it besides. Returns 0, or errno.
+ */
 static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
 {
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
-    if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; why, system calls tell */
+    if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; system calls say why */
         int failure = write_pages(fd, offset, bytes);
         return failure || madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? failure : ENOSPC;
     }
@@ -171,7 +170,7 @@ static void *map_more(uint64_t offset, uint64_t bytes, uint64_t ready)
 }
 
 /* Locks the new file, by an open file that only the header's mapping will keep: a forked child has copies of the other
- * one. Gives its descriptor; -1: the path leads nowhere from here, and the other one must do. */
+ * one. Returns its descriptor; -1: the path leads nowhere from here, and the other one must do. */
 static int lock_file(void)
 {
     int fd = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -309,7 +308,7 @@ bool spool_file_was_closed(void)
     return file.open && !descriptor_is_ours(&file.descriptor);
 }
 
-/* What can be read of it: a page whose part of the file is gone brings SIGBUS to whoever reads it, but not to this. */
+/* What can be read of it: a page whose part of the file is gone raises SIGBUS in a read, but not here. */
 static void copy_pages(char *copy, char *base, uint64_t bytes)
 {
     pid_t process = getpid();
@@ -339,15 +338,15 @@ static void copy_at_once(char *copy, char *base, uint64_t bytes)
 }
 
 /* What came into a segment since it was rescued, for which one record was counted. */
-static void save_apart(const char *base, uint64_t offset)
+static void save_orphaned(const char *base, uint64_t offset)
 {
     uint64_t *no_room = &file.header->losses.no_room;
     if (((const struct spool_chunk *)(const void *)base)->magic != SPOOL_CHUNK_MAGIC)
         return; /* the file was made shorter: what was there is gone */
     int fd = use_file();
     bool may = fd >= 0 && may_grow(fd, offset + SPOOL_SEGMENT_BYTES, 0) == 0;
-    bool is_there = may && apart_write(fd, base, offset) == 0;
-    int64_t missing = is_there ? 0 : apart_missing(fd, base, offset, file.header->record_bytes);
+    bool is_there = may && orphaned_segment_write(fd, base, offset) == 0;
+    int64_t missing = is_there ? 0 : orphaned_segment_missing(fd, base, offset, file.header->record_bytes);
     if (missing < 0)
         return; /* that one stands for them */
     if (__atomic_add_fetch(no_room, (uint64_t)missing, __ATOMIC_RELAXED) > 0)
@@ -360,13 +359,13 @@ int spool_file_rescue(const void *address)
     if (!file.open)
         return -1;
     if ((uintptr_t)address - (uintptr_t)header < SPOOL_HEADER_BYTES) {
-        file.header_apart = true;
+        file.header_orphaned = true;
         return copy_private(header, SPOOL_HEADER_BYTES, copy_pages);
     }
     char *base = segments_find(address);
     if (!base || copy_private(base, SPOOL_SEGMENT_BYTES, copy_pages) != 0)
         return -1;
-    segment_set_apart(base, save_apart);
+    segment_set_orphaned(base, save_orphaned);
     return 0;
 }
 
@@ -385,7 +384,7 @@ static void write_header(int fd)
 
 void spool_file_save_header(void)
 {
-    if (!file.open || !file.header_apart || memcmp(file.header->magic, SPOOL_MAGIC, sizeof(file.header->magic)) != 0)
+    if (!file.open || !file.header_orphaned || memcmp(file.header->magic, SPOOL_MAGIC, sizeof(file.header->magic)) != 0)
         return;
     int fd = use_file();
     struct timespec limit = {.tv_sec = (time_t)(clock_now() / NS_PER_S) + 1};
@@ -405,14 +404,14 @@ static void make_private(void *base, uint64_t bytes, uint64_t offset)
         copy_private(base, bytes, copy_at_once);
 }
 
-void spool_file_leave(void)
+void spool_file_atfork_child(void)
 {
     if (!file.open)
         return;
-    segments_leave(make_private);
+    segments_atfork_child(make_private);
     make_private(file.header, SPOOL_HEADER_BYTES, 0);
     descriptor_close(&file.descriptor);
-    file.open = file.header_apart = file.removed = false;
+    file.open = file.header_orphaned = file.removed = false;
     file.header = &file.fallback;
     file.first_rest = NULL;
     pthread_mutex_init(&file.growing, NULL);

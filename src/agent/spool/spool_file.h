@@ -1,6 +1,6 @@
 /*
  * The spool file of this process, growing by mapped segments: room is allocated on disk and pages are touched here, so
- * that whoever writes into a segment later neither faults nor dies of SIGBUS.
+ * that later writes into a segment neither fault nor raise SIGBUS.
  *
  * A segment starts its life as one chunk (common/spool.h); segments.h says how it goes on.
  */
@@ -13,8 +13,8 @@
 #include "common/spool.h"
 
 /*
- * Makes DIRECTORY/PID-N.spool (0600, new) with its header filled in but for what only collectors know. Gives the mapped
- * header, or NULL with errno set.
+ * Makes DIRECTORY/PID-N.spool (0600, new) with its header filled in but for what only collectors know. Returns the
+ * mapped header, or NULL with errno set.
  */
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits);
 
@@ -30,7 +30,7 @@ struct spool_header *spool_file_header(void);
 #define SPOOL_FILE_FIRST_BYTES ((uint64_t)64 << 10)
 struct spool_chunk *spool_file_begin(void);
 
-/* Adds a segment, or makes the rest of the first one ready. Gives its one chunk, held once, or NULL with errno set
+/* Adds a segment, or makes the rest of the first one ready. Returns its one chunk, held once, or NULL with errno set
  * (ENOSPC: no room on the disk; EBADF: the program closed the file, and only a thread with descriptors of its own can
  * grow it; ESTALE: the file was removed). May take a millisecond; one thread at a time. */
 struct spool_chunk *spool_file_grow(void);
@@ -42,7 +42,7 @@ int spool_file_own_descriptors(void);
 /* Whether the program has closed the file's descriptor, and so most likely all that were not its own. */
 bool spool_file_was_closed(void);
 
-/* Whether the file was removed: the launcher has made the trace, or somebody cleaned up. Nobody will read it, and it
+/* Whether the file was removed: the launcher has made the trace, or it was cleaned up. It will not be read, and it
  * grows no more (ESTALE). */
 bool spool_file_is_removed(void);
 
@@ -51,7 +51,7 @@ void spool_file_give_back(void);
 
 /*
  * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary
- * memory with what can be read of it, and whoever was to write there goes on; what comes into it from now on is lost,
+ * memory with what can be read of it, and the writer continues; what comes into it from now on is lost,
  * and counts as one record that had no room, until spool_file_save(). So it is where the file was made shorter, or
  * where its file system finds no room for a page that it has given once (those that never write in place, under a
  * quota). 0, or -1: it is nowhere in the spool. Async-signal-safe.
@@ -65,6 +65,6 @@ void spool_file_save_header(void);
 
 /* In a forked child: what is mapped becomes a private copy of this process, so that nothing it does reaches the
  * parent's file, and the file is forgotten. Async-signal-safe. */
-void spool_file_leave(void);
+void spool_file_atfork_child(void);
 
 #endif

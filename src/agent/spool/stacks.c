@@ -1,21 +1,195 @@
 #include "agent/spool/stacks.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unwind.h>
 
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/epoch.h"
+#include "agent/spool/recorder.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "common/map.h"
-#include "agent/spool/record_text.h"
-#include "agent/spool/unwind.h"
-#include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/readers.h"
+
+#define SETS 16 /* of stacks that are remembered, by where their innermost frame lies */
+#define WAYS 4
+
+struct remembered {
+    const void *frame; /* NULL: nothing */
+    uint64_t key;
+    uint32_t number, count;
+    struct {
+        uint64_t offset; /* from the frame */
+        uint64_t at;
+    } returns[];
+};
+
+/* Of one thread. */
+struct memory {
+    struct {
+        struct remembered *ways[WAYS];
+        unsigned next; /* to be forgotten */
+    } sets[SETS];
+};
+
+static __thread struct memory *mine;
+
+/* The unwinder is the compiler's. It is loaded as glibc's backtrace() does, and not linked, so that programs that have
+ * no need of it can be traced where it is missing. */
+static struct {
+    pthread_once_t once;
+    pthread_key_t at_thread_end;
+    bool keyed;
+    _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn trace, void *data);
+    _Unwind_Ptr (*address)(struct _Unwind_Context *context);
+    _Unwind_Word (*frame)(struct _Unwind_Context *context);
+} unwinder = {.once = PTHREAD_ONCE_INIT};
+
+static void forget(void *memory)
+{
+    struct memory *of_thread = memory;
+    mine = NULL;
+    for (unsigned i = 0; i < SETS; i++)
+        for (unsigned k = 0; k < WAYS; k++)
+            free(of_thread->sets[i].ways[k]);
+    free(of_thread);
+}
+
+static void load(void)
+{
+    unwinder.keyed = pthread_key_create(&unwinder.at_thread_end, forget) == 0;
+    void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return;
+    *(void **)&unwinder.address = dlsym(library, "_Unwind_GetIP");
+    *(void **)&unwinder.frame = dlsym(library, "_Unwind_GetCFA");
+    *(void **)&unwinder.backtrace = dlsym(library, "_Unwind_Backtrace");
+}
+
+void unwind_prepare(void)
+{
+    pthread_once(&unwinder.once, load);
+}
+
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *data)
+{
+    struct unwound *unwound = data;
+    uint64_t address = unwinder.address(context);
+    if (address == 0 || unwound->count == UNWIND_FRAMES_MAX) /* below main() and a thread's beginning may lie nothing */
+        return _URC_END_OF_STACK;
+    unwound->at[unwound->count] = address;
+    unwound->place[unwound->count] = unwinder.frame(context) - sizeof(address); /* on x86-64 */
+    unwound->count++;
+    return _URC_NO_REASON;
+}
+
+void unwind(struct unwound *unwound)
+{
+    unwound->count = 0;
+    unwind_prepare();
+    if (unwinder.backtrace && unwinder.address && unwinder.frame)
+        unwinder.backtrace(note_frame, unwound);
+}
+
+/* --- what was unwound before --- */
+
+/* Reads what lies on the stack, of frames that are not its own: sanitizers think little of that. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static bool holds(uint64_t place, uint64_t value)
+{
+    return *(const volatile uint64_t *)(uintptr_t)place == value;
+}
+
+static unsigned set_of(const void *frame)
+{
+    uint64_t place = (uint64_t)(uintptr_t)frame >> 4;
+    return (unsigned)((place ^ place >> 4 ^ place >> 8) % SETS);
+}
+
+static bool is_same(const struct remembered *stack, const void *frame)
+{
+    for (uint32_t i = 0; i < stack->count; i++)
+        if (!holds((uint64_t)(uintptr_t)frame + stack->returns[i].offset, stack->returns[i].at))
+            return false;
+    return true;
+}
+
+uint32_t unwind_recall(const void *frame, uint64_t key)
+{
+    if (!mine)
+        return 0;
+    struct remembered *const *ways = mine->sets[set_of(frame)].ways;
+    for (unsigned i = 0; i < WAYS; i++)
+        if (ways[i] && ways[i]->frame == frame && ways[i]->key == key && is_same(ways[i], frame))
+            return ways[i]->number;
+    return 0;
+}
+
+#ifdef __x86_64__
+
+static struct memory *memory_of_thread(void)
+{
+    if (!mine && unwinder.keyed) {
+        mine = calloc(1, sizeof(*mine));
+        if (mine)
+            pthread_setspecific(unwinder.at_thread_end, mine);
+    }
+    return mine;
+}
+
+/* The first frame whose return address lies where that of the function with FRAME does. */
+static unsigned first_from(const struct unwound *unwound, const void *frame)
+{
+    unsigned first = 0;
+    while (first < unwound->count && unwound->place[first] != (uint64_t)(uintptr_t)frame + sizeof(uint64_t))
+        first++;
+    return first;
+}
+
+/* Whether from FIRST on all lie further and further out on one stack, where they are said to be. */
+static bool is_plain(const struct unwound *unwound, unsigned first)
+{
+    for (unsigned i = first; i < unwound->count; i++)
+        if (!(i == first || unwound->place[i] > unwound->place[i - 1]) || !holds(unwound->place[i], unwound->at[i]))
+            return false;
+    return first < unwound->count;
+}
+
+void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
+{
+    unsigned first = first_from(unwound, frame);
+    struct memory *memory = is_plain(unwound, first) ? memory_of_thread() : NULL;
+    struct remembered *stack =
+        memory ? malloc(sizeof(*stack) + (unwound->count - first) * sizeof(*stack->returns)) : NULL;
+    if (!stack)
+        return;
+    *stack = (struct remembered){.frame = frame, .key = key, .number = number, .count = unwound->count - first};
+    for (uint32_t i = 0; i < stack->count; i++) {
+        stack->returns[i].offset = unwound->place[first + i] - (uint64_t)(uintptr_t)frame;
+        stack->returns[i].at = unwound->at[first + i];
+    }
+    unsigned set = set_of(frame), way = memory->sets[set].next++ % WAYS;
+    free(memory->sets[set].ways[way]);
+    memory->sets[set].ways[way] = stack;
+}
+
+#else
+
+void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
+{
+    (void)frame, (void)key, (void)unwound, (void)number;
+}
+
+#endif
+
+/* --- stacks --- */
 
 static_assert(UNWIND_FRAMES_MAX >= 2 * STACK_FRAMES_MAX, "there is room for the frames of the tracing too");
 
@@ -32,7 +206,7 @@ static struct {
     uint32_t last;           /* number of a stack */
     struct map known;        /* hash of a stack's addresses -> number */
     struct map seen;         /* hash of all that unwinding gave -> number; while nothing is loaded and unloaded */
-    struct map told;         /* hash of a line of maps that was written -> 1 */
+    struct map written;      /* hash of a line of maps that was written -> 1 */
     ARRAY(struct code) code; /* of the process when it was last read, by address */
     uint64_t changes;        /* of what is loaded, when it was last read */
     struct map nowhere;      /* addresses that were in none of it -> 0 */
@@ -73,12 +247,12 @@ static enum owner owner_of(uint64_t start, uint64_t end, const char *path)
     return slash && strncmp(slash + 1, "libcupti", strlen("libcupti")) == 0 ? OWNER_CUPTI : OWNER_PROGRAM;
 }
 
-static void tell_mapping(const char *line, size_t length)
+static void publish_mapping(const char *line, size_t length)
 {
     bool is_new = false;
     uint64_t hash = hash_bytes(line, length);
-    if (map_put(&stacks.told, hash, &is_new) && is_new && !record_mapping(line, length))
-        map_remove(&stacks.told, hash);
+    if (map_put(&stacks.written, hash, &is_new) && is_new && !record_mapping(line, length))
+        map_remove(&stacks.written, hash);
 }
 
 static void note_line(const char *line, size_t length)
@@ -91,7 +265,7 @@ static void note_line(const char *line, size_t length)
     if (!code)
         return;
     *code = (struct code){start, end, owner_of(start, end, line + path)};
-    tell_mapping(line, length);
+    publish_mapping(line, length);
 }
 
 static void read_code(void)
@@ -173,7 +347,7 @@ static unsigned find(const struct unwound *frames, unsigned from, enum owner own
  */
 static unsigned first_of_program(const struct unwound *frames, bool in_client)
 {
-    unsigned ours = find(frames, 0, OWNER_GPUTRACE, true); /* who stands in for backtrace() may come before us */
+    unsigned ours = find(frames, 0, OWNER_GPUTRACE, true); /* a replacement of backtrace() may come before us */
     unsigned first = find(frames, ours, OWNER_GPUTRACE, false);
     unsigned registry = in_client ? find(frames, first, OWNER_GPUTRACE, true) : frames->count;
     if (registry < frames->count) /* else the callback jumped to us, and so both of gputrace's parts are one */
@@ -207,7 +381,7 @@ static uint32_t keep(const struct unwound *frames, uint32_t skip, bool in_client
     first += skip;
     unsigned count = frames->count - first < STACK_FRAMES_MAX ? frames->count - first : STACK_FRAMES_MAX;
     memcpy(addresses, frames->at + first, count * sizeof(*addresses));
-    addresses[0]--; /* the first is told as the address of a call */
+    addresses[0]--; /* the first becomes the address of a call */
     return number_of(addresses, count);
 }
 
@@ -232,7 +406,7 @@ static int count_changes(struct dl_phdr_info *info, size_t size, void *changes)
 {
     (void)size;
     *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
-    return 1; /* every library would tell the same */
+    return 1; /* every library would return the same */
 }
 
 void stacks_prepare(void)
@@ -254,7 +428,7 @@ uint32_t stacks_take(uint32_t skip)
     uint64_t changes = 0;
     if (fork_unannounced())
         return 0;
-    const struct reader *reader = reader_of_thread();
+    const struct epoch_reader *reader = epoch_reader();
     bool in_client = reader && reader->in_client;
     const void *here = __builtin_frame_address(0);
     /* This and unwinding take the loader's lock, so they come before ours: a program may be inside the loader when it
@@ -274,7 +448,7 @@ uint32_t stacks_take(uint32_t skip)
     return number;
 }
 
-void stacks_leave(void)
+void stacks_atfork_child(void)
 {
     /* The fork may have come in the midst of a change: what there was is left, not freed. */
     uint32_t generation = stacks.generation + 1;

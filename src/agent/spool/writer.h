@@ -1,4 +1,61 @@
 /*
+ * Where a thread writes its records: chunks of the spool, and a writer for each thread.
+ */
+#ifndef GPUTRACE_AGENT_SPOOL_WRITER_H
+#define GPUTRACE_AGENT_SPOOL_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "agent/dispatch/fork_watch.h"
+#include "agent/spool/chunk_pool.h"
+#include "common/spool.h"
+#include "common/spool_records.h"
+
+/*
+ * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
+ * chunk_pool.h keeps the chunks that are ready. Asking takes a lock that is only ever held for a few instructions.
+ *
+ * A thread that has recorded little gets small chunks: a program may have thousands of such threads.
+ */
+
+/* Opens the spool of this process in DIRECTORY, with a little room in the pool. Returns 0, or -1 with errno set. */
+int chunks_open(const char *directory, uint64_t trace_bits);
+
+/* A chunk for this thread, in use, empty; NULL: there is no room, or the child was not announced (fork_watch.h). */
+struct spool_chunk *chunk_take(enum spool_chunk_type type);
+/* The same of MOST bytes with its header, or of less, but of LEAST. */
+struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most);
+
+/* The chunk holds USED bytes of data and is finished with; the rest of its room is handed out again. */
+void chunk_done(struct spool_chunk *chunk, uint64_t used);
+
+/* Bytes of data that the chunk has room for. */
+static inline uint64_t chunk_room(const struct spool_chunk *chunk)
+{
+    return chunk->bytes - sizeof(*chunk);
+}
+
+static inline char *chunk_data(struct spool_chunk *chunk)
+{
+    return (char *)(chunk + 1);
+}
+
+static inline struct spool_chunk *chunk_of_data(void *data)
+{
+    return (struct spool_chunk *)data - 1;
+}
+
+/* When the spool's file was removed: no chunk is handed out any more, and what nobody has in use is given back. True:
+ * it was, just now. */
+bool chunks_end_if_removed(void);
+
+/* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
+ */
+void chunks_atfork_child(void);
+
+/*
  * Each thread's own records: the way from a happening to bytes that survive the process.
  *
  *     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), clock_now());
@@ -9,26 +66,15 @@
  *
  * A handler may also leave by siglongjmp(), and then the begun record is never committed. It is abandoned, and counted,
  * by the next record of the thread whose stack pointer shows that the begun one's function is gone. Where the thread is
- * deeper in its stack from then on, it cannot be told from a handler: after WRITER_PATIENCE records that were turned
- * away the thread takes another chunk, so that both can go on.
+ * deeper in its stack from then on, it cannot be distinguished from a handler: after WRITER_BUDGET records that were
+ * turned away the thread takes another chunk, so that both can go on.
  */
-#ifndef GPUTRACE_AGENT_SPOOL_WRITER_H
-#define GPUTRACE_AGENT_SPOOL_WRITER_H
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "agent/spool/chunks.h"
-#include "agent/dispatch/fork_watch.h"
-#include "common/spool.h"
-#include "common/spool_records.h"
 
 /* Texts longer than this are cut: 16 KiB name anything. */
 #define WRITER_TEXT_MAX (UINT32_C(16) << 10)
 
 /* Records turned away in a row before the one that was begun is abandoned. */
-#define WRITER_PATIENCE 16u
+#define WRITER_BUDGET 16u
 
 /* This thread's. What every record passes is inline below; the rest is in writer.c. */
 struct writer {

@@ -76,7 +76,7 @@ static void init(const struct cupti *library, uint64_t trace_bits)
     memset(&runtime, 0, sizeof(runtime));
     memset(&driver, 0, sizeof(driver));
     gpu_times = false;
-    activity_kinds_leave();
+    activity_kinds_atfork_child();
     activity_kinds_init(library, trace_bits);
 }
 
@@ -255,5 +255,5 @@ int main(void)
         cmocka_unit_test(they_are_on_for_the_times_of_events),
         cmocka_unit_test(device_ranges_switch_them_on_while_recording_is),
     };
-    return cmocka_run_group_tests_name("collect/activity_kinds", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/activity_kinds", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "agent/cupti/activity_walk.h"
+#include "agent/cupti/activity_buffers.h"
 
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
@@ -286,5 +286,5 @@ int main(void)
         cmocka_unit_test(compilation_is_told_when_its_buffer_is_complete),
         cmocka_unit_test(compilation_of_an_older_cupti_names_no_thread),
     };
-    return cmocka_run_group_tests_name("collect/activity_walk", tests, subscribe, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/activity_walk", tests, subscribe, NULL);
 }

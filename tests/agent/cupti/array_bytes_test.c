@@ -1,4 +1,4 @@
-#include "agent/cupti/array_bytes.h"
+#include "agent/cupti/calls_memory.h"
 
 #include "tests/unit.h"
 
@@ -45,5 +45,5 @@ int main(void)
         cmocka_unit_test(levels_halve_down_to_one_texel),
         cmocka_unit_test(layers_do_not_halve),
     };
-    return cmocka_run_group_tests_name("collect/array_bytes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/array_bytes", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "agent/cupti/callback_switches.h"
 
-#include "agent/cupti/captures.h"
+#include "agent/cupti/graphs.h"
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
@@ -163,8 +163,8 @@ static void a_forked_child_calls_nothing(void **state)
 {
     (void)state;
     unsigned before = fake_asked.switches;
-    registry_leave();
-    cupti_callbacks_leave();
+    registry_atfork_child();
+    cupti_callbacks_atfork_child();
     want(REGISTRY_memory_allocation);
     callback_switches_launches(true);
     assert_int_equal(fake_asked.switches, before);
@@ -190,5 +190,5 @@ int main(void)
         cmocka_unit_test(captures_switch_launches_where_nodes_are_wanted),
         cmocka_unit_test(a_forked_child_calls_nothing),
     };
-    return cmocka_run_group_tests_name("collect/callback_switches", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/callback_switches", tests, start, NULL);
 }

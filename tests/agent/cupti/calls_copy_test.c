@@ -287,5 +287,5 @@ int main(void)
         cmocka_unit_test(rectangles_add_their_offsets), cmocka_unit_test(boxes_add_their_offsets),
         cmocka_unit_test(batches_are_as_many_copies),   cmocka_unit_test(batches_of_boxes_are_as_many_copies),
     };
-    return cmocka_run_group_tests_name("collect/calls_copy", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_copy", tests, hearing_start, NULL);
 }

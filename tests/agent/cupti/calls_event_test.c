@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
-#include "agent/cupti/captures.h"
+#include "agent/cupti/graphs.h"
 
 static const CUevent event = (CUevent)0xe1, other = (CUevent)0xe2;
 static const CUstream stream = (CUstream)0x52;
@@ -152,5 +152,5 @@ int main(void)
         cmocka_unit_test(elapsed_time_is_a_query_of_both),
         cmocka_unit_test(every_row_was_called),
     };
-    return cmocka_run_group_tests_name("collect/calls_event", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_event", tests, hearing_start, NULL);
 }

@@ -101,5 +101,5 @@ int main(void)
         cmocka_unit_test(a_launch_on_several_devices_is_several_launches),
         cmocka_unit_test(launches_of_old_tell_their_grid),
     };
-    return cmocka_run_group_tests_name("collect/calls_launch", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_launch", tests, hearing_start, NULL);
 }

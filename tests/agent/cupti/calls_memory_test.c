@@ -186,5 +186,5 @@ int main(void)
         cmocka_unit_test(mapping_tells_addresses_and_memory),
         cmocka_unit_test(every_row_was_called),
     };
-    return cmocka_run_group_tests_name("collect/calls_memory", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_memory", tests, hearing_start, NULL);
 }

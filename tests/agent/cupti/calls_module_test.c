@@ -161,5 +161,5 @@ int main(void)
         cmocka_unit_test(code_tells_the_call_that_it_came_in),
         cmocka_unit_test(profiling_is_asked_for),
     };
-    return cmocka_run_group_tests_name("collect/calls_module", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_module", tests, hearing_start, NULL);
 }

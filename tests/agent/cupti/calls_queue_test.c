@@ -95,5 +95,5 @@ int main(void)
         cmocka_unit_test(batches_count_both),
         cmocka_unit_test(semaphores_count),
     };
-    return cmocka_run_group_tests_name("collect/calls_queue", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_queue", tests, hearing_start, NULL);
 }

@@ -75,5 +75,5 @@ int main(void)
         cmocka_unit_test(rows_tell_value_and_bytes),
         cmocka_unit_test(rectangles_tell_pitch_and_bytes),
     };
-    return cmocka_run_group_tests_name("collect/calls_set", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_set", tests, hearing_start, NULL);
 }

@@ -153,5 +153,5 @@ int main(void)
         cmocka_unit_test(contexts_are_told_when_they_are_made),
         cmocka_unit_test(default_streams_have_numbers),
     };
-    return cmocka_run_group_tests_name("collect/calls_stream", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_stream", tests, hearing_start, NULL);
 }

@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
-#include "agent/cupti/captures.h"
+#include "agent/cupti/graphs.h"
 
 static const CUevent event = (CUevent)0xe1;
 static const CUstream stream = (CUstream)0x52;
@@ -119,5 +119,5 @@ int main(void)
         cmocka_unit_test(waiting_for_and_asking_a_stream_tell_it),
         cmocka_unit_test(waiting_for_a_context_tells_which),
     };
-    return cmocka_run_group_tests_name("collect/calls_sync", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/calls_sync", tests, hearing_start, NULL);
 }

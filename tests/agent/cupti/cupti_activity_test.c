@@ -1,7 +1,7 @@
 /*
  * Buffers that hold API calls alone go back empty, if they were filled while nothing was recorded.
  */
-#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/activity_buffers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -107,8 +107,8 @@ static int start(void **state)
 {
     char why[256];
     (void)state;
-    cupti_activity_leave();
-    return cupti_activity_init(&cupti, &store, 0, why, sizeof(why));
+    activity_buffers_atfork_child();
+    return activity_buffers_init(&cupti, &store, 0, why, sizeof(why));
 }
 
 /* --- buffers --- */
@@ -172,7 +172,7 @@ static void other_records_are_kept_with_the_calls_beside_them(void **state)
 static void calls_are_kept_while_recording_is_on(void **state)
 {
     (void)state;
-    cupti_activity_keep(true);
+    activity_buffers_keep(true);
     request_buffer();
     assert_int_equal(complete_buffer(10, 0), 10 * CALL_BYTES);
     blank();
@@ -182,11 +182,11 @@ static void a_buffer_in_use_when_recording_begins_or_ends_is_kept(void **state)
 {
     (void)state;
     request_buffer();
-    cupti_activity_keep(true);
+    activity_buffers_keep(true);
     assert_int_equal(complete_buffer(10, 0), 10 * CALL_BYTES);
     blank();
     request_buffer();
-    cupti_activity_keep(false);
+    activity_buffers_keep(false);
     assert_int_equal(complete_buffer(10, 0), 10 * CALL_BYTES);
     blank();
     request_buffer(); /* the next one is not */
@@ -197,9 +197,9 @@ static void a_forked_child_begins_without_keeping(void **state)
 {
     char why[256];
     (void)state;
-    cupti_activity_keep(true);
-    cupti_activity_leave();
-    assert_int_equal(cupti_activity_init(&cupti, &store, 0, why, sizeof(why)), 0);
+    activity_buffers_keep(true);
+    activity_buffers_atfork_child();
+    assert_int_equal(activity_buffers_init(&cupti, &store, 0, why, sizeof(why)), 0);
     request_buffer();
     assert_int_equal(complete_buffer(10, 0), 0);
 }
@@ -230,7 +230,7 @@ static void recording_goes_on_and_off_while_buffers_come_and_go(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, fill_buffers, NULL), 0);
     for (unsigned i = 0; i < 20000; i++)
-        cupti_activity_keep(i & 1);
+        activity_buffers_keep(i & 1);
     atomic_store(&stop, true);
     for (size_t i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
@@ -246,5 +246,5 @@ int main(void)
         cmocka_unit_test_setup(a_forked_child_begins_without_keeping, start),
         cmocka_unit_test_setup(recording_goes_on_and_off_while_buffers_come_and_go, start),
     };
-    return cmocka_run_group_tests_name("collect/cupti_activity", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/cupti_activity", tests, NULL, NULL);
 }

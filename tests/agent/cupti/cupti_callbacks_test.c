@@ -156,5 +156,5 @@ int main(void)
         cmocka_unit_test_setup(streams_are_asked_for_again_when_nobody_listened, clear),
         cmocka_unit_test_setup(a_client_is_told_when_what_is_brief_ends, clear),
     };
-    return cmocka_run_group_tests_name("collect/cupti_callbacks", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/cupti_callbacks", tests, start, NULL);
 }

@@ -117,7 +117,7 @@ static void a_forked_child_asks_nobody_and_knows_nothing(void **state)
     (void)state;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     id_of(0x9940);
-    cupti_ids_leave();
+    cupti_ids_atfork_child();
     assert_int_equal(id_of(0x9940), GPUTRACE_NO_STREAM);
     assert_int_equal(fake_asked.streams, 1);
 }
@@ -133,5 +133,5 @@ int main(void)
         cmocka_unit_test_setup(a_failure_is_not_remembered, start),
         cmocka_unit_test_setup(a_forked_child_asks_nobody_and_knows_nothing, start),
     };
-    return cmocka_run_group_tests_name("collect/cupti_ids", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/cupti_ids", tests, NULL, NULL);
 }

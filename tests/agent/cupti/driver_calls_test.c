@@ -201,7 +201,7 @@ static void every_row_serves_somebody(void **state)
             bool per_thread = strstr(row->name, "_ptsz") || strstr(row->name, "_ptds");
             assert_int_equal(row->per_thread, per_thread);
             assert_true(row->kinds != 0);
-            assert_true(row->tell || row->trigger);
+            assert_true(row->publish || row->trigger);
         }
 }
 
@@ -229,5 +229,5 @@ int main(void)
         cmocka_unit_test(every_row_serves_somebody),
         cmocka_unit_test(ids_that_are_none_have_no_row),
     };
-    return cmocka_run_group_tests_name("collect/driver_calls", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/driver_calls", tests, start, NULL);
 }

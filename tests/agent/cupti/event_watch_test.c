@@ -1,5 +1,5 @@
 /* The correlation id of an own cuEventRecord, which nobody else is told of. */
-#include "agent/cupti/event_watch.h"
+#include "agent/cupti/callback_switches.h"
 
 #include <pthread.h>
 
@@ -50,7 +50,7 @@ static void calls_of_other_threads_and_functions_are_not_meant(void **state)
     assert_int_equal(heard(REGISTRY_event_record), 1);
 }
 
-/* Whoever registers and removes callbacks meanwhile. */
+/* The one that registers and removes callbacks meanwhile. */
 static void its_callback_stays_on(void **state)
 {
     (void)state;
@@ -71,5 +71,5 @@ int main(void)
         cmocka_unit_test(calls_of_other_threads_and_functions_are_not_meant),
         cmocka_unit_test(its_callback_stays_on),
     };
-    return cmocka_run_group_tests_name("collect/event_watch", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/event_watch", tests, hearing_start, NULL);
 }

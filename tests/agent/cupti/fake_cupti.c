@@ -102,7 +102,7 @@ unsigned fake_count_on(CUpti_CallbackDomain domain)
     return count;
 }
 
-static void tell(CUpti_CallbackId cbid, CUpti_ApiCallbackSite site, const void *params, CUresult *result)
+static void publish(CUpti_CallbackId cbid, CUpti_ApiCallbackSite site, const void *params, CUresult *result)
 {
     uint64_t correlation_data = 0;
     CUpti_CallbackData data = {
@@ -122,12 +122,12 @@ static void tell(CUpti_CallbackId cbid, CUpti_ApiCallbackSite site, const void *
 void fake_enter(CUpti_CallbackId cbid, const void *params)
 {
     last_correlation++;
-    tell(cbid, CUPTI_API_ENTER, params, NULL);
+    publish(cbid, CUPTI_API_ENTER, params, NULL);
 }
 
 void fake_exit(CUpti_CallbackId cbid, const void *params, CUresult result)
 {
-    tell(cbid, CUPTI_API_EXIT, params, &result);
+    publish(cbid, CUPTI_API_EXIT, params, &result);
 }
 
 void fake_call(CUpti_CallbackId cbid, const void *params, CUresult result)

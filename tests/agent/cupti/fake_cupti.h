@@ -4,8 +4,8 @@
  * A context at address A has number A & 0xff, a stream at S the number S & 0xff; default streams have 7, the thread's
  * own 8. The device is 3. A graph's node or an executable graph at N has the number N & 0xffff.
  */
-#ifndef TESTS_INJECTED_COLLECT_FAKE_CUPTI_H
-#define TESTS_INJECTED_COLLECT_FAKE_CUPTI_H
+#ifndef TESTS_AGENT_CUPTI_FAKE_CUPTI_H
+#define TESTS_AGENT_CUPTI_FAKE_CUPTI_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,7 @@
-#include "agent/cupti/first_launches.h"
+#include "agent/cupti/kernel_names.h"
 
 #include <pthread.h>
 
-#include "agent/cupti/function_names.h"
 #include "tests/agent/cupti/launching.h"
 #include "tests/unit.h"
 
@@ -243,5 +242,5 @@ int main(void)
         cmocka_unit_test_teardown(another_thread_may_launch_it, launching_clear),
         cmocka_unit_test_teardown(nobody_who_wants_names_nothing_is_heard, launching_clear),
     };
-    return cmocka_run_group_tests_name("collect/first_launches", tests, launching_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/first_launches", tests, launching_start, NULL);
 }

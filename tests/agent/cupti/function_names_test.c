@@ -1,4 +1,4 @@
-#include "agent/cupti/function_names.h"
+#include "agent/cupti/kernel_names.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ static void a_name_is_told_once(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 3; i++)
-        function_name_tell((void *)0x10, "_Z5firstv");
+        function_name_publish((void *)0x10, "_Z5firstv");
     assert_int_equal(told.count, 1);
     assert_ptr_equal(told.function, (void *)0x10);
     assert_string_equal(told.text, "_Z5firstv");
@@ -63,19 +63,19 @@ static void a_name_is_told_once(void **state)
 static void a_handle_that_is_used_again_is_told_again(void **state)
 {
     (void)state;
-    function_name_tell((void *)0x10, "one");
-    function_name_tell((void *)0x10, "other");
+    function_name_publish((void *)0x10, "one");
+    function_name_publish((void *)0x10, "other");
     assert_int_equal(told.count, 2);
     assert_string_equal(told.text, "other");
-    function_name_tell((void *)0x10, "one");
+    function_name_publish((void *)0x10, "one");
     assert_int_equal(told.count, 3);
 }
 
 static void nothing_is_told_of_nothing(void **state)
 {
     (void)state;
-    function_name_tell(NULL, "name");
-    function_name_tell((void *)0x10, NULL);
+    function_name_publish(NULL, "name");
+    function_name_publish((void *)0x10, NULL);
     assert_null(function_name_ask(NULL));
     assert_null(kernel_name_ask(NULL));
     assert_int_equal(told.count, 0);
@@ -103,11 +103,11 @@ static void without_the_driver_none_is_asked(void **state)
 static void a_child_tells_into_its_own_spool(void **state)
 {
     (void)state;
-    function_name_tell((void *)0x10, "name");
+    function_name_publish((void *)0x10, "name");
     pid_t child = fork();
     if (child == 0) {
-        function_names_leave();
-        function_name_tell((void *)0x10, "name");
+        function_names_atfork_child();
+        function_name_publish((void *)0x10, "name");
         _exit(told.count == 2 ? 0 : 1);
     }
     int status;
@@ -119,11 +119,11 @@ static void who_wants_none_is_told_none(void **state)
 {
     (void)state;
     assert_int_equal(registry_remove(REGISTRY_LIBRARY, registration), 0);
-    function_name_tell((void *)0x10, "name");
+    function_name_publish((void *)0x10, "name");
     assert_int_equal(told.count, 0);
     assert_null(function_name_ask((CUfunction)0x20));
     registration = registry_add(REGISTRY_LIBRARY, REGISTRY_function_name, (gputrace_any_fn *)hear, NULL);
-    function_name_tell((void *)0x10, "name");
+    function_name_publish((void *)0x10, "name");
     assert_int_equal(told.count, 1);
 }
 
@@ -138,5 +138,5 @@ int main(void)
         cmocka_unit_test_teardown(a_child_tells_into_its_own_spool, clear),
         cmocka_unit_test_teardown(who_wants_none_is_told_none, clear),
     };
-    return cmocka_run_group_tests_name("collect/function_names", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/function_names", tests, start, NULL);
 }

@@ -1,4 +1,4 @@
-#include "agent/cupti/graph_launches.h"
+#include "agent/cupti/graphs.h"
 
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/dispatch/registry.h"
@@ -13,13 +13,13 @@ static void hear(void *data, const struct gputrace_graph_node *node)
     (void)data, (void)node;
 }
 
-static unsigned told_count;
+static unsigned published_count;
 static struct gputrace_conditional_launch told;
 
 static void hear_launch(void *data, const struct gputrace_conditional_launch *launch)
 {
     (void)data;
-    told_count++;
+    published_count++;
     told = *launch;
 }
 
@@ -113,7 +113,7 @@ static void a_launch_tells_whether_it_was_expected(void **state)
     assert_false(graph_launches_returned(EXEC(1), 3, 30));
 }
 
-/* CUPTI tells of a node of TYPE, made while the graph is instantiated; 13.0 says the type when it starts alone. */
+/* CUPTI reports a node of TYPE, made while the graph is instantiated; 13.0 says the type when it starts alone. */
 static void instantiate_with(unsigned number, CUgraphNodeType type)
 {
     CUgraphExec exec = EXEC(number);
@@ -131,22 +131,22 @@ static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     instantiate_with(2, CU_GRAPH_NODE_TYPE_KERNEL);
     launch(2);
-    assert_int_equal(told_count, 0);
+    assert_int_equal(published_count, 0);
     launch(1);
     fake_correlation = 77;
     launch(1);
     fake_correlation = 0;
     assert_true(are_on());
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
     assert_int_equal(told.graph, 0x100);
     assert_int_equal(told.correlation, 77);
     assert_true(told.start != 0);
     cuGraphLaunch_params p = {EXEC(1), NULL};
     fake_call(LAUNCH, &p, CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
     instantiate_with(1, CU_GRAPH_NODE_TYPE_KERNEL); /* another one has its handle */
     launch(1);
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
     assert_false(are_on());
 }
 
@@ -154,12 +154,12 @@ static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
 static void conditional_launches_are_not_told_while_suspended(void **state)
 {
     (void)state;
-    told_count = 0;
+    published_count = 0;
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     graph_launches_suspend(true);
     assert_true(are_on()); /* its names are to be read */
     launch(1);
-    assert_int_equal(told_count, 0);
+    assert_int_equal(published_count, 0);
     assert_false(are_on());
     instantiate(2, CUDA_SUCCESS);
     launch(2);
@@ -167,22 +167,22 @@ static void conditional_launches_are_not_told_while_suspended(void **state)
     graph_launches_suspend(false);
     assert_true(are_on());
     launch(1);
-    assert_int_equal(told_count, 1);
+    assert_int_equal(published_count, 1);
     graph_launches_suspend(true);
     assert_false(are_on());
     graph_launches_forget();
-    graph_launches_leave(); /* a forked child begins anew */
+    graph_launches_atfork_child(); /* a forked child begins anew */
     graph_launches_init(&fake_cupti);
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     launch(1);
-    assert_int_equal(told_count, 2);
+    assert_int_equal(published_count, 2);
 }
 
 static void patience_ends_with_launches_of_others(void **state)
 {
     (void)state;
     instantiate(1, CUDA_SUCCESS);
-    for (unsigned i = 1; i < GRAPH_LAUNCHES_PATIENCE; i++)
+    for (unsigned i = 1; i < GRAPH_LAUNCHES_BUDGET; i++)
         launch(9);
     assert_true(are_on());
     launch(9);
@@ -213,5 +213,5 @@ int main(void)
         cmocka_unit_test_teardown(patience_ends_with_launches_of_others, clear),
         cmocka_unit_test_teardown(who_wants_none_hears_none, clear),
     };
-    return cmocka_run_group_tests_name("collect/graph_launches", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/graph_launches", tests, start, NULL);
 }

@@ -1,5 +1,5 @@
 /* With the rows that tell of nodes: calls_graph_nodes.c. */
-#include "agent/cupti/graph_nodes.h"
+#include "agent/cupti/graphs.h"
 
 #include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/driver_calls.h"
@@ -205,7 +205,7 @@ static void calls_that_have_nodes_launch_something_tell_it(void **state)
     SETS(cuGraphNodeSetParams, (void *)0xf5, .hNode = node, .nodeParams = &any);
 }
 
-/* CUPTI tells within the call which node of the executable graph it is. */
+/* CUPTI reports within the call which node of the executable graph it is. */
 #define SETS_COPY(name, launched, ...)                                                                    \
     do {                                                                                                  \
         name##_params p = {.hNode = NODE(9), __VA_ARGS__};                                                \
@@ -284,5 +284,5 @@ int main(void)
         cmocka_unit_test_teardown(other_nodes_that_are_added_are_not_told, clear),
         cmocka_unit_test_teardown(who_wants_none_hears_no_launches, clear),
     };
-    return cmocka_run_group_tests_name("collect/graph_nodes", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/graph_nodes", tests, start, NULL);
 }

@@ -2,8 +2,8 @@
  * Callbacks for every kind that driver calls are told as, which remember what they heard; and one driver call at a
  * time made by the fake CUPTI, in every version that the tables have.
  */
-#ifndef TESTS_INJECTED_COLLECT_HEARING_H
-#define TESTS_INJECTED_COLLECT_HEARING_H
+#ifndef TESTS_AGENT_CUPTI_HEARING_H
+#define TESTS_AGENT_CUPTI_HEARING_H
 
 #include "tests/unit.h"
 
@@ -42,7 +42,7 @@ unsigned heard_in_all(void);
 /* Forgets what was heard and makes the call, done or failed. */
 void make_call(CUpti_CallbackId cbid, const void *params, CUresult result);
 
-/* The same, and gives the one thing that was heard of it, which is of KIND. */
+/* The same, and returns the one thing that was heard of it, which is of KIND. */
 const void *hear_call(const char *function, CUpti_CallbackId cbid, const void *params, CUresult result,
                       enum registry_kind kind);
 #define HEAR(kind, function, params, result)                                                                      \

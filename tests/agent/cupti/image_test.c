@@ -1,4 +1,4 @@
-#include "agent/cupti/image.h"
+#include "agent/cupti/calls_code.h"
 
 #include <sys/mman.h>
 
@@ -66,5 +66,5 @@ int main(void)
         cmocka_unit_test(ptx_begins_with_its_version),
         cmocka_unit_test(other_texts_are_not_read_beyond_their_end),
     };
-    return cmocka_run_group_tests_name("collect/image", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/image", tests, NULL, NULL);
 }

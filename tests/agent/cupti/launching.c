@@ -1,7 +1,7 @@
 #include "tests/agent/cupti/launching.h"
 
 #include "agent/cupti/cupti_callbacks.h"
-#include "agent/cupti/first_launches.h"
+#include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/registry.h"
 
 struct launching_told told;

@@ -1,8 +1,8 @@
 /*
  * Functions that a program gets and launches, by a fake CUPTI, and what first_launches tells of them.
  */
-#ifndef TESTS_INJECTED_COLLECT_LAUNCHING_H
-#define TESTS_INJECTED_COLLECT_LAUNCHING_H
+#ifndef TESTS_AGENT_CUPTI_LAUNCHING_H
+#define TESTS_AGENT_CUPTI_LAUNCHING_H
 
 #include "tests/unit.h"
 

@@ -244,5 +244,5 @@ int main(void)
         cmocka_unit_test_setup(nothing_is_left_when_nobody_wants_phases_any_more, clear),
         cmocka_unit_test_setup(a_launch_that_is_loading_keeps_its_callback, clear),
     };
-    return cmocka_run_group_tests_name("collect/lazy_loading", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/lazy_loading", tests, start, NULL);
 }

@@ -3,8 +3,7 @@
 
 #include <pthread.h>
 
-#include "agent/cupti/pool_functions.h"
-#include "agent/dispatch/aside.h"
+#include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/hearing.h"
 
 enum { POOLS = 4 };
@@ -38,7 +37,7 @@ static CUresult attribute(CUmemoryPool handle, CUmemPool_attribute which, void *
     struct fake_pool *pool = (struct fake_pool *)handle;
     __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
     asked_gone += __atomic_load_n(&pool->gone, __ATOMIC_RELAXED);
-    asked_openly += !reader_of_thread()->in_client || mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    asked_openly += !epoch_reader()->in_client || mode != CU_STREAM_CAPTURE_MODE_RELAXED;
     switch ((int)which) {
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *(uint64_t *)value = pool->reserved; return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(uint64_t *)value = pool->reserved_high; return CUDA_SUCCESS;
@@ -66,7 +65,7 @@ static int start(void **state)
 static int begin(void **state)
 {
     (void)state;
-    memory_pools_leave(); /* nothing is known, as in a forked child */
+    memory_pools_atfork_child(); /* nothing is known, as in a forked child */
     memory_pools_ask(true);
     memset(fake_pools, 0, sizeof(fake_pools));
     asked = asked_gone = asked_openly = 0;
@@ -241,7 +240,7 @@ static void after_the_end_and_in_a_forked_child_nobody_is_asked(void **state)
     allocate(0);
     memory_pools_stop();
     assert_int_equal(ask(true), 0);
-    memory_pools_leave();
+    memory_pools_atfork_child();
     assert_false(memory_pools_any());
     assert_int_equal(ask(true), 0);
 }
@@ -302,5 +301,5 @@ int main(void)
         cmocka_unit_test_setup(no_pool_is_asked_while_it_is_destroyed, begin),
         cmocka_unit_test(every_row_was_called),
     };
-    return cmocka_run_group_tests_name("collect/memory_pools", tests, start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/memory_pools", tests, start, NULL);
 }

@@ -1,4 +1,4 @@
-#include "agent/cupti/record_names.h"
+#include "agent/cupti/kernel_names.h"
 
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
@@ -34,8 +34,8 @@ static void begin(char *buffer, const char *text)
 
 static void unload(void)
 {
-    record_names_unloading();
-    record_names_unloaded();
+    kernel_names_unloading();
+    kernel_names_unloaded();
 }
 
 static void a_name_is_told_once(void **state)
@@ -43,9 +43,9 @@ static void a_name_is_told_once(void **state)
     (void)state;
     static char name[16];
     begin(name, "scale");
-    record_names_tell(name, 1);
-    record_names_tell(name, 2);
-    record_names_tell(NULL, 3);
+    kernel_names_publish(name, 1);
+    kernel_names_publish(name, 2);
+    kernel_names_publish(NULL, 3);
     assert_int_equal(told.count, 1);
     assert_string_equal(told.text, "scale");
     assert_ptr_equal(told.pointer, name);
@@ -56,14 +56,14 @@ static void a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_t
     (void)state;
     static char name[16];
     begin(name, "module_0");
-    record_names_tell(name, 10);
+    kernel_names_publish(name, 10);
     unload();
     strcpy(name, "library_0");
-    record_names_tell(name, 11);
+    kernel_names_publish(name, 11);
     assert_int_equal(told.count, 2);
     assert_string_equal(told.text, "library_0");
-    assert_int_equal(told.since, record_names_since());
-    record_names_tell(name, 12);
+    assert_int_equal(told.since, kernel_names_since());
+    kernel_names_publish(name, 12);
     assert_int_equal(told.count, 2);
 }
 
@@ -72,12 +72,12 @@ static void a_record_of_before_the_unloading_is_not_looked_at_again(void **state
     (void)state;
     static char name[16];
     begin(name, "module_0");
-    record_names_tell(name, 10);
+    kernel_names_publish(name, 10);
     unload();
     strcpy(name, "garbage");
-    record_names_tell(name, 10);
-    record_names_tell(name, 9);
-    record_names_tell(name, 0);
+    kernel_names_publish(name, 10);
+    kernel_names_publish(name, 9);
+    kernel_names_publish(name, 0);
     assert_int_equal(told.count, 1);
 }
 
@@ -86,9 +86,9 @@ static void a_name_that_stayed_is_not_told_again(void **state)
     (void)state;
     static char name[16];
     begin(name, "scale");
-    record_names_tell(name, 20);
+    kernel_names_publish(name, 20);
     unload();
-    record_names_tell(name, 21);
+    kernel_names_publish(name, 21);
     assert_int_equal(told.count, 1);
 }
 
@@ -98,11 +98,11 @@ static void correlations_begin_again(void **state)
     static char name[16];
     begin(name, "early");
     for (uint32_t correlation = 1; correlation < 15; correlation++)
-        record_names_tell(name, correlation * UINT32_C(0x11111111));
-    record_names_tell(name, UINT32_MAX - 1);
+        kernel_names_publish(name, correlation * UINT32_C(0x11111111));
+    kernel_names_publish(name, UINT32_MAX - 1);
     unload();
     strcpy(name, "late");
-    record_names_tell(name, 3);
+    kernel_names_publish(name, 3);
     assert_int_equal(told.count, 2);
     assert_string_equal(told.text, "late");
 }

@@ -91,5 +91,5 @@ int main(void)
         cmocka_unit_test(so_are_those_of_its_child),
         cmocka_unit_test(an_announced_child_is_a_process_of_its_own_and_counts_nothing_in_its_parent),
     };
-    return cmocka_run_group_tests_name("registry/fork_watch", tests, begin, NULL);
+    return cmocka_run_group_tests_name("agent/dispatch/fork_watch", tests, begin, NULL);
 }

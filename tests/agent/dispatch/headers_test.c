@@ -51,5 +51,5 @@ int main(void)
         cmocka_unit_test(an_access_is_heard_by_nobody),
         cmocka_unit_test(without_a_host_everything_does_nothing),
     };
-    return cmocka_run_group_tests_name("plugin/headers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/dispatch/headers", tests, NULL, NULL);
 }

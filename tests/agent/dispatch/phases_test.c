@@ -170,7 +170,7 @@ static void a_capture_ends_with_its_stream_or_context(void **state)
     assert_string_equal(heard, "S1 s1 s2 e1 e2 E2 ");
 }
 
-static void *begin_and_leave(void *unused)
+static void *begin_and_atfork_child(void *unused)
 {
     (void)unused;
     load_begins(7);
@@ -183,7 +183,7 @@ static void a_thread_takes_its_phases_with_it(void **state)
 {
     (void)state;
     pthread_t thread;
-    pthread_create(&thread, NULL, begin_and_leave, NULL);
+    pthread_create(&thread, NULL, begin_and_atfork_child, NULL);
     pthread_join(thread, NULL);
     assert_int_equal(phases_pending(), 1);
     assert_int_equal(last.ending, GPUTRACE_ENDING_THREAD_ENDED);

@@ -40,7 +40,7 @@ static int clear(void **state)
 {
     (void)state;
     registry_watch(NULL);
-    for (unsigned client = REGISTRY_LIBRARY; client < READER_CLIENTS; client++)
+    for (unsigned client = REGISTRY_LIBRARY; client < EPOCH_CLIENTS; client++)
         registry_clear(client, REGISTRY_KIND_COUNT);
     return 0;
 }
@@ -189,10 +189,10 @@ static void the_time_in_a_clients_callbacks_is_kept(void **state)
     publish();
     assert_int_equal(windows, 0);
     add(PLUGIN, take_a_millisecond, NULL);
-    readers_spent(PLUGIN, &calls, &ns);
+    epoch_client_time(PLUGIN, &calls, &ns);
     uint64_t calls_before = calls, before = clock_now();
     publish();
-    readers_spent(PLUGIN, &calls, &more);
+    epoch_client_time(PLUGIN, &calls, &more);
     assert_int_equal(calls, calls_before + 1);
     assert_in_range(more - ns, 1000000, clock_now() - before - 1000000);
     assert_int_equal(windows, 1);
@@ -373,7 +373,7 @@ static void a_forked_child_goes_on_without_the_other_threads(void **state)
     pthread_barrier_wait(&inside);
     pid_t child = fork();
     if (child == 0) {
-        registry_leave();
+        registry_atfork_child();
         bool removed = registry_remove(PLUGIN, registration) == 0;
         registry_synchronize(); /* must not wait for a thread that is not here */
         add(PLUGIN, hear, "c");
@@ -389,7 +389,7 @@ static void a_forked_child_goes_on_without_the_other_threads(void **state)
 
 /* --- the shortcut of NVTX --- */
 
-static void tell_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
+static void publish_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
 {
     (void)what, (void)domain, (void)string, (void)message;
 }
@@ -401,14 +401,14 @@ static void the_shortcut_is_open_until_a_client_registers(void **state)
     pid_t child = fork();
     if (child == 0) {
         bool right = true;
-        registry_leave();
+        registry_atfork_child();
         right &= registry_shortcut() == NULL;
-        registry_open_shortcut(tell_briefly);
-        right &= registry_event_record_register(hear, "b") == 0 && registry_shortcut() == tell_briefly;
+        registry_open_shortcut(publish_briefly);
+        right &= registry_event_record_register(hear, "b") == 0 && registry_shortcut() == publish_briefly;
         uint64_t registration = add(PLUGIN, hear, "c");
         right &= registry_shortcut() == NULL;
         right &= registry_remove(PLUGIN, registration) == 0;
-        registry_open_shortcut(tell_briefly); /* one of its callbacks may be running */
+        registry_open_shortcut(publish_briefly); /* one of its callbacks may be running */
         right &= registry_shortcut() == NULL;
         _exit(right ? 0 : 1);
     }
@@ -439,14 +439,14 @@ static unsigned count_one(void)
     return direct_heard - before;
 }
 
-/* Gives whether all is right. */
+/* Returns whether all is right. */
 static bool use_the_only_callback(void)
 {
     bool right = add(REGISTRY_LIBRARY, count_direct, NULL) && is_direct(REGISTRY_event_record) && count_one() == 1;
     right &= !is_direct(REGISTRY_event_wait);
-    reader_of_thread()->in_client = true;
+    epoch_reader()->in_client = true;
     right &= count_one() == 0;
-    reader_of_thread()->in_client = false;
+    epoch_reader()->in_client = false;
     uint64_t second = add(REGISTRY_LIBRARY, count_direct, NULL);
     right &= !is_direct(REGISTRY_event_record) && count_one() == 2;
     right &= registry_remove(REGISTRY_LIBRARY, second) == 0 && is_direct(REGISTRY_event_record) && count_one() == 1;
@@ -463,7 +463,7 @@ static void an_only_callback_is_called_without_a_dispatch_until_a_client_registe
     (void)state;
     pid_t child = fork();
     if (child == 0) {
-        registry_leave();
+        registry_atfork_child();
         _exit(use_the_only_callback() ? 0 : 1);
     }
     int status = -1;

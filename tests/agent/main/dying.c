@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/main/death.h"
-#include "agent/spool/chunks.h"
+#include "agent/main/crash_handler.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool_reading.h"
 #include "tests/unit.h"
 #include "common/settings.h"
@@ -55,7 +55,7 @@ int dies(void (*prepare)(void), void (*way)(void))
             _exit(9);
         if (prepare)
             prepare();
-        death_watch();
+        crash_handler_install();
         way();
         _exit(0);
     }

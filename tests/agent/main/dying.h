@@ -1,6 +1,6 @@
 /* A child that is watched as a traced program is, and how it dies. */
-#ifndef GPUTRACE_TESTS_INJECTED_ENTRY_DYING_H
-#define GPUTRACE_TESTS_INJECTED_ENTRY_DYING_H
+#ifndef GPUTRACE_TESTS_AGENT_MAIN_DYING_H
+#define GPUTRACE_TESTS_AGENT_MAIN_DYING_H
 
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@ int dying_end(void **state);
 
 const char *dying_directory(void);
 
-/* A child that records and is watched after PREPARE (NULL: nothing) dies by WAY, else exits with 0. Gives what
+/* A child that records and is watched after PREPARE (NULL: nothing) dies by WAY, else exits with 0. Returns what
  * waitpid() does. */
 int dies(void (*prepare)(void), void (*way)(void));
 /* That child. */

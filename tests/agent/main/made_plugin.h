@@ -1,8 +1,8 @@
 /*
  * For tests of plugins: small shared libraries, compiled while the test runs, and what they wrote into the spool.
  */
-#ifndef TESTS_INJECTED_PLUGIN_MADE_PLUGIN_H
-#define TESTS_INJECTED_PLUGIN_MADE_PLUGIN_H
+#ifndef TESTS_AGENT_MAIN_MADE_PLUGIN_H
+#define TESTS_AGENT_MAIN_MADE_PLUGIN_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 /* What most plugins of tests begin with. */
 #define PLUGIN_HEAD "#include <gputrace/callbacks.h>\n#include <stdio.h>\n"
 
-/* Compiles SOURCE (C) into DIRECTORY/NAME.so. Gives its path, valid until the next call. Run from the root. */
+/* Compiles SOURCE (C) into DIRECTORY/NAME.so. Returns its path, valid until the next call. Run from the root. */
 static inline const char *make_library(const char *directory, const char *name, const char *source)
 {
     static char path[512];

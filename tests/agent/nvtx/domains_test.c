@@ -32,7 +32,7 @@ static int listen(void **state)
            registry_nvtx_mark_register(hear_event, NULL) | registry_nvtx_name_register(hear_name, NULL);
 }
 
-/* As a module of the program's finds it: its table filled anew. */
+/* As a module of the program finds it: its table filled anew. */
 static void attach(const char *only, const char *without)
 {
     nvtx_domains_select(only, without);
@@ -182,7 +182,7 @@ static void a_category_is_told_again_when_it_gets_another_name(void **state)
     CORE(NameCategoryW)(5, L"fünf");
     assert_int_equal(names, 2);
     names = 0;
-    nvtx_domains_retell();
+    nvtx_domains_republish();
     assert_true(names > 1);
 }
 

@@ -2,12 +2,13 @@
  * NVTX's extensions in the program's process: which functions are put into a table, and what they tell of what the
  * program hands them, right or wrong.
  */
-#include "agent/nvtx/extensions.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <sys/mman.h>
 
 #include "agent/nvtx/definitions.h"
-#include "agent/nvtx/message.h"
+#include "agent/nvtx/domains.h"
+#include "agent/nvtx/payload_copy.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 #include "common/payload.h"
@@ -616,7 +617,7 @@ static void definitions_are_told_again(void **state)
     const nvtxScopeAttr_t scope = {.structSize = sizeof(scope), .path = "a/path"};
     PAYLOAD(uint64_t, nvtxScopeRegister, nvtxDomainHandle_t, const nvtxScopeAttr_t *)(NULL, &scope);
     forget(NULL);
-    nvtx_definitions_retell();
+    nvtx_definitions_republish();
     assert_string_equal(nth(SPOOL_RECORD_NVTX_SCOPE, 0)->text, "a/path");
     assert_true(count(SPOOL_RECORD_NVTX_SCHEMA) > 0 && count(SPOOL_RECORD_NVTX_ENTRY) > 0);
     assert_int_equal(count(SPOOL_RECORD_NVTX_PIECE), 0);

@@ -2,13 +2,13 @@
  * NVTX's extensions called by many threads at once: every definition has a number of its own, no payload is another's,
  * and all is told again in the midst of it.
  */
-#include "agent/nvtx/extensions.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "agent/nvtx/definitions.h"
-#include "agent/nvtx/message.h"
+#include "agent/nvtx/domains.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 #include "common/payload.h"
@@ -130,7 +130,7 @@ static void threads_do_not_disturb_each_other(void **state)
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
     for (unsigned i = 0; i < 20; i++) /* as in the child of a fork, but that it is alone */
-        nvtx_definitions_retell();
+        nvtx_definitions_republish();
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(wrong, 0);
@@ -140,7 +140,7 @@ static void threads_do_not_disturb_each_other(void **state)
     for (unsigned i = 1; i < IDS; i++)
         assert_true(ids[i] != ids[i - 1] && ids[i - 1] != 0);
     schemas = 0;
-    nvtx_definitions_retell();
+    nvtx_definitions_republish();
     assert_int_equal(schemas, THREADS * ROUNDS);
 }
 

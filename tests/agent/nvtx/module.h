@@ -1,8 +1,8 @@
 /*
  * A module of a program that uses NVTX: its tables, as NVTX's header would hand them out, and calls through them.
  */
-#ifndef TESTS_INJECTED_NVTX_MODULE_H
-#define TESTS_INJECTED_NVTX_MODULE_H
+#ifndef TESTS_AGENT_NVTX_MODULE_H
+#define TESTS_AGENT_NVTX_MODULE_H
 
 #include <nvtx3/nvToolsExt.h>
 

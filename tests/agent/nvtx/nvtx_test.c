@@ -308,7 +308,7 @@ static void resources_are_told_when_they_are_made_and_destroyed(void **state)
     assert_ptr_not_equal(resource(domain, NVTX_RESOURCE_TYPE_GENERIC_HANDLE, 5, "other"), lock);
     CORE2(DomainResourceDestroy)(lock);
     assert_true(last_name.resource.destroyed && last_name.resource.number == number);
-    CORE2(DomainResourceDestroy)(lock); /* a mistake of the program's, and no harm */
+    CORE2(DomainResourceDestroy)(lock); /* a mistake of the program, and no harm */
     FAKE(OPENCL, NameClSamplerW)((void *)0x99, L"sampler");
     assert_true(last_name.resource.type == (6 << 16 | 5) && last_name.object == 0x99);
     assert_string_equal(last_text, "sampler");

@@ -39,5 +39,5 @@ int main(void)
         cmocka_unit_test(memory_is_readable_up_to_the_page_that_is_not),
         cmocka_unit_test(the_first_page_is_not_readable),
     };
-    return cmocka_run_group_tests_name("nvtx/program_memory", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/nvtx/program_memory", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include <gputrace/callbacks.h>
 
-#include "agent/ranges/current_context.h"
+#include "agent/ranges/driver.h"
 #include "tests/agent/ranges/fake_driver.h"
 
 static struct gputrace_call find(void)
@@ -37,5 +37,5 @@ int main(void)
         cmocka_unit_test(test_it_is_this_threads),
         cmocka_unit_test(test_where_none_is_current_the_call_has_none),
     };
-    return cmocka_run_group_tests_name("ranges/current_context", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/ranges/current_context", tests, NULL, NULL);
 }

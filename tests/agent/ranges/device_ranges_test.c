@@ -3,10 +3,10 @@
 
 #include "common/clock.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/cupti_activity.h"
+#include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/cupti_callbacks.h"
-#include "agent/main/plugin.h"
-#include "agent/spool/chunks.h"
+#include "agent/main/plugins.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "agent/dispatch/registry.h"
@@ -69,9 +69,9 @@ static void start_cupti(bool with_times)
 {
     static const struct activity_store store = {.header = spool_file_header};
     char why[256];
-    cupti_activity_leave();
-    cupti_callbacks_leave();
-    device_ranges_leave();
+    activity_buffers_atfork_child();
+    cupti_callbacks_atfork_child();
+    device_ranges_atfork_child();
     cupti = fake_cupti;
     cupti.cuptiActivityEnable = enable_kind;
     cupti.cuptiActivityDisable = disable_kind;
@@ -80,7 +80,7 @@ static void start_cupti(bool with_times)
     cupti.cuptiActivityRegisterCallbacks = take_buffer_functions;
     cupti.cuptiActivityEnableCudaEventDeviceTimestamps = with_times ? enable_times : NULL;
     assert_int_equal(cupti_callbacks_init(&cupti, why, sizeof(why)), 0);
-    assert_int_equal(cupti_activity_init(&cupti, &store, TRACE_KERNEL, why, sizeof(why)), 0);
+    assert_int_equal(activity_buffers_init(&cupti, &store, TRACE_KERNEL, why, sizeof(why)), 0);
     times_on = events_on = syncs_on = false;
     activity_kinds_switch(TRACE_KERNEL, true, true);
 }
@@ -91,7 +91,7 @@ static int prepare(void **state)
     spool = new_directory();
     if (chunks_open(spool, 0) != 0)
         return -1;
-    return recorder_subscribe(0);
+    return record_cuda_subscribe(0);
 }
 
 static int tidy(void **state)
@@ -293,9 +293,9 @@ static void nothing_is_asked_of_cuda_while_recording_is_off(void **state)
 static void a_callback_has_no_ranges(void **state)
 {
     (void)state;
-    reader_of_thread()->in_client = true;
+    epoch_reader()->in_client = true;
     assert_int_equal(device_range_start("callback", stream), 0);
-    reader_of_thread()->in_client = false;
+    epoch_reader()->in_client = false;
     assert_int_equal(fake_driver_asked.captures, 0);
 }
 
@@ -318,8 +318,8 @@ static void without_cupti_or_cuda_there_are_none(void **state)
     driver_replace(NULL);
     assert_int_equal(device_range_start("no CUDA", stream), 0);
     driver_replace(&fake_driver);
-    cupti_activity_leave(); /* as in a forked child */
-    device_ranges_leave();
+    activity_buffers_atfork_child(); /* as in a forked child */
+    device_ranges_atfork_child();
     assert_int_equal(device_range_start("no CUPTI", stream), 0);
     assert_int_equal(fake_driver_asked.captures, 0);
 }
@@ -365,5 +365,5 @@ int main(void)
         cmocka_unit_test_setup(without_cupti_or_cuda_there_are_none, start),
         cmocka_unit_test_setup(plugins_and_the_program_take_events_from_the_cache, start),
     };
-    return cmocka_run_group_tests_name("ranges/device_ranges", tests, prepare, tidy);
+    return cmocka_run_group_tests_name("agent/ranges/device_ranges", tests, prepare, tidy);
 }

@@ -271,7 +271,7 @@ static bool in_client_while_creating;
 
 static CUresult look_and_create(CUevent *made, unsigned flags)
 {
-    in_client_while_creating = reader_of_thread()->in_client;
+    in_client_while_creating = epoch_reader()->in_client;
     return fake_driver.cuEventCreate(made, flags);
 }
 
@@ -285,16 +285,16 @@ static void making_one_is_nobodys_business(void **state)
     windows = 0;
     event one = take(FAKE_CONTEXT_A, false);
     assert_true(in_client_while_creating);
-    assert_false(reader_of_thread()->in_client);
+    assert_false(epoch_reader()->in_client);
     assert_int_equal(windows, 1);
     assert_true(window.start > 0 && window.end >= window.start);
     give_back(one);
     take(FAKE_CONTEXT_A, false); /* nothing is called */
     assert_int_equal(windows, 1);
-    reader_of_thread()->in_client = true; /* in a callback, whose window is told by whoever called it */
+    epoch_reader()->in_client = true; /* in a callback, whose window is told by whoever called it */
     take(FAKE_CONTEXT_A, false);
-    assert_true(reader_of_thread()->in_client);
-    reader_of_thread()->in_client = false;
+    assert_true(epoch_reader()->in_client);
+    epoch_reader()->in_client = false;
     assert_int_equal(windows, 1);
     registry_clear(REGISTRY_LIBRARY, REGISTRY_plugin_window);
 }
@@ -307,7 +307,7 @@ static void a_forked_child_starts_empty(void **state)
     give_back(kept);
     pid_t child = fork();
     if (child == 0) {
-        event_cache_leave();
+        event_cache_atfork_child();
         give_back(out); /* the parent's */
         event one = take(FAKE_CONTEXT_A, false), two = take(FAKE_CONTEXT_A, false);
         _exit(one->event == parents[0] || one->event == parents[1] || two->event == parents[0] ||
@@ -395,5 +395,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_forked_child_starts_empty, start, end),
         cmocka_unit_test_setup_teardown(many_threads_pass_events_on, start, end),
     };
-    return cmocka_run_group_tests_name("ranges/event_cache", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/ranges/event_cache", tests, NULL, NULL);
 }

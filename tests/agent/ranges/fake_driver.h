@@ -4,8 +4,8 @@
  *
  * Stream 0xSCNN belongs to context 0xC000: fake_stream(). Streams 0, 1 and 2 belong to whatever is current.
  */
-#ifndef TESTS_INJECTED_RANGES_FAKE_DRIVER_H
-#define TESTS_INJECTED_RANGES_FAKE_DRIVER_H
+#ifndef TESTS_AGENT_RANGES_FAKE_DRIVER_H
+#define TESTS_AGENT_RANGES_FAKE_DRIVER_H
 
 #include <stdbool.h>
 

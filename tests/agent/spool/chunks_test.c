@@ -1,4 +1,4 @@
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +100,7 @@ static void without_room_there_is_no_chunk_and_no_death(void **state)
     pid_t child = fork();
     if (child == 0) {
         signal(SIGXFSZ, SIG_IGN);
-        chunks_leave();
+        chunks_atfork_child();
         struct rlimit limit = {.rlim_cur = 3 << 20, .rlim_max = 3 << 20};
         setrlimit(RLIMIT_FSIZE, &limit);
         int taken = 0;
@@ -125,7 +125,7 @@ static void a_forked_child_cannot_touch_the_parents_spool(void **state)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        chunks_leave();
+        chunks_atfork_child();
         memset(chunk_data(chunk), 'c', 100); /* as CUPTI would, that knows nothing of fork */
         _exit(fork_generation() == before + 1 && !chunk_take(SPOOL_RECORDS) ? 0 : 1);
     }
@@ -203,5 +203,5 @@ int main(void)
         cmocka_unit_test(a_forked_child_cannot_touch_the_parents_spool),
         cmocka_unit_test(a_removed_file_is_given_back_while_threads_record),
     };
-    return cmocka_run_group_tests_name("record/chunks", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/chunks", tests, open_spool, remove_spool);
 }

@@ -1,4 +1,4 @@
-#include "agent/spool/descriptor.h"
+#include "agent/spool/spool_place.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -108,7 +108,7 @@ static void another_file_of_the_name_is_not_ours(void **state)
     close(other);
 }
 
-/* A thread with a table of its own. Gives NULL, or what is wrong. */
+/* A thread with a table of its own. Returns NULL, or what is wrong. */
 static void *with_own_table(void *there)
 {
     struct descriptor *own = there;
@@ -166,5 +166,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_table_of_a_threads_own_is_empty_and_holds_nothing, begin, end),
         cmocka_unit_test(devices_are_found_as_long_as_one_is_open),
     };
-    return cmocka_run_group_tests_name("record/descriptor", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("agent/spool/descriptor", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * Chunks that somebody drains while threads take and give them back, as the launcher does in another process. All tests
  * have one spool, and leave nothing in it that is not drained.
  */
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -268,5 +268,5 @@ int main(void)
         cmocka_unit_test(what_nobody_drains_stays_in_the_file_and_not_in_memory),
         cmocka_unit_test(own_records_are_not_between_those_of_cupti),
     };
-    return cmocka_run_group_tests_name("record/draining", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/draining", tests, open_spool, remove_spool);
 }

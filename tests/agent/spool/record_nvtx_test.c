@@ -1,9 +1,8 @@
-#include "agent/spool/record_nvtx.h"
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/text.h"
+#include "agent/dispatch/events.h"
 #include "tests/agent/spool/test_spool.h"
 
 static int open_spool(void **state)

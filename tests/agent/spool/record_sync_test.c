@@ -1,6 +1,5 @@
-#include "agent/spool/record_sync.h"
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
@@ -17,11 +16,11 @@ static int open_spool(void **state)
 static void waits_are_heard_where_cupti_does_not_record_them(void **state)
 {
     (void)state;
-    assert_int_equal(recorder_subscribe(TRACE_SYNC | TRACE_EVENT | TRACE_EVENT_TIMES), 0);
-    assert_int_equal(recorder_subscribe(TRACE_EVENT), 0);
+    assert_int_equal(record_cuda_subscribe(TRACE_SYNC | TRACE_EVENT | TRACE_EVENT_TIMES), 0);
+    assert_int_equal(record_cuda_subscribe(TRACE_EVENT), 0);
     assert_false(registry_event_record_wanted() || registry_event_wait_wanted());
     assert_false(registry_stream_synchronization_wanted());
-    assert_int_equal(recorder_subscribe(TRACE_SYNC), 0);
+    assert_int_equal(record_cuda_subscribe(TRACE_SYNC), 0);
     assert_true(registry_event_record_wanted() && registry_event_wait_wanted());
     assert_true(registry_event_synchronization_wanted() && registry_stream_synchronization_wanted());
     assert_true(registry_device_synchronization_wanted());
@@ -120,5 +119,5 @@ int main(void)
         cmocka_unit_test(what_waited_for_work_that_failed_is_written_and_other_failures_are_not),
         cmocka_unit_test(what_becomes_part_of_a_graph_is_not_written),
     };
-    return cmocka_run_group_tests_name("record/record_sync", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/record_sync", tests, open_spool, remove_spool);
 }

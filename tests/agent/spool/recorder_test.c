@@ -1,7 +1,5 @@
 #include "agent/spool/recorder.h"
 
-#include "agent/spool/chunks.h"
-#include "agent/spool/record_cuda.h"
 #include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
@@ -10,7 +8,7 @@
 static int open_spool(void **state)
 {
     (void)state;
-    return open_test_spool(TRACE_DEFAULT) | recorder_subscribe(TRACE_DEFAULT);
+    return open_test_spool(TRACE_DEFAULT) | record_cuda_subscribe(TRACE_DEFAULT) | record_nvtx_subscribe();
 }
 
 static void mark(const char *message, uint32_t length)
@@ -69,7 +67,7 @@ static void memory_and_names_are_always_written(void **state)
 static void functions_and_what_nodes_launch_are_always_written(void **state)
 {
     (void)state;
-    assert_int_equal(recorder_subscribe_graph_nodes(), 0);
+    assert_int_equal(record_cuda_subscribe_graph_nodes(), 0);
     recorder_switch(false, 9, "stop");
     registry_function_name_publish(&(struct gputrace_function_name){(void *)0x5550, {"_Z6kernelv", 10}});
     registry_graph_node_publish(
@@ -208,5 +206,5 @@ int main(void)
         cmocka_unit_test(a_phase_is_a_record_at_each_end),
         cmocka_unit_test(a_text_too_long_is_cut_and_counted),
     };
-    return cmocka_run_group_tests_name("record/recorder", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/recorder", tests, open_spool, remove_spool);
 }

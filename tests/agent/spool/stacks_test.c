@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"
@@ -281,7 +281,7 @@ static void a_forked_child_begins_anew(void **state)
     unsigned mappings = count_records(&reading, SPOOL_RECORD_MAPPING);
     pid_t child = fork();
     if (child == 0) {
-        stacks_leave(); /* the spool stays: what is written into it is to be seen */
+        stacks_atfork_child(); /* the spool stays: what is written into it is to be seen */
         fork_watch_announced();
         _exit(outer(take) == 1 && count_records(&reading, SPOOL_RECORD_MAPPING) > mappings ? 0 : 1);
     }
@@ -306,5 +306,5 @@ int main(void)
         cmocka_unit_test(threads_take_stacks_at_the_same_time),
         cmocka_unit_test(a_forked_child_begins_anew),
     };
-    return cmocka_run_group_tests_name("record/stacks", tests, prepare, tidy);
+    return cmocka_run_group_tests_name("agent/spool/stacks", tests, prepare, tidy);
 }

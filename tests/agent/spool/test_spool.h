@@ -1,15 +1,15 @@
 /*
  * The spool of a test program in this room: in a directory of its own, for all of its tests.
  */
-#ifndef TESTS_INJECTED_RECORD_TEST_SPOOL_H
-#define TESTS_INJECTED_RECORD_TEST_SPOOL_H
+#ifndef TESTS_AGENT_SPOOL_TEST_SPOOL_H
+#define TESTS_AGENT_SPOOL_TEST_SPOOL_H
 
-#include "agent/spool/chunks.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool_reading.h"
 
 static char *directory;
 
-/* Opens it; gives 0, or -1 with errno set. */
+/* Opens it; returns 0, or -1 with errno set. */
 static inline int open_test_spool(uint64_t trace_bits)
 {
     directory = new_directory();

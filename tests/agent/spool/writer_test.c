@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "agent/spool/chunks.h"
 #include "agent/spool/spool_file.h"
 #include "tests/agent/spool/test_spool.h"
 
@@ -223,14 +222,14 @@ static void a_thread_that_goes_on_deeper_in_its_stack_takes_another_chunk(void *
     struct spool_chunk *chunk = this_writer.chunk;
     uint64_t before = spool_file_header()->losses.nested, used = chunk->used;
     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
-    assert_int_equal(records_turned_away_deeper(), WRITER_PATIENCE - 1);
+    assert_int_equal(records_turned_away_deeper(), WRITER_BUDGET - 1);
     assert_ptr_not_equal(this_writer.chunk, chunk);
     uint64_t used_there = this_writer.chunk->used;
     writer_commit(&record->head);
     assert_int_equal(chunk->used, used);
     assert_int_equal(chunk->state, SPOOL_IN_USE); /* so that nobody else writes where the record was begun */
     assert_int_equal(this_writer.chunk->used, used_there);
-    assert_int_equal(spool_file_header()->losses.nested, before + WRITER_PATIENCE);
+    assert_int_equal(spool_file_header()->losses.nested, before + WRITER_BUDGET);
     write_memory(48);
     assert_int_equal(this_writer.chunk->used, used_there + sizeof(*record));
 }
@@ -307,5 +306,5 @@ int main(void)
         cmocka_unit_test(a_record_that_is_longer_than_a_small_chunk_has_room),
         cmocka_unit_test(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted),
     };
-    return cmocka_run_group_tests_name("record/writer", tests, open_spool, remove_spool);
+    return cmocka_run_group_tests_name("agent/spool/writer", tests, open_spool, remove_spool);
 }

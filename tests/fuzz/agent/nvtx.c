@@ -9,9 +9,8 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
-#include "agent/nvtx/clocks.h"
+#include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
-#include "agent/nvtx/extensions.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/nvtx/module.h"

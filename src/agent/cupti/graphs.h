@@ -1,0 +1,127 @@
+/*
+ * Graphs: which streams are being captured, which function each kernel node launches, and the first launch of each
+ * executable graph.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_GRAPHS_H
+#define GPUTRACE_AGENT_CUPTI_GRAPHS_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/dispatch/registry.h"
+
+/*
+ * Which streams are being captured into graphs. A call on such a stream does nothing now; it adds to the graph.
+ *
+ * A stream can also join a capture by waiting for one of its events, so the driver is asked; but only while a capture
+ * is going on. Captures are counted: the functions that begin and end them have callbacks whenever one of
+ * CAPTURES_KINDS is wanted. During a capture launches have callbacks if nodes of graphs are wanted.
+ */
+
+/* The kinds that need to know about captures. */
+#define CAPTURES_KINDS (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(graph_node))
+
+/* Finds the driver's function that is asked. Takes the dynamic loader's lock. */
+void captures_init(void);
+
+/* A capture began; one has ended. */
+void captures_begin(void);
+void captures_end(void);
+
+/* Whether any goes on. */
+extern unsigned captures_going_on;
+static inline bool captures_go_on(void)
+{
+    return __atomic_load_n(&captures_going_on, __ATOMIC_RELAXED) != 0;
+}
+
+/* Whether STREAM, as driver_call_stream() returns it, of a call that was done, is captured. */
+bool captures_ask(CUstream stream);
+static inline bool captures_hold(CUstream stream)
+{
+    return captures_go_on() && captures_ask(stream);
+}
+
+/* No subscriber needs captures any more, and their ends may not be seen. */
+void captures_forget(void);
+
+/* In a forked child. */
+void captures_atfork_child(void);
+
+/* For tests: this instead of the driver's. */
+void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status));
+
+/*
+ * Which function a graph's kernel nodes launch, published when nodes are made, copied and changed. Records of a graph's
+ * kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied when the
+ * graph was instantiated, or put into another as a child.
+ *
+ * CUPTI reports nodes in resource callbacks, which come at no launch of a graph. A node that is made by a captured
+ * launch launches what that call does, so launches have callbacks while any stream is captured.
+ */
+
+struct cupti;
+struct open_call;
+
+/* Of CUPTI are asked the numbers of nodes. */
+void graph_nodes_init(const struct cupti *cupti);
+
+/* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
+void graph_nodes_launch_begins(const void *function, const char *name);
+
+/* CUPTI reported that a node of TYPE is about to be made, in the call OPEN of this thread (NULL: in none that has a
+ * callback). When a conditional node was made CUPTI 13.0 calls it a kernel: its type is known here alone. */
+void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
+
+/* CUPTI reported that a node was made, or that it is a copy of ORIGINAL from now on, in the call OPEN of this thread
+ * (NULL: in none that has a callback). */
+void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
+void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
+
+/* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
+bool graph_nodes_made_conditional(uint32_t correlation);
+
+/* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
+void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);
+/* The same of that copy of a node that CUPTI reported in the call. */
+void graph_node_copy_launches(const void *function, uint32_t correlation);
+
+/* In a forked child. */
+void graph_nodes_atfork_child(void);
+
+/*
+ * The first launches of executable graphs. When one has returned, CUPTI's records of its kernels are there, and the
+ * names that they point to are read at once: also of kernels whose nodes were not reported, as those of
+ * graphs within graphs, which get numbers of their own when they are instantiated.
+ *
+ * Launches of graphs have a callback only while some executable graph was made or changed and not launched since, or
+ * until GRAPH_LAUNCHES_BUDGET launches of others went by; and from when one is made that has conditional nodes.
+ * Records of what their bodies do lack the correlation id, so each of its launches is published, unless suspended.
+ */
+
+struct cupti;
+
+#define GRAPH_LAUNCHES_BUDGET 4096u
+
+void graph_launches_init(const struct cupti *cupti);
+
+/* EXEC was made, CONDITIONAL: of nodes some of which are. */
+void graph_launches_instantiated(CUgraphExec exec, bool conditional);
+
+/* EXEC was changed (NULL: none): what it launches next may have new names. */
+void graph_launches_expect(CUgraphExec exec);
+
+/* The launch CORRELATION (0: it failed) of EXEC, which began at START, has returned: whether names are to be read. */
+bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t start);
+
+/* While SUSPENDED, when CUPTI records no GPU work, launches of graphs with conditional nodes are not published. */
+void graph_launches_suspend(bool suspended);
+
+/* No subscriber wants the names any more. */
+void graph_launches_forget(void);
+
+/* In a forked child. */
+void graph_launches_atfork_child(void);
+
+#endif

@@ -1,0 +1,398 @@
+#include "agent/cupti/kernel_names.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/cupti_library.h"
+#include "agent/dispatch/registry.h"
+#include "agent/dispatch/events.h"
+#include "common/clock.h"
+#include "common/map.h"
+
+static struct {
+    uint32_t requested; /* how often; the word that is waited on */
+    uint32_t handled;   /* the service thread's own */
+    uint32_t waits;     /* 1: it does */
+} capture;
+
+static long futex(int operation, uint32_t value, const struct timespec *limit)
+{
+    return syscall(SYS_futex, &capture.requested, operation | FUTEX_PRIVATE_FLAG, value, limit, NULL, 0);
+}
+
+void name_capture_request(void)
+{
+    __atomic_add_fetch(&capture.requested, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&capture.waits, __ATOMIC_SEQ_CST))
+        futex(FUTEX_WAKE, 1, NULL);
+}
+
+bool name_capture_wait(uint64_t ns)
+{
+    struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    __atomic_store_n(&capture.waits, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&capture.requested, __ATOMIC_SEQ_CST) == capture.handled)
+        futex(FUTEX_WAIT, capture.handled, &limit);
+    __atomic_store_n(&capture.waits, 0, __ATOMIC_SEQ_CST);
+    uint32_t requested = __atomic_load_n(&capture.requested, __ATOMIC_ACQUIRE);
+    bool due = requested != capture.handled;
+    capture.handled = requested;
+    return due;
+}
+
+void name_capture_atfork_child(void)
+{
+    capture.requested = capture.handled = capture.waits = 0;
+}
+
+/* --- names that records point to --- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct map known;   /* pointer -> look_of() its text */
+    uint32_t newest;    /* correlation of all records whose names were published */
+    uint32_t unloading; /* how often code was unloaded, … */
+    uint32_t before;    /* … `newest` then, … */
+    uint64_t since;     /* … and when */
+} names = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Correlation ids begin again after 2^32. */
+static bool is_later(uint32_t correlation, uint32_t other)
+{
+    return correlation != 0 && (int32_t)(correlation - other) > 0;
+}
+
+/* What was found at a pointer, and after which unloading. */
+static uint64_t look_of(struct gputrace_text text)
+{
+    return (uint64_t)names.unloading << 32 | (uint32_t)hash_bytes(text.bytes, text.length);
+}
+
+/* Under the lock. An earlier record's name may be gone by now, and was published. */
+static bool is_due(uint64_t look, uint32_t correlation)
+{
+    return look >> 32 != names.unloading && is_later(correlation, names.before);
+}
+
+/* Whether this is news of NAME; *TEXT is what it stands for, *SINCE the time from which it does. */
+static bool look_at(const char *name, uint32_t correlation, struct gputrace_text *text, uint64_t *since)
+{
+    bool is_new = false;
+    uint64_t *look = map_put(&names.known, (uint64_t)(uintptr_t)name, &is_new);
+    if (!look || (!is_new && !is_due(*look, correlation)))
+        return false;
+    uint64_t before = *look;
+    *text = text_of(name);
+    *since = is_new ? clock_now() : kernel_names_since();
+    *look = look_of(*text);
+    return is_new || (uint32_t)before != (uint32_t)*look;
+}
+
+void kernel_names_publish(const char *name, uint32_t correlation)
+{
+    struct gputrace_pointer_name update = {.pointer = name};
+    if (!name)
+        return;
+    pthread_mutex_lock(&names.lock);
+    bool is_news = look_at(name, correlation, &update.text, &update.since);
+    if (is_later(correlation, names.newest))
+        names.newest = correlation;
+    pthread_mutex_unlock(&names.lock);
+    if (is_news)
+        registry_pointer_name_publish(&update);
+}
+
+void kernel_names_unloading(void)
+{
+    pthread_mutex_lock(&names.lock);
+    names.unloading++;
+    names.before = names.newest;
+    pthread_mutex_unlock(&names.lock);
+    kernel_names_unloaded(); /* what is launched meanwhile belongs to other code */
+}
+
+void kernel_names_unloaded(void)
+{
+    __atomic_store_n(&names.since, clock_now(), __ATOMIC_RELAXED);
+}
+
+uint64_t kernel_names_since(void)
+{
+    return __atomic_load_n(&names.since, __ATOMIC_RELAXED);
+}
+
+void kernel_names_atfork_child(void)
+{
+    pthread_mutex_init(&names.lock, NULL);
+    names.known = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+    names.newest = names.before = 0;
+}
+
+/* --- first launches of kernels --- */
+
+#define NO_NAME UINT64_C(0) /* not waited for */
+#define NS_EACH (NS_PER_MS / FIRST_LAUNCHES_PER_MS)
+
+static struct {
+    pthread_mutex_t lock; /* of all; `on` is read without it */
+    bool on;              /* launches have callbacks */
+    bool suspended;       /* nothing is recorded: launches have no callbacks, even if names are waited for */
+    struct map waiting;   /* names of what was got and not launched since, by their hashes -> the module */
+    struct map launched;  /* names */
+    unsigned budget;      /* launches of others that still have callbacks */
+    uint64_t renewed;     /* CLOCK_MONOTONIC, up to which budget has grown */
+} first = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread struct {
+    bool launches; /* for the first time … */
+    uint64_t name; /* … what is called so */
+} mine;
+
+static uint64_t key_of(const void *module)
+{
+    return (uint64_t)(uintptr_t)module;
+}
+
+/* Under the lock. */
+static void turn(bool on)
+{
+    on = on && !first.suspended;
+    if (first.on == on)
+        return;
+    __atomic_store_n(&first.on, on, __ATOMIC_RELAXED);
+    callback_switches_new_functions(on);
+}
+
+/* Under the lock: NAME waits to be launched. */
+static void wait_for(uint64_t name, uint64_t module)
+{
+    uint64_t *of = map_put(&first.waiting, name, NULL);
+    if (!of)
+        return;
+    if (module != 0)
+        *of = module;
+    turn(true);
+    first.budget = FIRST_LAUNCHES_BUDGET;
+}
+
+void first_launches_got(const char *name, const void *module)
+{
+    if (!name || !registry_launch_name_wanted())
+        return;
+    uint64_t hash = hash_bytes(name, strlen(name));
+    pthread_mutex_lock(&first.lock);
+    if (!map_get(&first.launched, hash))
+        wait_for(hash, key_of(module));
+    pthread_mutex_unlock(&first.lock);
+}
+
+/* --- what is unloaded --- */
+
+struct staying {
+    struct map map;
+    uint64_t without; /* this module's */
+};
+
+static int let_stay(void *context, uint64_t key, uint64_t *module)
+{
+    struct staying *staying = context;
+    uint64_t *of = *module != staying->without ? map_put(&staying->map, key, NULL) : NULL;
+    if (of)
+        *of = *module;
+    return 0;
+}
+
+void first_launches_unloaded(const void *module)
+{
+    struct staying staying = {.without = key_of(module)};
+    pthread_mutex_lock(&first.lock);
+    map_each(&first.waiting, let_stay, &staying);
+    map_release(&first.waiting);
+    first.waiting = staying.map;
+    if (first.waiting.count == 0)
+        turn(false);
+    pthread_mutex_unlock(&first.lock);
+}
+
+/* --- launches --- */
+
+/* Under the lock. Callbacks stay on until this one has returned: without them its return is not seen. */
+static void note_launch(uint64_t name)
+{
+    mine.launches = map_remove(&first.waiting, name);
+    if (mine.launches) {
+        map_put(&first.launched, name, NULL);
+        first.budget = FIRST_LAUNCHES_BUDGET;
+    } else if (first.waiting.count == 0 || --first.budget == 0) {
+        turn(false);
+    }
+}
+
+void first_launches_begins(const char *name, uint32_t correlation)
+{
+    mine.launches = false;
+    if (!__atomic_load_n(&first.on, __ATOMIC_RELAXED))
+        return;
+    size_t length = name ? strlen(name) : 0;
+    mine.name = name ? hash_bytes(name, length) : NO_NAME;
+    pthread_mutex_lock(&first.lock);
+    if (first.on)
+        note_launch(mine.name);
+    pthread_mutex_unlock(&first.lock);
+    if (mine.launches)
+        registry_launch_name_publish(&(struct gputrace_launch_name){correlation, text_of_bytes(name, length)});
+}
+
+void first_launches_captured(void)
+{
+    if (!mine.launches)
+        return;
+    mine.launches = false;
+    pthread_mutex_lock(&first.lock);
+    map_remove(&first.launched, mine.name);
+    wait_for(mine.name, 0);
+    pthread_mutex_unlock(&first.lock);
+}
+
+bool first_launches_returned(void)
+{
+    if (!mine.launches)
+        return false;
+    mine.launches = false;
+    pthread_mutex_lock(&first.lock);
+    if (first.waiting.count == 0)
+        turn(false);
+    pthread_mutex_unlock(&first.lock);
+    return true;
+}
+
+/* Under the lock: budget grows with time, and launch callbacks are switched on again when it is whole. */
+static void renew(uint64_t now)
+{
+    uint64_t grown = now > first.renewed ? (now - first.renewed) / NS_EACH : 0;
+    unsigned lacks = FIRST_LAUNCHES_BUDGET - first.budget;
+    first.renewed = grown < lacks ? first.renewed + grown * NS_EACH : now;
+    first.budget += grown < lacks ? (unsigned)grown : lacks;
+    if (first.budget == FIRST_LAUNCHES_BUDGET && first.waiting.count > 0)
+        turn(true);
+}
+
+void first_launches_renew(uint64_t now)
+{
+    pthread_mutex_lock(&first.lock);
+    renew(now);
+    pthread_mutex_unlock(&first.lock);
+}
+
+void first_launches_suspend(bool suspended)
+{
+    pthread_mutex_lock(&first.lock);
+    first.suspended = suspended;
+    first.budget = FIRST_LAUNCHES_BUDGET;
+    turn(first.waiting.count > 0);
+    pthread_mutex_unlock(&first.lock);
+}
+
+void first_launches_forget(void)
+{
+    pthread_mutex_lock(&first.lock);
+    map_release(&first.waiting);
+    map_release(&first.launched);
+    turn(false);
+    pthread_mutex_unlock(&first.lock);
+}
+
+void first_launches_atfork_child(void)
+{
+    pthread_mutex_init(&first.lock, NULL);
+    first.waiting = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+    first.launched = (struct map){0};
+    first.on = first.suspended = mine.launches = false;
+}
+
+/* --- names of functions --- */
+
+/* In the order of their names; both have been there since 12.3. */
+static struct driver {
+    CUresult (*cuFuncGetName)(const char **name, CUfunction function);
+    CUresult (*cuKernelGetName)(const char **name, CUkernel kernel);
+} driver;
+
+static struct {
+    pthread_mutex_t lock;
+    struct map of_function; /* handle -> the hash of its name */
+} published = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void function_names_init(void)
+{
+    static const char *const symbols[] = {"cuFuncGetName", "cuKernelGetName"};
+    if (!driver.cuFuncGetName && !driver_library_find(&driver, symbols, sizeof(symbols) / sizeof(symbols[0])))
+        driver = (struct driver){0};
+}
+
+static bool is_new(const void *function, const char *name, size_t length)
+{
+    uint64_t hash = hash_bytes(name, length);
+    pthread_mutex_lock(&published.lock);
+    bool added = false;
+    uint64_t *known = map_put(&published.of_function, (uint64_t)(uintptr_t)function, &added);
+    bool same = known && !added && *known == hash;
+    if (known)
+        *known = hash;
+    pthread_mutex_unlock(&published.lock);
+    return !same;
+}
+
+void function_name_publish(const void *function, const char *name)
+{
+    if (!function || !name || !registry_function_name_wanted())
+        return;
+    size_t length = strlen(name);
+    if (is_new(function, name, length))
+        registry_function_name_publish(&(struct gputrace_function_name){function, text_of_bytes(name, length)});
+}
+
+static bool wanted(void)
+{
+    return registry_function_name_wanted() || registry_launch_name_wanted();
+}
+
+const char *function_name_ask(CUfunction function)
+{
+    const char *name = NULL;
+    bool asked = function && driver.cuFuncGetName && wanted();
+    return asked && driver.cuFuncGetName(&name, function) == CUDA_SUCCESS ? name : NULL;
+}
+
+const char *kernel_name_ask(CUkernel kernel)
+{
+    const char *name = NULL;
+    bool asked = kernel && driver.cuKernelGetName && wanted();
+    return asked && driver.cuKernelGetName(&name, kernel) == CUDA_SUCCESS ? name : NULL;
+}
+
+void function_names_forget(void)
+{
+    pthread_mutex_lock(&published.lock);
+    map_release(&published.of_function);
+    pthread_mutex_unlock(&published.lock);
+}
+
+void function_names_atfork_child(void)
+{
+    pthread_mutex_init(&published.lock, NULL);
+    published.of_function = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+}
+
+void function_names_replace_driver(CUresult (*of_function)(const char **name, CUfunction function),
+                                   CUresult (*of_kernel)(const char **name, CUkernel kernel))
+{
+    driver = (struct driver){of_function, of_kernel};
+}

@@ -1,0 +1,306 @@
+#include "agent/main/crash_handler.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/kernel_names.h"
+#include "agent/spool/crash_chunk.h"
+#include "agent/spool/spool_file.h"
+#include "agent/spool/writer.h"
+#include "agent/dispatch/fork_watch.h"
+
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+
+#define CRASH_NAMES_MAX 4096u /* names of one crash, a power of two */
+#define WAIT_STEPS 1000       /* of a millisecond, for another thread's last words */
+
+static struct {
+    pid_t process;   /* that the handlers write for; 0: none; handlers of other threads read it any time */
+    uint32_t thread; /* that has begun to die; 0: none */
+    bool done;
+    bool repaired; /* the warning that a part of the spool was lost was printed */
+    /* Where a fault goes that comes while CUPTI's records are read, which other threads may take away meanwhile. */
+    sigjmp_buf escape;
+    volatile sig_atomic_t may_escape;
+    uint64_t published[CRASH_NAMES_MAX]; /* pointers of names, by hash; 0: free */
+    unsigned published_count;
+} crash;
+
+static void set_own_process(pid_t process)
+{
+    __atomic_store_n(&crash.process, process, __ATOMIC_RELAXED);
+}
+
+static pid_t own_process(void)
+{
+    return __atomic_load_n(&crash.process, __ATOMIC_RELAXED);
+}
+
+/* --- names --- */
+
+static bool is_published(const char *name)
+{
+    uint64_t key = (uint64_t)(uintptr_t)name;
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 52);
+    while (crash.published[at % CRASH_NAMES_MAX] != 0 && crash.published[at % CRASH_NAMES_MAX] != key)
+        at++;
+    if (crash.published[at % CRASH_NAMES_MAX] == key || crash.published_count == CRASH_NAMES_MAX / 2)
+        return true;
+    crash.published[at % CRASH_NAMES_MAX] = key;
+    crash.published_count++;
+    return false;
+}
+
+/* A fault while the text is read leaves the record uncommitted. */
+static void publish_name(const char *name)
+{
+    if (is_published(name))
+        return;
+    size_t length = strnlen(name, WRITER_TEXT_MAX);
+    struct spool_pointer_name *record;
+    uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), (uint32_t)length);
+    uint64_t since = kernel_names_since(); /* the names of all earlier launches were published then */
+    record = crash_chunk_begin(SPOOL_RECORD_POINTER_NAME, bytes, since ? since : clock_now());
+    if (!record)
+        return;
+    record->pointer = (uint64_t)(uintptr_t)name;
+    record->length = (uint32_t)length;
+    memcpy(record->text, name, length);
+    crash_chunk_commit(&record->head);
+}
+
+static void let_faults_through(int how)
+{
+    sigset_t faults;
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    sigaddset(&faults, SIGBUS);
+    sigprocmask(how, &faults, NULL);
+}
+
+/* Of each buffer, and of each again after a name that could not be read, which is not asked for twice. */
+static void publish_names(void)
+{
+    volatile unsigned buffer = 0, faults = 0;
+    let_faults_through(SIG_UNBLOCK);
+    if (sigsetjmp(crash.escape, 0) != 0 && ++faults % 8 == 0)
+        buffer++;
+    crash.may_escape = 1;
+    for (; activity_buffers_crash_names(buffer, publish_name); buffer++)
+        continue;
+    crash.may_escape = 0;
+    let_faults_through(SIG_BLOCK);
+}
+
+/* --- the signal --- */
+
+static uint32_t this_thread(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+/* INFO may be garbage: a program that took our handler for one without it may call it so. */
+static bool is_info_of(const siginfo_t *info, int number)
+{
+    volatile bool is = false;
+    let_faults_through(SIG_UNBLOCK);
+    if (sigsetjmp(crash.escape, 0) == 0) {
+        crash.may_escape = 1;
+        is = info && info->si_signo == number;
+    }
+    crash.may_escape = 0;
+    let_faults_through(SIG_BLOCK);
+    return is;
+}
+
+static void publish_signal(int number, const siginfo_t *info, uint32_t thread)
+{
+    struct spool_death *record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), clock_now());
+    if (!record)
+        return;
+    record->signal = number;
+    record->thread = thread;
+    if (info) {
+        record->code = info->si_code;
+        if (info->si_code > 0)
+            record->address = (uint64_t)(uintptr_t)info->si_addr;
+        else
+            record->sender = (uint32_t)info->si_pid;
+    }
+    crash_chunk_commit(&record->head);
+}
+
+/* The system does with the signal what it would have done: the same signal for the same thread, with what it copy, once
+ * this handler has returned to where it came. */
+static void hand_on(int number, siginfo_t *info)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigaction(number, &standard, NULL);
+    pid_t process = getpid(), thread = (pid_t)this_thread();
+    if (!info || syscall(SYS_rt_tgsigqueueinfo, process, thread, number, info) != 0)
+        syscall(SYS_tgkill, process, thread, number);
+}
+
+/* Another thread has begun to die and is let finish; this one has something to say only when it is the first. */
+static bool is_first(uint32_t thread)
+{
+    uint32_t none = 0;
+    if (__atomic_compare_exchange_n(&crash.thread, &none, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return true;
+    struct timespec step = {.tv_nsec = NS_PER_MS};
+    for (int i = 0; i < WAIT_STEPS && none != thread && !__atomic_load_n(&crash.done, __ATOMIC_ACQUIRE); i++)
+        nanosleep(&step, NULL);
+    return false;
+}
+
+/* Whether the fault was in the spool, and nothing is there any more to die of; that it was is said and counted. */
+static bool is_page_repaired(int number, siginfo_t *info)
+{
+    siginfo_t copy; /* INFO may be garbage here too */
+    struct iovec from = {info, sizeof(*info)}, to = {&copy, sizeof(copy)};
+    if (number != SIGBUS || !info ||
+        syscall(SYS_process_vm_readv, own_process(), &to, 1, &from, 1, 0) != (long)sizeof(copy))
+        return false;
+    if (copy.si_signo != SIGBUS || copy.si_code != BUS_ADRERR || spool_file_rescue(copy.si_addr) != 0)
+        return false;
+    let_faults_through(SIG_UNBLOCK); /* the header may have gone as well */
+    __atomic_add_fetch(&spool_file_header()->losses.no_room, 1, __ATOMIC_RELAXED);
+    let_faults_through(SIG_BLOCK);
+    if (!__atomic_exchange_n(&crash.repaired, true, __ATOMIC_RELAXED))
+        warning("a part of the spool cannot be written any more (no room, or its file was made shorter): what comes "
+                "there may be lost");
+    return true;
+}
+
+/* --- strict seccomp --- */
+
+#ifdef __x86_64__
+enum { GENERAL_PROTECTION = 13, FRAMES_BETWEEN = 64 /* words of the stack, from a clock's instruction to our call */ };
+
+/* By the linker: where this library's code lies. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+/* Whether a function of ours has called what runs with this stack. */
+__attribute__((no_sanitize("address"))) static bool is_called_by_us(const uintptr_t *stack)
+{
+    for (unsigned i = 0; i < FRAMES_BETWEEN; i++)
+        if (stack[i] - (uintptr_t)__ehdr_start < (uintptr_t)(etext - __ehdr_start))
+            return true;
+    return false;
+}
+
+/* Bytes of the instruction at AT; 0: it does not read the processor's clock. */
+static unsigned clock_instruction(const uint8_t *at)
+{
+    if (at[0] == 0x0f && at[1] == 0x31) /* rdtsc */
+        return 2;
+    return at[0] == 0x0f && at[1] == 0x01 && at[2] == 0xf9 ? 3 : 0; /* rdtscp */
+}
+
+/* The time is 0. */
+static void pass_over_clock(greg_t *registers, unsigned bytes)
+{
+    registers[REG_RIP] += bytes;
+    registers[REG_RAX] = registers[REG_RDX] = 0;
+    if (bytes == 3)
+        registers[REG_RCX] = 0;
+}
+
+/*
+ * SECCOMP_SET_MODE_STRICT kills for every system call of ours, and takes the processor's clock away as well. So the
+ * first thing that a thread needs to record comes here: it goes to sleep. No system call is made, and CONTEXT is
+ * believed only where the kernel puts it, above the handler's FRAME: the program may call the handler too.
+ */
+static bool is_clock_taken_away(int number, void *context, const char *frame)
+{
+    if (number != SIGSEGV || (const char *)context != frame + 2 * sizeof(void *))
+        return false;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    bool refused = registers[REG_TRAPNO] == GENERAL_PROTECTION;
+    unsigned bytes = refused ? clock_instruction((const uint8_t *)(uintptr_t)registers[REG_RIP]) : 0;
+    if (bytes == 0)
+        return false;
+    if (!is_called_by_us((const uintptr_t *)(uintptr_t)registers[REG_RSP]))
+        __builtin_ia32_rdtsc(); /* the program dies of it as without us: the signal is blocked here */
+    pass_over_clock(registers, bytes);
+    writer_sleep();
+    return true;
+}
+#else
+static bool is_clock_taken_away(int number, void *context, const char *frame)
+{
+    (void)number, (void)context, (void)frame;
+    return false;
+}
+#endif
+
+static void die(int number, siginfo_t *info, void *context)
+{
+    if (is_clock_taken_away(number, context, __builtin_frame_address(0)))
+        return;
+    int saved = errno;
+    uint32_t thread = this_thread();
+    bool ours = getpid() == own_process() && !fork_unannounced(); /* not a child of vfork or fork */
+    if (ours && is_page_repaired(number, info)) {
+        errno = saved;
+        return;
+    }
+    if (ours && thread == __atomic_load_n(&crash.thread, __ATOMIC_RELAXED) && crash.may_escape) {
+        crash.may_escape = 0;
+        siglongjmp(crash.escape, 1);
+    }
+    if (ours && is_first(thread)) {
+        info = is_info_of(info, number) ? info : NULL;
+        publish_signal(number, info, thread);
+        publish_names();
+        __atomic_store_n(&crash.done, true, __ATOMIC_RELEASE);
+    }
+    hand_on(number, info);
+    errno = saved;
+}
+
+static void watch(int number)
+{
+    struct sigaction action = {.sa_sigaction = die, .sa_flags = SA_SIGINFO | SA_ONSTACK}, before;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(number, &action, NULL);
+}
+
+void crash_handler_install_for_spool(void)
+{
+    set_own_process(getpid());
+    watch(SIGBUS);
+    watch(SIGSEGV); /* for is_clock_taken_away() */
+}
+
+void crash_handler_install(void)
+{
+    if (crash_chunk_open() != 0)
+        return;
+    set_own_process(getpid());
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+        watch(fatal[i]);
+}
+
+void crash_handler_atfork_child(void)
+{
+    set_own_process(0);
+    crash.thread = 0;
+    crash.done = crash.repaired = false;
+    crash_chunk_atfork_child();
+}

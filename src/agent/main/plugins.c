@@ -1,0 +1,420 @@
+#include "agent/main/plugins.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cupti/cupti_ids.h"
+#include "agent/dispatch/registry.h"
+#include "agent/ranges/event_cache.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/stacks.h"
+#include "agent/spool/writer.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/open_to_others.h"
+
+struct client_time {
+    uint64_t calls, ns;
+};
+
+struct client {
+    struct gputrace_host host; /* first: the host that a function is given is the client's */
+    unsigned number;           /* 0: not made */
+    char *name;
+    char *settings, *settings_end; /* "key=value" and "key", each ended by a NUL */
+    struct client_time before;     /* of a parent process */
+    struct client_time recorded;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of making hosts and recording times */
+    struct client client[EPOCH_CLIENTS];
+} hosts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct client *client_of(const struct gputrace_host *host)
+{
+    return (const struct client *)(const void *)host;
+}
+
+/* --- the functions of a host --- */
+
+static uint64_t host_add(const struct gputrace_host *host, uint32_t kind, gputrace_any_fn *call, void *data)
+{
+    return kind < GPUTRACE_KIND_COUNT ? registry_add(client_of(host)->number, kind, call, data) : 0;
+}
+
+static int host_remove(const struct gputrace_host *host, uint64_t registration)
+{
+    return registry_remove(client_of(host)->number, registration);
+}
+
+static void host_clear(const struct gputrace_host *host, uint32_t kind)
+{
+    if (kind <= GPUTRACE_KIND_COUNT)
+        registry_clear(client_of(host)->number, kind < GPUTRACE_KIND_COUNT ? kind : REGISTRY_KIND_COUNT);
+}
+
+static void host_synchronize(const struct gputrace_host *host)
+{
+    (void)host;
+    registry_synchronize();
+}
+
+static const char *host_setting(const struct gputrace_host *host, const char *key)
+{
+    const struct client *client = client_of(host);
+    size_t length = key ? strlen(key) : 0;
+    for (const char *item = client->settings; length > 0 && item < client->settings_end; item += strlen(item) + 1) {
+        if (strncmp(item, key, length) != 0)
+            continue;
+        if (item[length] == '=')
+            return item + length + 1;
+        if (item[length] == '\0')
+            return item + length;
+    }
+    return NULL;
+}
+
+static uint64_t host_now(const struct gputrace_host *host)
+{
+    (void)host;
+    return clock_now();
+}
+
+static uint32_t host_stream_id(const struct gputrace_host *host, struct CUctx_st *context, struct CUstream_st *stream)
+{
+    (void)host;
+    return cupti_stream_id((uint64_t)(uintptr_t)context, (uint64_t)(uintptr_t)stream);
+}
+
+static uint32_t host_stack(const struct gputrace_host *host, uint32_t skip)
+{
+    (void)host;
+    return stacks_take(skip);
+}
+
+static void host_slice(const struct gputrace_host *host, const char *name, uint64_t start, uint64_t end,
+                       const char *detail)
+{
+    plugin_record_event(&(struct plugin_event){.what = SPOOL_PLUGIN_SLICE,
+                                               .client = client_of(host)->number,
+                                               .start = start,
+                                               .end = end > start ? end : start,
+                                               .name = name,
+                                               .detail = detail});
+}
+
+static void host_instant(const struct gputrace_host *host, const char *name, uint64_t time, const char *detail)
+{
+    plugin_record_event(&(struct plugin_event){.what = SPOOL_PLUGIN_INSTANT,
+                                               .client = client_of(host)->number,
+                                               .start = time,
+                                               .name = name,
+                                               .detail = detail});
+}
+
+static void host_counter(const struct gputrace_host *host, const char *name, uint64_t time, double value)
+{
+    plugin_record_event(&(struct plugin_event){
+        .what = SPOOL_PLUGIN_COUNTER, .client = client_of(host)->number, .start = time, .value = value, .name = name});
+}
+
+static void host_line(const struct gputrace_host *host, uint32_t stack, const char *text)
+{
+    plugin_record_line(client_of(host)->number, stack, text);
+}
+
+static const struct gputrace_cached_event *host_event_take(const struct gputrace_host *host, struct CUctx_st *context,
+                                                           uint32_t timing)
+{
+    (void)host;
+    return event_cache_take(context, timing != 0);
+}
+
+static void host_event_give_back(const struct gputrace_host *host, const struct gputrace_cached_event *event)
+{
+    (void)host;
+    event_cache_give_back(event);
+}
+
+static void host_allocation_failed(const struct gputrace_host *host,
+                                   const struct gputrace_memory_allocation_failure *failure)
+{
+    (void)host;
+    registry_memory_allocation_failure_publish(failure);
+}
+
+static const struct gputrace_host functions = {
+    .version = GPUTRACE_CALLBACKS_VERSION,
+    .size = sizeof(struct gputrace_host),
+    .add = host_add,
+    .remove = host_remove,
+    .clear = host_clear,
+    .synchronize = host_synchronize,
+    .setting = host_setting,
+    .now = host_now,
+    .stream_id = host_stream_id,
+    .stack = host_stack,
+    .slice = host_slice,
+    .instant = host_instant,
+    .counter = host_counter,
+    .line = host_line,
+    .event_take = host_event_take,
+    .event_give_back = host_event_give_back,
+    .allocation_failed = host_allocation_failed,
+};
+
+/* --- making --- */
+
+static bool fill(struct client *client, unsigned number, const char *name, const char *settings)
+{
+    client->name = strdup(name);
+    client->settings = strdup(settings);
+    if (!client->name || !client->settings) {
+        free(client->name);
+        free(client->settings);
+        return false;
+    }
+    client->settings_end = client->settings + strlen(client->settings);
+    for (char *comma = client->settings; (comma = strchr(comma, ','));)
+        *comma++ = '\0';
+    client->host = functions;
+    client->number = number;
+    return true;
+}
+
+const struct gputrace_host *host_make(unsigned number, const char *name, const char *settings)
+{
+    struct client *client = &hosts.client[number];
+    pthread_mutex_lock(&hosts.lock);
+    if (!client->number && fill(client, number, name, settings)) {
+        stacks_prepare();
+        plugin_record_client(number, client->name);
+    }
+    bool made = client->number != 0;
+    pthread_mutex_unlock(&hosts.lock);
+    return made ? &client->host : NULL;
+}
+
+/* --- times, forks --- */
+
+static void publish_time(struct client *client)
+{
+    struct client_time now;
+    epoch_client_time(client->number, &now.calls, &now.ns);
+    if (now.calls - client->before.calls == client->recorded.calls)
+        return;
+    client->recorded = (struct client_time){now.calls - client->before.calls, now.ns - client->before.ns};
+    plugin_record_time(client->number, client->recorded.calls, client->recorded.ns);
+}
+
+/* Records what the callbacks of each client took, where that has changed. */
+static void record_host_times(void)
+{
+    pthread_mutex_lock(&hosts.lock);
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++)
+        if (hosts.client[i].number)
+            publish_time(&hosts.client[i]);
+    pthread_mutex_unlock(&hosts.lock);
+}
+
+/* In a forked child: locks are free; the time that callbacks took, and the spool, were the parent's. */
+static void hosts_atfork_child(void)
+{
+    pthread_mutex_init(&hosts.lock, NULL);
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) {
+        struct client *client = &hosts.client[i];
+        epoch_client_time(i, &client->before.calls, &client->before.ns);
+        client->recorded = (struct client_time){0};
+    }
+}
+
+/* Records the clients in a new spool. */
+static void record_hosts_again(void)
+{
+    pthread_mutex_lock(&hosts.lock);
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++)
+        if (hosts.client[i].number)
+            plugin_record_client(i, hosts.client[i].name);
+    pthread_mutex_unlock(&hosts.lock);
+}
+
+/* --- plugins --- */
+
+#define PLUGINS_MAX (EPOCH_CLIENTS - REGISTRY_FIRST_PLUGIN)
+#define RECORD_INTERVAL_NS NS_PER_S
+
+/* Of version 1; what it has more was added later. */
+#define PLUGIN_BYTES_LEAST (offsetof(struct gputrace_plugin, start) + sizeof(((struct gputrace_plugin *)0)->start))
+
+#define OTHER_VERSION                                                                                              \
+    "built for version %" PRIu32 " of gputrace's callbacks, and this gputrace (%s) has version %u: build it anew " \
+    "with the callbacks.h of this gputrace"
+
+static struct {
+    unsigned count; /* of those that were started */
+    const struct gputrace_plugin *started[PLUGINS_MAX];
+    uint64_t recorded; /* CLOCK_MONOTONIC */
+    bool begun;        /* in this process, and its end was not warned */
+} plugins;
+
+/* A word to the user, on stderr and in the trace. Returns false. */
+static bool warn_user(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static bool warn_user(const char *format, ...)
+{
+    char words[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    recorder_warn("%s", words);
+    return false;
+}
+
+/* Says why a plugin is left out. Returns false. */
+#define refuse(path, format, ...) warn_user("plugin '%s' is left out: " format, (path), ##__VA_ARGS__)
+
+static bool is_ours(const char *path, const struct gputrace_plugin *plugin)
+{
+    if (plugin->version != GPUTRACE_CALLBACKS_VERSION)
+        return refuse(path, OTHER_VERSION, plugin->version, GPUTRACE_VERSION, GPUTRACE_CALLBACKS_VERSION);
+    if (plugin->size < PLUGIN_BYTES_LEAST || !plugin->start)
+        return refuse(path, "its 'gputrace_plugin' is not whole; define it with GPUTRACE_PLUGIN(\"name\", start)");
+    for (unsigned i = 0; i < plugins.count; i++)
+        if (plugins.started[i] == plugin)
+            return refuse(path, "it is named twice");
+    return true;
+}
+
+static const struct gputrace_plugin *open_plugin(const char *path)
+{
+    char where[PATH_MAX];
+    if (open_to_others(path, where)) {
+        refuse(path, "everybody can write to '%s'", where);
+        return NULL;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *words = dlerror();
+        refuse(path, "%s", words ? words : "it does not load");
+        return NULL;
+    }
+    const struct gputrace_plugin *plugin = dlsym(library, "gputrace_plugin");
+    if (plugin ? is_ours(path, plugin)
+               : refuse(path, "it has no 'gputrace_plugin'; a plugin says GPUTRACE_PLUGIN(\"name\", start), as in "
+                              "gputrace-callbacks(3)"))
+        return plugin; /* and the library stays */
+    dlclose(library);
+    return NULL;
+}
+
+static const char *name_of(const struct gputrace_plugin *plugin, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return plugin->name ? plugin->name : slash ? slash + 1 : path;
+}
+
+static bool start(const char *path, const char *settings)
+{
+    if (plugins.count == PLUGINS_MAX)
+        return refuse(path, "%u are the most that can be used at a time", (unsigned)PLUGINS_MAX);
+    const struct gputrace_plugin *plugin = open_plugin(path);
+    if (!plugin)
+        return false;
+    unsigned client = REGISTRY_FIRST_PLUGIN + plugins.count;
+    const struct gputrace_host *host = host_make(client, name_of(plugin, path), settings);
+    if (!host)
+        return refuse(path, "there is no memory for it");
+    plugins.started[plugins.count++] = plugin;
+    int failed = plugin->start(host);
+    if (!failed)
+        return true;
+    registry_clear(client, REGISTRY_KIND_COUNT);
+    return refuse(path, "its start failed with %d", failed);
+}
+
+/* One line of the setting: cut at its first comma. */
+static void load(char *line)
+{
+    size_t length = strcspn(line, ",");
+    char *settings = line[length] ? line + length + 1 : line + length;
+    line[length] = '\0';
+    uint64_t began = clock_monotonic();
+    if (*line && start(line, settings))
+        verbose("plugin '%s' started in %" PRIu64 " us", line, (clock_monotonic() - began) / NS_PER_US);
+}
+
+static void load_all(char *lines)
+{
+    for (char *line; (line = strsep(&lines, "\n"));)
+        load(line);
+}
+
+void plugins_load(const char *lines)
+{
+    plugins.begun = true;
+    char *copy = lines && *lines ? strdup(lines) : NULL;
+    struct epoch_reader *reader = copy ? epoch_reader() : NULL;
+    if (reader) {
+        uint64_t began = clock_now();
+        reader->in_client = true; /* what this thread does now is not the program's doing */
+        load_all(copy);
+        reader->in_client = false;
+        registry_plugin_window_publish(&(struct gputrace_plugin_window){began, clock_now()});
+        atexit(plugins_process_end); /* after the plugins' constructors, so it is called before their destructors */
+    }
+    free(copy);
+}
+
+const struct gputrace_host *plugins_program_host(uint32_t version)
+{
+    static bool warned;
+    if (version == GPUTRACE_CALLBACKS_VERSION)
+        return host_make(REGISTRY_PROGRAM, "program", "");
+    if (!__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
+        warn_user("the program's own callbacks are not called: " OTHER_VERSION, version, GPUTRACE_VERSION,
+                  GPUTRACE_CALLBACKS_VERSION);
+    return NULL;
+}
+
+void plugins_record_times(void)
+{
+    uint64_t now = clock_monotonic();
+    if (now - plugins.recorded < RECORD_INTERVAL_NS)
+        return;
+    plugins.recorded = now;
+    record_host_times();
+}
+
+static struct gputrace_call this_moment(void)
+{
+    uint64_t now = clock_now();
+    return (struct gputrace_call){.start = now, .end = now, .device = GPUTRACE_NO_DEVICE, .thread = writer_thread()};
+}
+
+void plugins_process_end(void)
+{
+    if (!__atomic_exchange_n(&plugins.begun, false, __ATOMIC_RELAXED))
+        return;
+    registry_process_end_publish(&(struct gputrace_process_end){this_moment()});
+    record_host_times();
+}
+
+void plugins_atfork_child(void)
+{
+    plugins.begun = false;
+    hosts_atfork_child();
+}
+
+void plugins_after_fork(uint32_t parent)
+{
+    plugins.begun = true;
+    record_hosts_again();
+    registry_process_fork_publish(&(struct gputrace_process_fork){this_moment(), parent});
+}

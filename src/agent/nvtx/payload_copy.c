@@ -1,0 +1,383 @@
+#include "agent/nvtx/payload_copy.h"
+
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/schemas.h"
+#include "common/utf8.h"
+
+#define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */
+
+/* The payloads of one event while they are copied. */
+struct payload_copy {
+    uint64_t number, time;
+    uint32_t domain;
+    struct gputrace_nvtx *event; /* NULL: its attributes are not asked for */
+    struct nvtx_text *room;
+    struct payload_reader reader;
+    struct payload_blob blobs[PAYLOAD_BLOBS_MAX];
+    uint64_t published[COPIES_MAX]; /* addresses of what pointers led to */
+    size_t published_count;
+    uint64_t lost;
+};
+
+/* Publishes a copy of THERE bytes; its number and domain are filled in here. */
+static void publish_copy(const struct payload_copy *copy, struct spool_nvtx_piece *piece,
+                         enum spool_nvtx_piece_kind kind, const void *bytes, uint64_t there)
+{
+    piece->number = copy->number;
+    piece->domain = copy->domain;
+    nvtx_publish(NVTX_RECORD(PIECE, piece, .flags = (uint16_t)kind, .time = copy->time,
+                             .text = {bytes, there < UINT32_MAX ? (uint32_t)there : UINT32_MAX}));
+}
+
+/* --- what pointers in a payload lead to --- */
+
+static bool is_there(const struct payload_copy *copy, uint64_t address)
+{
+    for (size_t i = 0; i < copy->reader.blob_count; i++)
+        if (address - (uintptr_t)copy->blobs[i].bytes < copy->blobs[i].size)
+            return true;
+    for (size_t i = 0; i < copy->published_count; i++)
+        if (copy->published[i] == address)
+            return true;
+    return false;
+}
+
+/* Whether ADDRESS is to be copied now. */
+static bool is_new(struct payload_copy *copy, uint64_t address)
+{
+    if (address == 0 || is_there(copy, address))
+        return false;
+    if (copy->published_count == COPIES_MAX) {
+        copy->lost++;
+        return false;
+    }
+    copy->published[copy->published_count++] = address;
+    return true;
+}
+
+/* --- what an event is about --- */
+
+static void set_message(struct payload_copy *copy, struct gputrace_text text, uint32_t string)
+{
+    copy->event->message = text;
+    copy->event->string = string;
+}
+
+static void take_text(struct payload_copy *copy, const void *bytes, uint64_t count, uint64_t width)
+{
+    if (width == 1)
+        set_message(copy, (struct gputrace_text){bytes, (uint32_t)count}, 0);
+    else if (copy->room)
+        set_message(copy,
+                    (struct gputrace_text){copy->room->wide,
+                                           (uint32_t)utf8_from_units(copy->room->wide, sizeof(copy->room->wide), bytes,
+                                                                     (size_t)count, (size_t)width)},
+                    0);
+}
+
+static void take_attribute(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes)
+{
+    enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
+    if (!copy->event || field->count == 0)
+        return;
+    if (field->form == PAYLOAD_TEXT && (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)) {
+        take_text(copy, bytes, payload_text_length(bytes, field->count * field->unit, field->unit), field->unit);
+    } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_CATEGORY) {
+        copy->event->category = (uint32_t)payload_load(bytes, 4);
+    } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_COLOR) {
+        copy->event->color = (uint32_t)payload_load(bytes, 4);
+        copy->event->color_type = NVTX_COLOR_ARGB;
+    }
+}
+
+/* --- following --- */
+
+/* Handles of registered strings that were looked at before: they live as long as the process. */
+#define TRUSTED 16u
+static __thread uint64_t trusted[TRUSTED];
+
+static const struct nvtx_string *string_at(uint64_t handle)
+{
+    const struct nvtx_string *string = (const struct nvtx_string *)(uintptr_t)handle;
+    uint64_t *seen = &trusted[handle / sizeof(*string) % TRUSTED];
+    if (*seen == handle)
+        return string;
+    if (handle % _Alignof(struct nvtx_string) != 0 || program_readable(handle, sizeof(*string)) < sizeof(*string) ||
+        string->mark != nvtx_string_mark(string))
+        return NULL;
+    *seen = handle;
+    return string;
+}
+
+static void follow_handle(struct payload_copy *copy, const struct payload_entry *entry, uint64_t handle)
+{
+    const struct nvtx_string *string = handle ? string_at(handle) : NULL;
+    if (!string)
+        return;
+    if (copy->event && (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE))
+        set_message(copy, string->text, string->number);
+    if (is_new(copy, handle))
+        publish_copy(copy, &(struct spool_nvtx_piece){.address = handle, .size = string->text.length},
+                     SPOOL_NVTX_PIECE_STRING, string->text.bytes, string->text.length);
+}
+
+static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
+                       uint64_t size, uint64_t start, unsigned depth);
+
+static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
+{
+    if (field->form == PAYLOAD_TEXT && field->count == PAYLOAD_TERMINATED) {
+        uint64_t length = program_text_length(field->address, (size_t)field->unit, (size_t)limit);
+        return length * field->unit;
+    }
+    uint64_t wanted = field->unit == 0 || field->count > limit / field->unit ? limit : field->count * field->unit;
+    return program_readable(field->address, (size_t)wanted);
+}
+
+/* Each element costs, also one that has no fields: how many there are is what the program says. */
+static bool may_go_on(struct payload_copy *copy)
+{
+    if (copy->reader.budget == 0)
+        return false;
+    copy->reader.budget--;
+    return true;
+}
+
+static void follow_pointer(struct payload_copy *copy, struct payload_field *field, unsigned depth)
+{
+    bool text = field->form == PAYLOAD_TEXT || field->form == PAYLOAD_TEXTS_OF;
+    if (field->address == 0 || (!text && !(field->entry->flags & PAYLOAD_FLAG_DEEP_COPY)))
+        return;
+    const uint8_t *bytes = (const uint8_t *)(uintptr_t)field->address;
+    uint64_t there = bytes_behind(field, SPOOL_NVTX_TEXT_MAX), count = field->count;
+    uint64_t taken = payload_found(field, bytes, there);
+    uint64_t size = count == PAYLOAD_TERMINATED ? taken : field->unit * count;
+    taken = field->form == PAYLOAD_TEXT ? field->count * field->unit : taken;
+    take_attribute(copy, field, bytes);
+    if (!is_new(copy, field->address))
+        return;
+    publish_copy(copy,
+                 &(struct spool_nvtx_piece){.address = field->address, .schema = field->entry->type, .size = size},
+                 SPOOL_NVTX_PIECE_POINTED, bytes, taken);
+    for (uint64_t i = 0; field->nested && field->nested->walks && i < field->count && may_go_on(copy); i++)
+        follow_all(copy, field->nested, bytes, taken, i * field->unit, depth + 1);
+}
+
+static void follow(struct payload_copy *copy, const struct payload_cursor *cursor, struct payload_field *field,
+                   unsigned depth)
+{
+    const uint8_t *bytes = cursor->bytes + field->at;
+    if (field->pointer) {
+        follow_pointer(copy, field, depth);
+        return;
+    }
+    if (field->nested) {
+        for (uint64_t i = 0; field->nested->walks && field->form != PAYLOAD_TEXT && i < field->count && may_go_on(copy);
+             i++)
+            follow_all(copy, field->nested, cursor->bytes, cursor->size, field->at + i * field->unit, depth + 1);
+        return;
+    }
+    if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE)
+        for (uint64_t i = 0; i < field->count && i < COPIES_MAX; i++)
+            follow_handle(copy, field->entry, payload_load(bytes + i * field->unit, sizeof(uint64_t)));
+    else
+        take_attribute(copy, field, bytes);
+}
+
+static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
+                       uint64_t size, uint64_t start, unsigned depth)
+{
+    struct payload_cursor cursor;
+    struct payload_field field;
+    if (!bytes || depth >= PAYLOAD_DEPTH || start > size || schema->kind == PAYLOAD_ENUM)
+        return;
+    payload_begin(&cursor, &copy->reader, schema, bytes, size, start);
+    while (payload_next(&cursor, &field))
+        follow(copy, &cursor, &field, depth);
+}
+
+static void follow_pointers(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
+                            uint64_t size, uint64_t start)
+{
+    follow_all(copy, schema, bytes, size, start, 0);
+}
+
+/* --- what the program passes --- */
+
+#define BATCH_BUDGET (16u * PAYLOAD_BUDGET) /* fields of all events of a batch: the program waits for it */
+
+#define COUNT_MAX 4096u /* of payloads of one event that may be counted as lost */
+
+static uint64_t last_number;
+
+static const struct payload_schema *find_schema(const void *copy, uint64_t id)
+{
+    return nvtx_schema_find(((const struct payload_copy *)copy)->domain, id);
+}
+
+static void begin(struct payload_copy *copy, const struct nvtx_domain *domain, uint64_t time)
+{
+    copy->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+    copy->time = time;
+    copy->domain = domain->number;
+    copy->event = NULL;
+    copy->room = NULL;
+    copy->reader =
+        (struct payload_reader){.find = find_schema, .context = copy, .blobs = copy->blobs, .budget = PAYLOAD_BUDGET};
+    copy->published_count = 0;
+    copy->lost = 0;
+}
+
+uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
+{
+    const struct payload_schema *schema = nvtx_schema_find(domain->number, id);
+    if (schema)
+        return schema->kind == PAYLOAD_DYNAMIC ? 0 : schema->size;
+    return payload_value_of(id) == PAYLOAD_STRING ? 0 : payload_bytes_of(id);
+}
+
+static uint64_t dynamic_size(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes)
+{
+    struct payload_cursor cursor;
+    struct payload_field field;
+    uint64_t end = 0;
+    payload_begin(&cursor, &copy->reader, schema, bytes, program_readable((uintptr_t)bytes, SPOOL_NVTX_TEXT_MAX), 0);
+    while (payload_next(&cursor, &field))
+        end = cursor.end > end ? cursor.end : end;
+    return end;
+}
+
+/* The size of a payload that does not say it (SIZE_MAX); 0: not known. */
+static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_schema *schema,
+                               const nvtxPayloadData_t *payload)
+{
+    uint64_t width = payload_bytes_of(payload->schemaId);
+    if (schema && schema->kind == PAYLOAD_DYNAMIC)
+        return dynamic_size(copy, schema, payload->payload);
+    if (schema)
+        return schema->size;
+    if (payload_value_of(payload->schemaId) == PAYLOAD_STRING)
+        return program_text_length((uintptr_t)payload->payload, width, SPOOL_NVTX_TEXT_MAX) * width;
+    return width;
+}
+
+/* A size that the program does not say itself, or that is more than its schema has, is not vouched for. */
+static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadData_t *payload, uint64_t size)
+{
+    uint64_t vouched = payload->size == SIZE_MAX ? 0 : schema ? schema->size : payload_bytes_of(payload->schemaId);
+    uint64_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
+    return kept <= vouched ? kept : program_readable((uintptr_t)payload->payload, (size_t)kept);
+}
+
+/* Publishes payload INDEX; its pointers are followed later. */
+static void take(struct payload_copy *copy, const nvtxPayloadData_t *payload, uint32_t index)
+{
+    const struct payload_schema *schema = find_schema(copy, payload->schemaId);
+    struct payload_blob *blob = &copy->blobs[index];
+    *blob = (struct payload_blob){.schema = payload->schemaId};
+    if (payload->payload && payload->size != 0) {
+        uint64_t size = payload->size == SIZE_MAX ? size_by_schema(copy, schema, payload) : payload->size;
+        blob->bytes = payload->payload;
+        blob->size = readable(schema, payload, size);
+        publish_copy(
+            copy,
+            &(struct spool_nvtx_piece){
+                .address = (uintptr_t)payload->payload, .schema = payload->schemaId, .size = size, .index = index},
+            SPOOL_NVTX_PIECE_PAYLOAD, blob->bytes,
+            size > blob->size && blob->size == SPOOL_NVTX_TEXT_MAX ? blob->size + 1 /* it is cut, and counted so */
+                                                                   : blob->size);
+    } else {
+        publish_copy(copy, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index},
+                     SPOOL_NVTX_PIECE_PAYLOAD, NULL, 0);
+    }
+    copy->reader.blob_count = index + 1u;
+}
+
+static void finish(struct payload_copy *copy)
+{
+    if (copy->lost > 0)
+        publish_copy(copy, &(struct spool_nvtx_piece){.size = copy->lost}, SPOOL_NVTX_PIECE_LOST, NULL, 0);
+}
+
+uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
+                            size_t count, struct gputrace_nvtx *event, struct nvtx_text *room)
+{
+    struct payload_copy copy;
+    if (!payloads || count == 0)
+        return 0;
+    begin(&copy, domain, time);
+    copy.event = event;
+    copy.room = room;
+    if (count > 1) /* one is there, if any is */
+        count = program_readable((uintptr_t)payloads, (count < COUNT_MAX ? count : COUNT_MAX) * sizeof(*payloads)) /
+                sizeof(*payloads);
+    for (uint32_t i = 0; i < count && i < PAYLOAD_BLOBS_MAX; i++)
+        take(&copy, &payloads[i], i);
+    copy.lost = count > PAYLOAD_BLOBS_MAX ? count - PAYLOAD_BLOBS_MAX : 0;
+    for (size_t i = 0; i < copy.reader.blob_count; i++) {
+        const struct payload_schema *schema = find_schema(&copy, copy.blobs[i].schema);
+        if (schema && schema->walks)
+            follow_pointers(&copy, schema, copy.blobs[i].bytes, copy.blobs[i].size, 0);
+    }
+    finish(&copy);
+    return copy.number;
+}
+
+static void read_payloads(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *room)
+{
+    const nvtxPayloadData_t *payloads = (const nvtxPayloadData_t *)(uintptr_t)attributes->payload.ullValue;
+    if (attributes->payloadType != NVTX_PAYLOAD_TYPE_EXT || attributes->reserved0 <= 0)
+        return;
+    const struct nvtx_domain domain = {.number = event->domain};
+    event->payload = nvtx_payloads_copy(&domain, event->call.end, payloads, (size_t)attributes->reserved0, event, room);
+    event->payload_type = event->payload ? SPOOL_NVTX_PAYLOAD_PIECES : 0;
+}
+
+uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
+                                  const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible)
+{
+    struct payload_copy copy;
+    begin(&copy, domain, time);
+    take(&copy, events, 0);
+    if (flexible->payload && flexible->size > 0)
+        take(&copy, flexible, 1);
+    unsigned left = BATCH_BUDGET;
+    for (uint64_t at = 0; schema->walks && left > 0 && at + stride <= copy.blobs[0].size; at += stride) {
+        unsigned budget = left < PAYLOAD_BUDGET ? left : PAYLOAD_BUDGET;
+        copy.reader.budget = budget;
+        follow_pointers(&copy, schema, copy.blobs[0].bytes, copy.blobs[0].size, at);
+        left -= budget - copy.reader.budget;
+    }
+    copy.lost += left == 0;
+    finish(&copy);
+    return copy.number;
+}
+
+/* --- attributes of an event --- */
+
+static void read_payload(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event)
+{
+    if (attributes->payloadType <= NVTX_PAYLOAD_UNKNOWN || attributes->payloadType > NVTX_PAYLOAD_TYPE_FLOAT)
+        return;
+    event->payload_type = (uint16_t)attributes->payloadType;
+    event->payload = attributes->payload.ullValue; /* as bits; the type says how many of them count */
+}
+
+void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *room)
+{
+    if (!attributes)
+        return;
+    if (NVTX_HAS(attributes, category))
+        event->category = attributes->category;
+    if (NVTX_HAS(attributes, color)) {
+        event->color_type = (uint16_t)attributes->colorType;
+        event->color = attributes->color;
+    }
+    if (NVTX_HAS(attributes, payload))
+        read_payload(attributes, event);
+    if (NVTX_HAS(attributes, message))
+        event->message = nvtx_message(attributes->messageType, attributes->message, room, &event->string);
+    if (NVTX_HAS(attributes, payload) && attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT)
+        read_payloads(attributes, event, room); /* what stands in payloads counts more */
+}

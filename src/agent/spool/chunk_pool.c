@@ -1,0 +1,422 @@
+#include "agent/spool/chunk_pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "agent/spool/segments.h"
+#include "agent/spool/spool_file.h"
+#include "agent/spool/process.h"
+
+#define POOL_MAX 4096u        /* ready chunks */
+#define POOL_REMAINDERS 4000u /* that are no fresh segments */
+#define POOL_SEGMENTS 64u     /* which small rests are kept of: what is ready keeps its segment mapped */
+#define POOL_FRESH_START 2u   /* fresh segments kept ready at first */
+#define POOL_FRESH_LIMIT 16u  /* and when they go fast */
+
+/* Smaller chunks are useless: most of each would be its header, and CUPTI has records of a few hundred bytes. */
+#define RECORDS_BYTES_MIN ((uint64_t)1 << 10)
+#define CUPTI_BYTES_MIN ((uint64_t)8 << 10)
+
+/* A shelf for each power of two, from RECORDS_BYTES_MIN to a whole segment: its chunks have so many bytes, or more. */
+#define SHELF_FIRST_BITS 10u
+#define SHELVES 11u
+
+/* After a refusal the file is not asked to grow for so long, twice as long after each further one. */
+#define RETRY_DELAY_MIN (100 * NS_PER_MS)
+#define RETRY_DELAY_MAX (2 * NS_PER_S)
+
+/* Places of ready chunks, each on a shelf's list or on that of free places; by number, 0: the end of a list. */
+static struct place {
+    struct spool_chunk *chunk;
+    uint32_t bytes; /* of it, as it was put here */
+    unsigned next;
+} places[1 + POOL_MAX];
+
+static struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t low;                           /* for our thread */
+    pthread_cond_t filled;                        /* the file has grown, or cannot */
+    unsigned shelves[SPOOL_RECORDS + 1][SHELVES]; /* by the purpose of the chunk's segment */
+    unsigned free_places, used_places;            /* the list, and how many were ever used */
+    unsigned count;                               /* of chunks, … */
+    unsigned fresh;                               /* … of those that are whole segments, … */
+    unsigned segments;                            /* … and of segments that there are others of */
+    unsigned fresh_wanted;                        /* 0: none are needed yet */
+    bool growing;                                 /* a thread makes the file grow */
+    bool ending;                                  /* our thread is to return */
+    bool closed;                                  /* for good */
+    bool served;          /* by our thread, which can grow the file though the program closed it */
+    int failure;          /* errno of the last growth */
+    uint64_t retry_delay; /* ns, 0: the last growth went well; read without the lock, as is … */
+    uint64_t retry_at;    /* … CLOCK_MONOTONIC */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER};
+
+static void lock_pool(void)
+{
+    pthread_mutex_lock(&pool.lock);
+}
+
+static void unlock_pool(void)
+{
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static uint64_t least_bytes(const struct spool_chunk *chunk)
+{
+    return segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_BYTES_MIN : RECORDS_BYTES_MIN;
+}
+
+struct spool_chunk *chunk_pool_cut(struct spool_chunk *chunk, uint64_t bytes)
+{
+    bool enough = chunk->bytes > bytes && chunk->bytes - bytes >= least_bytes(chunk);
+    return enough ? segment_cut(chunk, bytes) : NULL;
+}
+
+/* --- shelves; all under the lock --- */
+
+/* The one that a chunk of BYTES lies on. */
+static unsigned shelf_of(uint64_t bytes)
+{
+    unsigned bits = 63u - (unsigned)__builtin_clzll(bytes | 1);
+    unsigned shelf = bits > SHELF_FIRST_BITS ? bits - SHELF_FIRST_BITS : 0;
+    return shelf < SHELVES ? shelf : SHELVES - 1;
+}
+
+/* The first on which every chunk has BYTES. */
+static unsigned first_shelf(uint64_t bytes)
+{
+    return bytes <= (uint64_t)1 << SHELF_FIRST_BITS ? 0 : shelf_of(bytes - 1) + 1;
+}
+
+static bool is_whole(const struct spool_chunk *chunk)
+{
+    return chunk->bytes == SPOOL_SEGMENT_BYTES;
+}
+
+/* Takes the chunk at PLACE, a link of a list, off it. NULL: the file was made shorter, and it is gone. */
+static struct spool_chunk *take_off(unsigned *place)
+{
+    unsigned taken = *place;
+    struct spool_chunk *chunk = places[taken].chunk;
+    bool is_there = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes == places[taken].bytes;
+    *place = places[taken].next;
+    places[taken].next = pool.free_places;
+    pool.free_places = taken;
+    pool.count--;
+    pool.fresh -= places[taken].bytes == SPOOL_SEGMENT_BYTES;
+    if (is_there)
+        pool.segments -= --*segment_kept(chunk) == 0 && !is_whole(chunk);
+    return is_there ? chunk : NULL;
+}
+
+static unsigned *shelf_with(enum spool_chunk_type purpose, uint64_t least)
+{
+    for (unsigned shelf = first_shelf(least); shelf < SHELVES; shelf++)
+        if (pool.shelves[purpose][shelf])
+            return &pool.shelves[purpose][shelf];
+    return NULL;
+}
+
+/* Whether a chunk that is no fresh segment can be kept. */
+static bool is_worth_keeping(const struct spool_chunk *chunk)
+{
+    uint64_t large = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
+    bool alone = *segment_kept(chunk) == 0;
+    return pool.count < POOL_REMAINDERS && (!alone || chunk->bytes >= large || pool.segments < POOL_SEGMENTS);
+}
+
+/* Keeps CHUNK for later; else the caller drops it. */
+static bool keep(struct spool_chunk *chunk)
+{
+    if (pool.closed || pool.count == POOL_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
+        return false;
+    unsigned place = pool.free_places;
+    if (place)
+        pool.free_places = places[place].next;
+    else
+        place = ++pool.used_places;
+    unsigned *shelf = &pool.shelves[segment_purpose(chunk)][shelf_of(chunk->bytes)];
+    places[place] = (struct place){.chunk = chunk, .bytes = (uint32_t)chunk->bytes, .next = *shelf};
+    *shelf = place;
+    pool.count++;
+    pool.fresh += is_whole(chunk);
+    pool.segments += (*segment_kept(chunk))++ == 0 && !is_whole(chunk);
+    return true;
+}
+
+static void put(struct spool_chunk *chunk)
+{
+    if (chunk && !keep(chunk))
+        segment_drop(chunk);
+}
+
+static unsigned *shelf_for(enum spool_chunk_type type, uint64_t least, bool any)
+{
+    unsigned *shelf = shelf_with(type, least);
+    if (!shelf)
+        shelf = shelf_with(SPOOL_FREE, least);
+    if (!shelf && any)
+        shelf = shelf_with(type == SPOOL_CUPTI ? SPOOL_RECORDS : SPOOL_CUPTI, least);
+    return shelf;
+}
+
+/* The smallest ready chunk that is large enough, cut after MOST bytes: rests go before fresh ones. ANY: also of a
+ * segment that is for others. */
+static struct spool_chunk *pick(enum spool_chunk_type type, uint64_t least, uint64_t most, bool any)
+{
+    struct spool_chunk *chunk = NULL;
+    for (unsigned *shelf; !chunk && (shelf = shelf_for(type, least, any));)
+        chunk = take_off(shelf);
+    if (chunk && segment_purpose(chunk) == SPOOL_FREE)
+        segment_set_purpose(chunk, type);
+    if (chunk)
+        put(chunk_pool_cut(chunk, most));
+    return chunk;
+}
+
+/* --- what was drained is used again --- */
+
+static void forget_segment(const char *segment)
+{
+    for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++)
+        for (unsigned *place = &pool.shelves[i / SHELVES][i % SHELVES]; *place;)
+            if ((uintptr_t)places[*place].chunk - (uintptr_t)segment < SPOOL_SEGMENT_BYTES)
+                take_off(place);
+            else
+                place = &places[*place].next;
+}
+
+static const struct segment_keeper keeper = {lock_pool, unlock_pool, forget_segment};
+
+void chunk_pool_add(struct spool_chunk *chunk)
+{
+    lock_pool();
+    bool kept = !chunk || keep(chunk);
+    unlock_pool();
+    if (!kept)
+        segment_drop(chunk);
+}
+
+/* --- the file grows --- */
+
+/* Delays the next attempt: a full disk is slow to say so, and every record of every thread would ask. */
+static void delay_retry(void)
+{
+    lock_pool();
+    uint64_t last = __atomic_load_n(&pool.retry_delay, __ATOMIC_RELAXED);
+    uint64_t delay = last == 0 ? RETRY_DELAY_MIN : last * 2 < RETRY_DELAY_MAX ? last * 2 : RETRY_DELAY_MAX;
+    __atomic_store_n(&pool.retry_at, clock_monotonic() + delay, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.retry_delay, delay, __ATOMIC_RELAXED);
+    unlock_pool();
+}
+
+static struct spool_chunk *grow(void)
+{
+    struct spool_chunk *chunk = spool_file_grow();
+    if (chunk) {
+        __atomic_store_n(&pool.retry_delay, 0, __ATOMIC_RELAXED);
+        return chunk;
+    }
+    __atomic_store_n(&pool.failure, errno, __ATOMIC_RELAXED);
+    if (errno != EBADF)
+        delay_retry();
+    return NULL;
+}
+
+int chunk_pool_failure(void)
+{
+    return __atomic_load_n(&pool.failure, __ATOMIC_RELAXED);
+}
+
+static bool is_retry_delayed(void)
+{
+    return __atomic_load_n(&pool.retry_delay, __ATOMIC_RELAXED) != 0 &&
+           clock_monotonic() < __atomic_load_n(&pool.retry_at, __ATOMIC_RELAXED);
+}
+
+/* A blank segment is put into the pool, or the rest of the first one; false: there is none. Under the lock, which is
+ * let go meanwhile: others wait for `filled`. */
+static bool get_fresh(void)
+{
+    pool.growing = true;
+    unlock_pool();
+    struct spool_chunk *chunk = segments_reclaim(&keeper);
+    if (!chunk && !is_retry_delayed())
+        chunk = grow();
+    lock_pool();
+    pool.growing = false;
+    put(chunk);
+    pthread_cond_broadcast(&pool.filled);
+    return chunk != NULL;
+}
+
+/* --- chunks are taken --- */
+
+static void want_more(void)
+{
+    if (pool.fresh_wanted < POOL_FRESH_LIMIT)
+        pool.fresh_wanted *= 2;
+}
+
+static void want_any(void)
+{
+    if (pool.fresh_wanted == 0)
+        pool.fresh_wanted = POOL_FRESH_START;
+}
+
+void chunk_pool_serve(void)
+{
+    lock_pool();
+    want_any();
+    unlock_pool();
+    pthread_cond_signal(&pool.low);
+}
+
+static struct spool_chunk *take_ready(enum spool_chunk_type type, uint64_t least, uint64_t most)
+{
+    lock_pool();
+    unsigned before = pool.fresh;
+    struct spool_chunk *chunk = pick(type, least, most, false);
+    if (!chunk || most > CHUNK_POOL_SMALL_BYTES)
+        want_any();
+    if (before > 0 && pool.fresh == 0)
+        want_more();
+    bool low = pool.fresh < pool.fresh_wanted;
+    unlock_pool();
+    if (low)
+        pthread_cond_signal(&pool.low);
+    return chunk;
+}
+
+/* One thread makes the file grow, for all that wait. */
+static struct spool_chunk *take_grown(enum spool_chunk_type type, uint64_t least, uint64_t most)
+{
+    struct spool_chunk *chunk;
+    bool grows = true;
+    lock_pool();
+    while (!(chunk = pick(type, least, most, false)) && grows) {
+        if (pool.growing) {
+            pthread_cond_wait(&pool.filled, &pool.lock);
+            continue;
+        }
+        want_more();
+        grows = get_fresh();
+    }
+    unlock_pool();
+    return chunk;
+}
+
+/* Our thread is at it. */
+static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint64_t least, uint64_t most)
+{
+    struct timespec limit;
+    struct spool_chunk *chunk = NULL;
+    int result = 0;
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += 1;
+    lock_pool();
+    while (__atomic_load_n(&pool.served, __ATOMIC_RELAXED) && !is_retry_delayed() && result == 0 &&
+           !(chunk = pick(type, least, most, false))) {
+        pthread_cond_signal(&pool.low);
+        result = pthread_cond_clockwait(&pool.filled, &pool.lock, CLOCK_MONOTONIC, &limit);
+    }
+    unlock_pool();
+    return chunk;
+}
+
+static struct spool_chunk *take_last_resort(enum spool_chunk_type type, uint64_t least, uint64_t most)
+{
+    lock_pool();
+    struct spool_chunk *chunk = pick(type, least, most, true);
+    unlock_pool();
+    return chunk;
+}
+
+struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, uint64_t most)
+{
+    uint64_t good = least > most / 4 ? least : most / 4;
+    struct spool_chunk *chunk = take_ready(type, good, most);
+    if (!chunk)
+        chunk = take_grown(type, good, most);
+    if (!chunk && chunk_pool_failure() == EBADF)
+        chunk = wait_for_pool_thread(type, good, most);
+    return chunk ? chunk : take_last_resort(type, least, most);
+}
+
+/* --- our thread --- */
+
+/* Keeps fresh segments in the pool. */
+static void *fill_pool(void *unused)
+{
+    (void)unused;
+    thread_become_ours("gputrace-spool");
+    bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
+    for (;;) {
+        lock_pool();
+        while (!pool.ending && !pool.closed &&
+               (pool.growing || pool.fresh >= pool.fresh_wanted || pool.count == POOL_MAX))
+            pthread_cond_wait(pool.growing ? &pool.filled : &pool.low, &pool.lock);
+        bool ending = pool.ending, over = ending || pool.closed, got = !over && get_fresh();
+        unlock_pool();
+        if (ending)
+            thread_end();
+        if (over)
+            return NULL;
+        if (!got && !own && chunk_pool_failure() == EBADF) {
+            own = true;
+            __atomic_store_n(&pool.served, spool_file_own_descriptors() == 0, __ATOMIC_RELAXED);
+        } else if (!got) {
+            usleep(RETRY_DELAY_MIN / NS_PER_US);
+        }
+    }
+}
+
+void chunk_pool_end(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.ending = true;
+    pthread_mutex_unlock(&pool.lock);
+    pthread_cond_signal(&pool.low);
+    pthread_cond_broadcast(&pool.filled);
+}
+
+void chunk_pool_open(struct spool_chunk *first)
+{
+    chunk_pool_add(first);
+    __atomic_store_n(&pool.served, true, __ATOMIC_RELAXED);
+    if (thread_start(fill_pool, NULL) == 0)
+        return;
+    __atomic_store_n(&pool.served, false, __ATOMIC_RELAXED);
+    verbose("no thread for the spool (%m): it grows when it is asked to");
+}
+
+void chunk_pool_close(void)
+{
+    lock_pool();
+    pool.closed = true;
+    for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++) {
+        unsigned *place = &pool.shelves[i / SHELVES][i % SHELVES];
+        while (*place) {
+            struct spool_chunk *chunk = take_off(place);
+            if (chunk)
+                segment_drop(chunk);
+        }
+    }
+    unlock_pool();
+    __atomic_store_n(&pool.served, false, __ATOMIC_RELAXED);
+    pthread_cond_broadcast(&pool.filled);
+    pthread_cond_broadcast(&pool.low);
+}
+
+void chunk_pool_atfork_child(void)
+{
+    memset(&pool, 0, sizeof(pool));
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.low, NULL);
+    pthread_cond_init(&pool.filled, NULL);
+}

@@ -1,0 +1,222 @@
+#include "agent/spool/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/dispatch/epoch.h"
+#include "common/clock.h"
+#include "common/rank.h"
+#include "common/time_namespace.h"
+
+/* What a thread brings upon itself comes all the same, and would end the program were it blocked. */
+static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+void signal_guard_begin(struct signal_guard *before)
+{
+    before->error = errno;
+    sigset_t held;
+    sigfillset(&held);
+    for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
+        sigdelset(&held, own_faults[i]);
+    pthread_sigmask(SIG_BLOCK, &held, &before->mask);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancelling);
+}
+
+void signal_guard_end(const struct signal_guard *before)
+{
+    int ignored;
+    pthread_setcancelstate(before->cancelling, &ignored);
+    pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
+    errno = before->error;
+}
+
+/* --- facts for the header --- */
+
+/* A smaller step cannot be distinguished from the time between two looks at the clocks. */
+#define STEP_MIN_NS ((int64_t)NS_PER_MS)
+
+static size_t read_file(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, out, size - 1);
+    if (fd >= 0)
+        close(fd);
+    size_t length = got > 0 ? (size_t)got : 0;
+    out[length] = '\0';
+    return length;
+}
+
+static void read_line_of(const char *path, char *out, size_t size)
+{
+    size_t length = read_file(path, out, size);
+    while (length > 0 && (out[length - 1] == '\n' || out[length - 1] == '\0'))
+        length--;
+    for (size_t i = 0; i < length; i++) /* arguments are separated by NUL */
+        if (out[i] == '\0')
+            out[i] = ' ';
+    out[length] = '\0';
+}
+
+enum { STAT_THREADS = 20, STAT_STARTED = 22, STAT_EXIT_CODE = 52 };
+
+/* A number of /proc/self/stat, whose second field is a name in brackets that may hold anything. */
+static uint64_t read_stat(int wanted)
+{
+    char line[1024];
+    read_file("/proc/self/stat", line, sizeof(line));
+    const char *at = strrchr(line, ')');
+    for (int field = 2; at && field < wanted; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* Threads of this process, and how its first thread has ended, in the form of wait(), by /proc; 0: not known. */
+static unsigned process_facts_threads(void)
+{
+    return (unsigned)read_stat(STAT_THREADS);
+}
+
+static int process_facts_first_status(void)
+{
+    return (int)read_stat(STAT_EXIT_CODE);
+}
+
+static uint64_t pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+static void look_at_clocks(uint64_t *monotonic, int64_t *offset)
+{
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < 3; i++) { /* a thread may lose the processor between two looks */
+        uint64_t before = clock_monotonic(), now = clock_now(), after = clock_monotonic();
+        if (after - before >= shortest)
+            continue;
+        shortest = after - before;
+        *monotonic = before + shortest / 2;
+        *offset = (int64_t)(now - *monotonic);
+    }
+}
+
+void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
+{
+    memcpy(header->magic, SPOOL_MAGIC, sizeof(header->magic));
+    header->version = SPOOL_VERSION;
+    header->header_bytes = SPOOL_HEADER_BYTES;
+    header->pid = (uint32_t)getpid();
+    header->parent_pid = (uint32_t)getppid();
+    header->state = SPOOL_OPEN;
+    int64_t offset = 0;
+    look_at_clocks(&header->started_monotonic, &offset);
+    header->started = header->started_monotonic + (uint64_t)offset;
+    header->clock_looked = header->started_monotonic;
+    header->trace_bits = trace_bits;
+    read_line_of("/proc/self/comm", header->program, sizeof(header->program));
+    read_line_of("/proc/self/cmdline", header->command, sizeof(header->command));
+    header->process_started = read_stat(STAT_STARTED);
+    header->pid_namespace = pid_namespace();
+    header->monotonic_ahead = time_namespace_offset();
+    struct rank rank;
+    rank_read(&rank);
+    header->rank = (uint32_t)(rank.rank + 1);
+    header->local_rank = (uint32_t)(rank.local + 1);
+}
+
+void process_facts_watch_clock(struct spool_header *header)
+{
+    uint64_t monotonic = 0;
+    int64_t offset = 0;
+    look_at_clocks(&monotonic, &offset);
+    uint32_t count = header->clock_count;
+    int64_t known =
+        count > 0 ? header->clocks[count - 1].offset : (int64_t)(header->started - header->started_monotonic);
+    uint64_t before = header->clock_looked;
+    header->clock_looked = monotonic;
+    if (llabs(offset - known) < STEP_MIN_NS || count >= SPOOL_CLOCKS)
+        return;
+    header->clocks[count] = (struct spool_clock){.before = before, .monotonic = monotonic, .offset = offset};
+    __atomic_store_n(&header->clock_count, count + 1, __ATOMIC_RELEASE);
+}
+
+/* --- threads --- */
+
+#define STACK_BYTES ((size_t)256 << 10)
+
+static unsigned ours; /* threads that were started: none ends before the program's have */
+static bool outlived; /* the program's first thread, by others of the program */
+
+int thread_start(void *(*run)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* which has a handler of ours, for pages of the spool that are gone */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int failure = pthread_create(&thread, &attributes, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (!failure)
+        __atomic_add_fetch(&ours, 1, __ATOMIC_RELAXED);
+    errno = failure ? failure : errno;
+    return failure ? -1 : 0;
+}
+
+void thread_become_ours(const char *name)
+{
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+    epoch_reader(); /* thread-local memory of ours comes with the first look at it, and ends the process when there
+                           is none */
+}
+
+/* The kernel does not try for a lock that a dead thread holds. No sandbox keeps threads from this call. */
+static bool first_has_ended(void)
+{
+    uint32_t lock = (uint32_t)getpid();
+    return syscall(SYS_futex, &lock, FUTEX_TRYLOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0 && errno == ESRCH;
+}
+
+/* The kernel counts the first thread until the process ends. */
+bool thread_alone(void)
+{
+    if (!first_has_ended())
+        return false;
+    bool alone = process_facts_threads() == __atomic_load_n(&ours, __ATOMIC_RELAXED) + 1;
+    outlived = outlived || !alone;
+    return alone;
+}
+
+/* pthread_exit() ends the first thread with 0, and the last thread that returns calls exit(0). The bare system call may
+ * end it with another status: that of the process, unless other threads of the program came to their end later. Strict
+ * seccomp kills one thread. */
+void thread_end(void)
+{
+    int status = outlived ? 0 : process_facts_first_status();
+    if (WIFSIGNALED(status))
+        syscall(SYS_kill, getpid(), WTERMSIG(status));
+    else if (status != 0)
+        syscall(SYS_exit, WEXITSTATUS(status));
+}
+
+void thread_atfork_child(void)
+{
+    ours = 0;
+    outlived = false;
+}

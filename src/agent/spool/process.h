@@ -1,0 +1,66 @@
+/*
+ * This process: what the spool's header says about it, threads of ours, and a guard against signals and cancellation.
+ */
+#ifndef GPUTRACE_AGENT_SPOOL_PROCESS_H
+#define GPUTRACE_AGENT_SPOOL_PROCESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+
+/*
+ * A stretch of our own work on a thread of the program, into which nothing of the program comes: no handler of a
+ * signal, which might come back here while a lock is held; no cancellation, for which the program has no reason to
+ * expect a point here. errno is afterwards as it was before.
+ *
+ *     struct signal_guard before;
+ *     signal_guard_begin(&before);
+ *     … locks, system calls …
+ *     signal_guard_end(&before);
+ */
+
+struct signal_guard {
+    sigset_t mask;
+    int cancelling;
+    int error;
+};
+
+void signal_guard_begin(struct signal_guard *before);
+void signal_guard_end(const struct signal_guard *before);
+
+/*
+ * Threads of ours in the user's process: small, named, and deaf to the program's signals.
+ */
+
+/* Starts RUN(ARGUMENT) detached, with all signals but SIGBUS blocked from its first instruction. Returns 0, or -1 with
+ * errno set. */
+int thread_start(void *(*run)(void *), void *argument);
+
+/* First thing a thread of ours does: takes its NAME (at most 15 bytes), and the memory that threads need here. */
+void thread_become_ours(const char *name);
+
+/* Whether the program's threads have all ended, as by pthread_exit() of the first one: ours must end then, for the last
+ * thread of a process ends it. Called now and then by one thread. */
+bool thread_alone(void);
+
+/* After that, the last thing that a thread of ours does before it returns: the process ends with the status that the
+ * program's last thread gave it. */
+void thread_end(void);
+
+/* In a forked child, which has no thread of ours. */
+void thread_atfork_child(void);
+
+/*
+ * What the spool's header says about this process.
+ */
+
+/* Fills a blank header but for `formatted` and what only collectors know. */
+void process_facts_fill(struct spool_header *header, uint64_t trace_bits);
+
+/* Notes in the header when CLOCK_REALTIME was stepped since the last call, or since the header was filled. Called now
+ * and then by one thread. */
+void process_facts_watch_clock(struct spool_header *header);
+
+#endif

@@ -1,0 +1,45 @@
+#include "tests/unit.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "agent/cupti/kernel_names.h"
+
+static void *say_so(void *unused)
+{
+    usleep(20000);
+    name_capture_request();
+    return unused;
+}
+
+static void a_wait_ends_when_names_are_due(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    uint64_t begun = clock_monotonic();
+    assert_int_equal(pthread_create(&thread, NULL, say_so, NULL), 0);
+    assert_true(name_capture_wait(20 * NS_PER_S));
+    assert_true(clock_monotonic() - begun < 10 * NS_PER_S);
+    pthread_join(thread, NULL);
+}
+
+static void what_was_said_before_the_wait_is_heard_once(void **state)
+{
+    (void)state;
+    name_capture_request();
+    name_capture_request();
+    assert_true(name_capture_wait(20 * NS_PER_S));
+    uint64_t begun = clock_monotonic();
+    assert_false(name_capture_wait(20 * NS_PER_MS));
+    assert_true(clock_monotonic() - begun >= 15 * NS_PER_MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_ends_when_names_are_due),
+        cmocka_unit_test(what_was_said_before_the_wait_is_heard_once),
+    };
+    return cmocka_run_group_tests_name("agent/cupti/name_capture", tests, NULL, NULL);
+}

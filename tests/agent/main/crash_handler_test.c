@@ -1,0 +1,246 @@
+#include "agent/main/crash_handler.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/agent/main/dying.h"
+#include "tests/unit.h"
+
+static volatile char *volatile nowhere = (volatile char *)0x18;
+
+static void fault(void)
+{
+    *nowhere = 1;
+}
+
+static void a_fault_is_told_with_its_address_and_ends_the_process(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, fault), SIGSEGV);
+    const struct spool_death *death = death_told();
+    assert_non_null(death);
+    assert_int_equal(death->signal, SIGSEGV);
+    assert_int_equal(death->code, SEGV_MAPERR);
+    assert_int_equal(death->address, 0x18);
+    assert_int_equal(death->thread, dying_child());
+    assert_int_equal(death->sender, 0);
+}
+
+static void an_abort_is_told_with_its_sender(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, abort), SIGABRT);
+    const struct spool_death *death = death_told();
+    assert_non_null(death);
+    assert_int_equal(death->signal, SIGABRT);
+    assert_int_equal(death->sender, dying_child());
+    assert_int_equal(death->address, 0);
+}
+
+static void send_each(void)
+{
+    raise(SIGSYS);
+}
+
+static void a_signal_that_was_sent_ends_it_too(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, send_each), SIGSYS);
+    assert_int_equal(death_told()->signal, SIGSYS);
+}
+
+static void *fault_in_thread(void *unused)
+{
+    (void)unused;
+    fault();
+    return NULL;
+}
+
+static void fault_on_another_thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, fault_in_thread, NULL);
+    pthread_join(thread, NULL);
+}
+
+static void the_thread_is_the_one_that_faulted(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, fault_on_another_thread), SIGSEGV);
+    assert_int_not_equal(death_told()->thread, dying_child());
+}
+
+static pthread_barrier_t together;
+
+/* Each at an address of its own: to write one byte from several threads would be a race of this test. */
+static void *fault_together(void *number)
+{
+    pthread_barrier_wait(&together);
+    nowhere[64 * (uintptr_t)number] = 1;
+    return NULL;
+}
+
+static void fault_on_four_threads(void)
+{
+    pthread_t threads[4];
+    pthread_barrier_init(&together, NULL, 4);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, fault_together, (void *)(uintptr_t)i);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void threads_that_die_together_tell_one_death(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, fault_on_four_threads), SIGSEGV);
+    assert_non_null(death_told());
+}
+
+static void exit_with_5(int number)
+{
+    (void)number;
+    _exit(5);
+}
+
+static void handle(void)
+{
+    signal(SIGSEGV, exit_with_5);
+}
+
+static void a_handler_that_the_program_has_stays(void **state)
+{
+    (void)state;
+    int status = dies(handle, fault);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 5);
+    assert_null(death_told());
+}
+
+static void ignore(void)
+{
+    signal(SIGTRAP, SIG_IGN);
+}
+
+static void trap_and_exit(void)
+{
+    raise(SIGTRAP);
+    _exit(6);
+}
+
+static void what_the_program_ignores_stays_ignored(void **state)
+{
+    (void)state;
+    int status = dies(ignore, trap_and_exit);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 6);
+    assert_null(death_told());
+}
+
+/* As a library does that took our handler for one without information. */
+static struct sigaction ours;
+
+static void pass_on_without_information(int number)
+{
+    ((void (*)(int))(void (*)(void))ours.sa_sigaction)(number);
+}
+
+static void fault_with_a_handler_in_front(void)
+{
+    sigaction(SIGSEGV, NULL, &ours);
+    signal(SIGSEGV, pass_on_without_information);
+    fault();
+}
+
+static void called_with_garbage_it_still_ends_the_process(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, fault_with_a_handler_in_front), SIGSEGV);
+    assert_int_equal(death_told()->signal, SIGSEGV);
+}
+
+static void fork_and_fault(void)
+{
+    pid_t grandchild = fork();
+    if (grandchild == 0) {
+        crash_handler_atfork_child();
+        fault();
+    }
+    int status;
+    waitpid(grandchild, &status, 0);
+    _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}
+
+static void a_forked_child_dies_likewise_and_tells_nothing(void **state)
+{
+    (void)state;
+    int status = dies(NULL, fork_and_fault);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), SIGSEGV);
+    assert_null(death_told());
+}
+
+/* vfork's child has this process's memory and another pid. */
+static void vfork_and_abort(void)
+{
+    pid_t grandchild = vfork();
+    if (grandchild == 0) {
+        syscall(SYS_tgkill, getpid(), getpid(), SIGABRT);
+        _exit(0);
+    }
+    int status;
+    waitpid(grandchild, &status, 0);
+    _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}
+
+static void a_child_of_vfork_dies_likewise_and_tells_nothing(void **state)
+{
+    (void)state;
+    int status = dies(NULL, vfork_and_abort);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), SIGABRT);
+    assert_null(death_told());
+}
+
+static void write_beyond_the_end_of_another_file(void)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/other", dying_directory());
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    volatile char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    unlink(path);
+    map[0] = 1;
+}
+
+static void a_bus_error_that_is_the_programs_ends_it_and_is_told(void **state)
+{
+    (void)state;
+    assert_signal(dies(NULL, write_beyond_the_end_of_another_file), SIGBUS);
+    assert_int_equal(death_told()->signal, SIGBUS);
+    assert_int_equal(death_told()->code, BUS_ADRERR);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DYING_TEST(a_fault_is_told_with_its_address_and_ends_the_process),
+        DYING_TEST(an_abort_is_told_with_its_sender),
+        DYING_TEST(a_signal_that_was_sent_ends_it_too),
+        DYING_TEST(the_thread_is_the_one_that_faulted),
+        DYING_TEST(threads_that_die_together_tell_one_death),
+        DYING_TEST(a_handler_that_the_program_has_stays),
+        DYING_TEST(what_the_program_ignores_stays_ignored),
+        DYING_TEST(called_with_garbage_it_still_ends_the_process),
+        DYING_TEST(a_forked_child_dies_likewise_and_tells_nothing),
+        DYING_TEST(a_child_of_vfork_dies_likewise_and_tells_nothing),
+        DYING_TEST(a_bus_error_that_is_the_programs_ends_it_and_is_told),
+    };
+    return cmocka_run_group_tests_name("agent/main/crash_handler", tests, NULL, NULL);
+}
