@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-#include "analysis/handout.h"
+#include "analysis/dispatcher.h"
 #include "analysis/report.h"
 #include "analysis/section.h"
 
 struct sections {
     struct trace *trace;
-    struct handout handout;
+    struct dispatcher dispatcher;
     struct sections_one {
         const struct section *section; /* NULL: it is not wanted */
         struct trace *trace;
