@@ -20,7 +20,7 @@ static const struct {
 #undef SECTION
 };
 
-_Static_assert(REPORT_SECTION_COUNT + 2 <= HANDOUT_TAKERS, "all sections and the trace may take events");
+_Static_assert(REPORT_SECTION_COUNT + 2 <= DISPATCHER_CONSUMERS, "all sections and the trace may take events");
 
 bool sections_wanted(const struct report_options *options, unsigned number)
 {
@@ -89,24 +89,24 @@ static int add_section(struct sections *sections, unsigned number)
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
     if (section->event)
-        handout_add(&sections->handout, &(struct handout_taker){.categories = section->categories,
-                                                                .take = add_to_section,
-                                                                .context = one,
-                                                                .what = table[number].word});
+        dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = section->categories,
+                                                                            .take = add_to_section,
+                                                                            .context = one,
+                                                                            .what = table[number].word});
     return 0;
 }
 
 int sections_init(struct sections *sections, struct trace *trace)
 {
     *sections = (struct sections){.trace = trace};
-    handout_init(&sections->handout, trace->options->workers);
-    handout_add(
-        &sections->handout,
-        &(struct handout_taker){.categories = ~0u, .take = add_to_trace, .context = trace, .what = "the trace's rows"});
-    handout_add(&sections->handout, &(struct handout_taker){.categories = EVENT_GPU_WORK,
-                                                            .take = add_gpu_ops,
-                                                            .context = trace,
-                                                            .what = "the trace's GPU work"});
+    dispatcher_init(&sections->dispatcher, trace->options->workers);
+    dispatcher_add(&sections->dispatcher,
+                   &(struct dispatcher_consumer){
+                       .categories = ~0u, .take = add_to_trace, .context = trace, .what = "the trace's rows"});
+    dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = EVENT_GPU_WORK,
+                                                                        .take = add_gpu_ops,
+                                                                        .context = trace,
+                                                                        .what = "the trace's GPU work"});
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (sections_wanted(trace->options, i) && add_section(sections, i) < 0)
             return -1;
@@ -115,7 +115,7 @@ int sections_init(struct sections *sections, struct trace *trace)
 
 void sections_release(struct sections *sections)
 {
-    handout_release(&sections->handout);
+    dispatcher_release(&sections->dispatcher);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
         if (one->state)
@@ -126,24 +126,24 @@ void sections_release(struct sections *sections)
 
 struct trace_event *sections_place(struct sections *sections)
 {
-    return handout_place(&sections->handout);
+    return dispatcher_place(&sections->dispatcher);
 }
 
 int sections_event(struct sections *sections, struct trace_event *event)
 {
     if (event->category == EVENT_KERNEL && trace_rename(sections->trace, event) < 0)
         return error_no_memory("names");
-    return handout_event(&sections->handout, event);
+    return dispatcher_event(&sections->dispatcher, event);
 }
 
 int sections_run(struct sections *sections, const struct event_run *run)
 {
-    return handout_run(&sections->handout, run);
+    return dispatcher_run(&sections->dispatcher, run);
 }
 
 int sections_wait(struct sections *sections)
 {
-    return handout_wait(&sections->handout);
+    return dispatcher_wait(&sections->dispatcher);
 }
 
 /* --- the end --- */
@@ -184,7 +184,7 @@ static int gather_all(struct sections *sections, unsigned workers)
 int sections_finish(struct sections *sections)
 {
     struct trace *trace = sections->trace;
-    if (handout_wait(&sections->handout) < 0)
+    if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
     bool small =
         trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;

@@ -9,7 +9,7 @@
 
 #include "common/settings.h"
 #include "trace/trace_event.h"
-#include "analysis/handout.h"
+#include "analysis/dispatcher.h"
 #include "analysis/options.h"
 #include "analysis/table.h"
 #include "analysis/trace.h"
@@ -59,7 +59,7 @@ extern const struct section section_memory_snapshot; /* in place of section_memo
 
 struct sections {
     struct trace *trace;
-    struct handout handout;
+    struct dispatcher dispatcher;
     struct sections_one {
         const struct section *section; /* NULL: it is not wanted */
         struct trace *trace;

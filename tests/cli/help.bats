@@ -118,6 +118,32 @@ man_options() { # COMMAND
     assert_equal "${COMPREPLY[*]}" '--trace=kernel,memcpy --trace=kernel,memset --trace=kernel,memory'
 }
 
+@test "help, bash and zsh name the same words for an option that is one of some" {
+    # shellcheck source=src/cli/completion.bash
+    source "$root/src/cli/completion.bash"
+    local command option word
+    while read -r command option; do
+        COMPREPLY=()
+        _gputrace_argument "--$option" '' ''
+        printf '%s\n' "${COMPREPLY[@]}" | sort >in-bash
+        [ -s in-bash ]
+        sed -n "/^_gputrace_$command()/,/^}/p" "$root/src/cli/completion.zsh" | grep -- "--$option=" |
+            sed 's/.*:(\(.*\)).*/\1/; s/\\:/:/' | tr ' ' '\n' | sort | diff in-bash -
+        "$gputrace" "$command" --help | sed -n "/ --$option=/,/^ *\(-., \)\? *--/{/ --$option=/p;/--/!p}" >in-help
+        while read -r word; do
+            grep -qw -- "${word%:}" in-help || fail "help of --$option does not name $word"
+        done <in-bash
+    done <<'END'
+run graph
+run children
+run wait
+run capture-range
+report format
+report names
+report time-unit
+END
+}
+
 # The words of the report's sections, as the table has them.
 sections() {
     sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, [a-z_]+, "([a-z-]+)",.*/\1/p' "$root/src/analysis/options.h"

@@ -6,7 +6,7 @@
 #include "common/map.h"
 #include "common/sink.h"
 #include "trace/trace_event.h"
-#include "analysis/handout.h"
+#include "analysis/dispatcher.h"
 
 /* Looks at what it is given: that it comes in order, from one thread at a time, with its texts. */
 struct seen {
@@ -43,7 +43,7 @@ static int see(void *context, const struct trace_event *events, size_t count)
 enum { TAKERS = 5, EVENTS = 100000 };
 
 struct test {
-    struct handout handout;
+    struct dispatcher dispatcher;
     struct interner strings;
     struct seen seen[TAKERS];
 };
@@ -54,18 +54,18 @@ static void begin(struct test *test, unsigned workers)
                                                EVENT_BIT(EVENT_RUNTIME) | EVENT_BIT(EVENT_MEMORY),
                                                EVENT_BIT(EVENT_PLUGIN)};
     *test = (struct test){0};
-    handout_init(&test->handout, workers);
+    dispatcher_init(&test->dispatcher, workers);
     for (int i = 0; i < TAKERS; i++) {
         test->seen[i] = (struct seen){.categories = of_takers[i], .most = SIZE_MAX, .strings = &test->strings};
-        handout_add(&test->handout,
-                    &(struct handout_taker){
-                        .categories = of_takers[i], .take = see, .context = &test->seen[i], .what = "so much"});
+        dispatcher_add(&test->dispatcher,
+                       &(struct dispatcher_consumer){
+                           .categories = of_takers[i], .take = see, .context = &test->seen[i], .what = "so much"});
     }
 }
 
 static void end(struct test *test)
 {
-    handout_release(&test->handout);
+    dispatcher_release(&test->dispatcher);
     for (int i = 0; i < TAKERS; i++)
         assert_false(test->seen[i].wrong);
     interner_release(&test->strings);
@@ -87,10 +87,10 @@ static uint32_t new_name(struct test *test, int64_t number)
 /* Hands out event NUMBER, from 1, with a text that is new. */
 static int hand_out(struct test *test, int64_t number)
 {
-    struct trace_event own, *event = number % 3 ? handout_place(&test->handout) : &own;
+    struct trace_event own, *event = number % 3 ? dispatcher_place(&test->dispatcher) : &own;
     *event = (struct trace_event){.extent = sizeof(*event), .category = category_of(number), .start = number};
     event->name = new_name(test, number);
-    return handout_event(&test->handout, event);
+    return dispatcher_event(&test->dispatcher, event);
 }
 
 /* Hands out events from FIRST on in a run, whose texts are numbered from its last event to its first. Some tell more
@@ -115,7 +115,7 @@ static int hand_out_run(struct test *test, int64_t first, size_t count)
     }
     run.bytes = bytes.data;
     run.size = bytes.length;
-    int status = handout_run(&test->handout, &run);
+    int status = dispatcher_run(&test->dispatcher, &run);
     sink_release(&bytes);
     test_free(numbers);
     return status;
@@ -135,7 +135,7 @@ static void each_taker_has_all_of_its_events_in_order(void **state)
             for (int taker = 0; taker < TAKERS; taker++)
                 expected[taker] += event_category_in(category_of(number), test.seen[taker].categories);
         }
-        assert_int_equal(handout_wait(&test.handout), 0);
+        assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
         for (int taker = 0; taker < TAKERS; taker++)
             assert_int_equal(test.seen[taker].count, expected[taker]);
         end(&test);
@@ -156,7 +156,7 @@ static void runs_are_taken_as_their_events_would_be(void **state)
             for (int alone = 0; alone < (int)(count % 4); alone++)
                 assert_int_equal(hand_out(&test, number++), 0);
         }
-        assert_int_equal(handout_wait(&test.handout), 0);
+        assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
         assert_int_equal(test.seen[0].count, number - 1);
         assert_true(test.seen[1].count > 0 && test.seen[1].count < EVENTS / 2);
         end(&test);
@@ -173,7 +173,7 @@ static void fields_that_a_run_does_not_tell_are_as_if_never_told(void **state)
             test.seen[i].of_runs = true;
         for (int64_t number = 1; number < EVENTS; number += 997)
             assert_int_equal(hand_out_run(&test, number, 997), 0);
-        assert_int_equal(handout_wait(&test.handout), 0);
+        assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
         assert_true(test.seen[0].count >= EVENTS);
         end(&test);
     }
@@ -188,12 +188,12 @@ static void what_was_handed_out_is_taken_after_a_wait(void **state)
         for (int64_t number = 1; number <= 6000; number++) {
             assert_int_equal(hand_out(&test, number), 0);
             if (number % 1000 < 3) {
-                assert_int_equal(handout_wait(&test.handout), 0);
+                assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
                 assert_int_equal(test.seen[0].last, number);
             }
         }
-        assert_int_equal(handout_wait(&test.handout), 0);
-        assert_int_equal(handout_wait(&test.handout), 0);
+        assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
+        assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
         assert_int_equal(test.seen[0].count, 6000);
         end(&test);
     }
@@ -203,14 +203,15 @@ static void few_takers_are_given_events_at_once(void **state)
 {
     (void)state;
     struct test test = {0};
-    handout_init(&test.handout, 16);
+    dispatcher_init(&test.dispatcher, 16);
     test.seen[0] = (struct seen){.categories = ~0u, .most = SIZE_MAX, .strings = &test.strings};
-    handout_add(&test.handout, &(struct handout_taker){.categories = ~0u, .take = see, .context = &test.seen[0]});
+    dispatcher_add(&test.dispatcher,
+                   &(struct dispatcher_consumer){.categories = ~0u, .take = see, .context = &test.seen[0]});
     for (int64_t number = 1; number <= 5000; number++) {
         assert_int_equal(hand_out(&test, number), 0);
         assert_int_equal(test.seen[0].count, number);
     }
-    assert_int_equal(handout_wait(&test.handout), 0);
+    assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
     end(&test);
 }
 
@@ -227,7 +228,7 @@ static void a_taker_without_memory_ends_it(void **state)
             number++;
         assert_string_equal(unit_stderr_end(), "gputrace: no memory for so much\n");
         /* of which two thirds were its own, and then what the packs hold */
-        assert_in_range(number, 45000, 45001 + HANDOUT_PACKS * HANDOUT_EVENTS);
+        assert_in_range(number, 45000, 45001 + DISPATCHER_BATCHES * DISPATCHER_EVENTS);
         assert_int_equal(test.seen[3].count, 30001);
         end(&test);
     }
