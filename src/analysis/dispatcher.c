@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "common/large.h"
+#include "common/page.h"
 #include "common/log.h"
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "common/sink.h"
 #include "common/threads.h"
 #include "trace/trace_event.h"
@@ -26,7 +26,7 @@ struct dispatcher_batch {
 void dispatcher_init(struct dispatcher *dispatcher, unsigned workers)
 {
     *dispatcher = (struct dispatcher){.single = event_nothing};
-    workers = pieces_workers(workers, DISPATCHER_THREADS + DISPATCHER_OTHERS);
+    workers = ordered_loop_workers(workers, DISPATCHER_THREADS + DISPATCHER_OTHERS);
     if (workers > DISPATCHER_OTHERS)
         dispatcher->thread_count =
             workers - DISPATCHER_OTHERS < DISPATCHER_THREADS ? workers - DISPATCHER_OTHERS : DISPATCHER_THREADS;

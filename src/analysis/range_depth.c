@@ -18,15 +18,15 @@ void range_depth_init(struct range_depth *depth, const char *directory)
 
 void range_depth_release(struct range_depth *depth)
 {
-    big_array_release(&depth->spans);
-    big_array_release(&depth->operations);
-    big_array_release(&depth->questions);
-    big_array_release(&depth->others);
+    file_vector_release(&depth->spans);
+    file_vector_release(&depth->operations);
+    file_vector_release(&depth->questions);
+    file_vector_release(&depth->others);
 }
 
 int range_depth_span(struct range_depth *depth, uint32_t row, const struct range *range)
 {
-    struct range_depth_span *span = big_array_push(&depth->spans);
+    struct range_depth_span *span = file_vector_push(&depth->spans);
     if (!span)
         return -1;
     *span = (struct range_depth_span){range->start, range->end, row, range->thread};
@@ -42,7 +42,7 @@ static int load(struct range_depth *depth, const struct range_depth_ops *ops)
     int status = 0;
     sorter_walk_begin(&walk, &ops->gpu_ops->sorter);
     while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
-        struct cover_operation *operation = big_array_push(&depth->operations);
+        struct cover_operation *operation = file_vector_push(&depth->operations);
         status = operation ? 0 : -1;
         if (operation)
             *operation = (struct cover_operation){.called = op->called,
@@ -101,12 +101,12 @@ static int sort_spans(struct range_depth *depth)
         if (count_operations(depth, &depth->spans.items[i]) > 0)
             depth->spans.items[kept++] = depth->spans.items[i];
     depth->spans.count = kept;
-    return big_array_sort(&depth->spans, by_row);
+    return file_vector_sort(&depth->spans, by_row);
 }
 
 static int ask(struct range_depth *depth, const struct range_depth_span *span, uint32_t other)
 {
-    struct cover_question *question = big_array_push(&depth->questions);
+    struct cover_question *question = file_vector_push(&depth->questions);
     if (!question)
         return -1;
     *question = (struct cover_question){
@@ -116,7 +116,7 @@ static int ask(struct range_depth *depth, const struct range_depth_span *span, u
 
 static int add_other(struct range_depth *depth, size_t first, size_t count)
 {
-    struct range_depth_row *other = big_array_push(&depth->others);
+    struct range_depth_row *other = file_vector_push(&depth->others);
     if (!other)
         return -1;
     *other = (struct range_depth_row){
@@ -238,7 +238,7 @@ static int answer_threads(struct range_depth *depth, struct range_busy *busy, st
 static int answer_questions(struct range_depth *depth, struct range_busy *busy, uint64_t *left_out)
 {
     struct cover_question *questions = depth->questions.items;
-    if (big_array_sort(&depth->questions, by_threads) < 0)
+    if (file_vector_sort(&depth->questions, by_threads) < 0)
         return -1;
     for (size_t i = 0, end; i < depth->questions.count; i = end) {
         for (end = i + 1; end < depth->questions.count && questions[end].thread == questions[i].thread &&
@@ -360,7 +360,7 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
     struct change change = {.depth = depth};
     if (depth->others.count == 0)
         return 0;
-    int status = big_array_sort(&depth->others, earliest_first);
+    int status = file_vector_sort(&depth->others, earliest_first);
     if (status == 0)
         status = begin_changes(&change);
     for (size_t i = 0; i < depth->others.count && status == 0; i++)

@@ -10,7 +10,7 @@
 #ifndef GPUTRACE_ANALYSIS_RANGE_DEPTH_H
 #define GPUTRACE_ANALYSIS_RANGE_DEPTH_H
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "analysis/cover.h"
 #include "analysis/busy.h"
 #include "analysis/gpu_ops.h"
@@ -36,10 +36,10 @@ struct range_depth_ops {
 };
 
 struct range_depth {
-    BIG_ARRAY(struct range_depth_span) spans; /* by thread, then first, while they are gathered */
-    BIG_ARRAY(struct cover_operation) operations;
-    BIG_ARRAY(struct cover_question) questions;
-    BIG_ARRAY(struct range_depth_row) others;
+    FILE_VECTOR(struct range_depth_span) spans; /* by thread, then first, while they are gathered */
+    FILE_VECTOR(struct cover_operation) operations;
+    FILE_VECTOR(struct cover_question) questions;
+    FILE_VECTOR(struct range_depth_row) others;
     uint64_t steps; /* that are left for those */
 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "analysis/trace.h"
 
 /* A trace of fewer calls and GPU operations is done sooner than threads are started. */
@@ -188,7 +188,7 @@ int sections_finish(struct sections *sections)
         return -1;
     bool small =
         trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
-    unsigned workers = small ? 1 : pieces_workers(trace->options->workers, JOB_THREADS);
+    unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)
         status = gather_all(sections, workers);

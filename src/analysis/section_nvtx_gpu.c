@@ -66,9 +66,9 @@ struct part {
 struct gpu {
     const struct trace *trace; /* while operations are gathered */
     struct groups kinds, places;
-    struct extents extents;              /* operations and ranges by thread, while they are gathered */
-    BIG_ARRAY(uint32_t) kinds_of_ranges; /* by the ranges' numbers */
-    struct sorter parts;                 /* by range, then stream */
+    struct extents extents;                /* operations and ranges by thread, while they are gathered */
+    FILE_VECTOR(uint32_t) kinds_of_ranges; /* by the ranges' numbers */
+    struct sorter parts;                   /* by range, then stream */
     struct groups groups;
     ARRAY(struct gpu_group) rows;
     struct range_busy busy; /* by kind and place */
@@ -112,7 +112,7 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     const struct kind key = {range->name, range->domain, range->started ? STARTED : NESTED};
     uint32_t kind = groups_number(&gpu->kinds, &key, sizeof(key));
     while (gpu->kinds_of_ranges.count <= range->number)
-        if (!big_array_push(&gpu->kinds_of_ranges))
+        if (!file_vector_push(&gpu->kinds_of_ranges))
             return RANGE_ROW_NONE;
     gpu->kinds_of_ranges.items[range->number] = kind;
     if (extents_span(&gpu->extents, range->thread, range->start, range->end, range->number) < 0)
@@ -254,7 +254,7 @@ static int gather(void *state, const struct trace *trace)
     gpu->kinds_of_ranges.memory.directory = sorter_directory();
     int status = gather_parts(gpu, trace);
     extents_release(&gpu->extents);
-    big_array_release(&gpu->kinds_of_ranges);
+    file_vector_release(&gpu->kinds_of_ranges);
     if (status == 0)
         status = sorter_ready(&gpu->parts);
     if (status == 0)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/large.h"
+#include "common/page.h"
 #include "common/log.h"
 
 /* What the cursors of all runs in the file hold together, and each of them at least, and at most. */

@@ -1,6 +1,6 @@
 #include <stdint.h>
 
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "analysis/heap.h"
 #include "analysis/trace.h"
 
@@ -104,9 +104,9 @@ static int take(void *context, size_t number, unsigned slot)
 
 int jobs_run(const struct job *jobs, size_t count, unsigned workers)
 {
-    struct pieces pieces = {.count = count, .make = make, .take = take, .context = (void *)(uintptr_t)jobs};
+    struct ordered_loop pieces = {.count = count, .make = make, .take = take, .context = (void *)(uintptr_t)jobs};
     pieces.workers = workers < count ? workers : (unsigned)count;
-    return pieces_run(&pieces);
+    return ordered_loop_run(&pieces);
 }
 
 /* What is to be done with a trace after its last event. */

@@ -11,7 +11,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/time_namespace.h"
 #include "cli/live_line.h"
 #include "cli/output_name.h"
 #include "cli/run_finish.h"

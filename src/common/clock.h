@@ -30,4 +30,12 @@ static inline uint64_t clock_monotonic(void)
     return clock_read(CLOCK_MONOTONIC);
 }
 
+/*
+ * Time namespaces: in one of these CLOCK_MONOTONIC is ahead of that of the host, or behind it. CLOCK_REALTIME is the
+ * same everywhere.
+ */
+
+/* How far this process's CLOCK_MONOTONIC is ahead of the host's, ns; 0 also when that is not known. */
+int64_t time_namespace_offset(void);
+
 #endif

@@ -13,17 +13,17 @@ void extents_init(struct extents *extents, const char *directory)
 
 void extents_release(struct extents *extents)
 {
-    big_array_release(&extents->points);
-    big_array_release(&extents->spans);
-    big_array_release(&extents->links);
+    file_vector_release(&extents->points);
+    file_vector_release(&extents->spans);
+    file_vector_release(&extents->links);
     array_release(&extents->tracks);
 }
 
 void extents_rest(const struct extents *extents)
 {
-    big_array_rest(&extents->points);
-    big_array_rest(&extents->spans);
-    big_array_rest(&extents->links);
+    file_vector_rest(&extents->points);
+    file_vector_rest(&extents->spans);
+    file_vector_rest(&extents->links);
 }
 
 static int compare_points(const void *a, const void *b)
@@ -49,7 +49,7 @@ static int compare_spans(const void *a, const void *b)
 /* Sorts the points and joins those of one place and track. */
 static int join_points(struct extents *extents)
 {
-    if (big_array_sort(&extents->points, compare_points) != 0)
+    if (file_vector_sort(&extents->points, compare_points) != 0)
         return -1;
     struct extents_point *points = extents->points.items;
     size_t kept = 0;
@@ -59,7 +59,7 @@ static int join_points(struct extents *extents)
         else
             points[kept++] = points[i];
         if (i % REST_ITEMS == 0)
-            big_array_rest(&extents->points);
+            file_vector_rest(&extents->points);
     }
     extents->points.count = kept;
     return kept < UINT32_MAX ? 0 : -1;
@@ -73,23 +73,23 @@ int extents_add(struct extents *extents, const struct extents_point *point)
             return -1;
         extents->crowded = extents->points.count > CROWDED / 2 ? 2 * extents->points.count : CROWDED;
     }
-    struct extents_point *added = big_array_push(&extents->points);
+    struct extents_point *added = file_vector_push(&extents->points);
     if (!added)
         return -1;
     *added = *point;
     if (extents->points.count % REST_ITEMS == 0)
-        big_array_rest(&extents->points);
+        file_vector_rest(&extents->points);
     return 0;
 }
 
 int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t last, uint32_t what)
 {
-    struct extents_span *added = big_array_push(&extents->spans);
+    struct extents_span *added = file_vector_push(&extents->spans);
     if (!added)
         return -1;
     *added = (struct extents_span){.first = first, .last = last, .line = line, .what = what};
     if (extents->spans.count % REST_ITEMS == 0)
-        big_array_rest(&extents->spans);
+        file_vector_rest(&extents->spans);
     return 0;
 }
 
@@ -208,10 +208,10 @@ static bool is_before(const struct extents_point *point, const struct extents_sp
 
 static int make_ready(struct extents *extents)
 {
-    if (join_points(extents) != 0 || big_array_sort(&extents->spans, compare_spans) != 0)
+    if (join_points(extents) != 0 || file_vector_sort(&extents->spans, compare_spans) != 0)
         return -1;
     for (size_t i = 0; i < extents->points.count; i++) {
-        if (!big_array_push(&extents->links))
+        if (!file_vector_push(&extents->links))
             return -1;
         if (i % REST_ITEMS == 0)
             extents_rest(extents);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 
 struct extent {
     int64_t start, end;
@@ -32,9 +32,9 @@ struct extents_point {
 };
 
 struct extents {
-    BIG_ARRAY(struct extents_point) points;
-    BIG_ARRAY(struct extents_span) spans;
-    BIG_ARRAY(struct extents_link) links;
+    FILE_VECTOR(struct extents_point) points;
+    FILE_VECTOR(struct extents_span) spans;
+    FILE_VECTOR(struct extents_link) links;
     ARRAY(struct extents_track) tracks;
     uint32_t nearest; /* track + 1 of the first in the list */
     size_t crowded;   /* when there are so many points, those of one place and track are joined */

@@ -1,4 +1,4 @@
-#include "common/payload_shape.h"
+#include "common/payload.h"
 
 #include <string.h>
 #include <wchar.h>
@@ -116,4 +116,267 @@ void payload_measure(struct payload_schema *schema, const struct payload_reader 
         schema->align = (uint32_t)(schema->size > 0 && schema->size <= 8 ? schema->size : 1);
     else if (schema->size == 0 && known)
         schema->size = payload_align_up(most, schema->align);
+}
+
+void payload_begin(struct payload_cursor *cursor, struct payload_reader *reader, const struct payload_schema *schema,
+                   const uint8_t *bytes, uint64_t size, uint64_t start)
+{
+    cursor->reader = reader;
+    cursor->schema = schema;
+    cursor->bytes = bytes;
+    cursor->size = size;
+    cursor->start = cursor->end = start;
+    cursor->next = 0;
+    cursor->member = PAYLOAD_NO_MEMBER;
+    cursor->depth = 0;
+}
+
+bool payload_enter(struct payload_cursor *inner, const struct payload_cursor *outer, const struct payload_field *field,
+                   uint64_t n)
+{
+    uint64_t at = field->at + payload_product(field->unit, n);
+    if (outer->depth + 1 >= PAYLOAD_DEPTH || at > outer->size || (n > 0 && field->unit == 0))
+        return false;
+    payload_begin(inner, outer->reader, field->nested, outer->bytes, outer->size, at);
+    inner->depth = outer->depth + 1;
+    inner->member = field->member;
+    return true;
+}
+
+/* A length may not be below 0. */
+static uint64_t length_at(const uint8_t *bytes, uint64_t size, enum payload_value value)
+{
+    uint64_t bits = payload_load(bytes, size);
+    bool negative = value == PAYLOAD_SIGNED && size > 0 && size <= 8 && (bits >> (size * 8 - 1) & 1) != 0;
+    return negative ? 0 : bits;
+}
+
+/* The lengths that COUNT numbers of UNIT bytes tell: one is a length, more are dimensions. */
+static void set_lengths(struct payload_field *field, const uint8_t *bytes, uint64_t unit, uint64_t count,
+                        enum payload_value value)
+{
+    field->count = count > 0 ? 1 : 0;
+    field->dimensions = count > 1 ? (uint32_t)(count < PAYLOAD_DIMENSIONS ? count : PAYLOAD_DIMENSIONS) : 0;
+    for (uint64_t i = 0; i < count && i < PAYLOAD_DIMENSIONS; i++) {
+        field->dimension[i] = length_at(bytes + i * unit, unit, value);
+        field->count = payload_product(field->count, field->dimension[i]);
+    }
+}
+
+static void length_by_entry(const struct payload_cursor *cursor, struct payload_field *field)
+{
+    uint64_t index = field->entry->detail;
+    field->count = 0;
+    if (index >= field->index || index >= PAYLOAD_LENGTHS || cursor->seen[index].unit == 0)
+        return;
+    set_lengths(field, cursor->bytes + cursor->seen[index].at, cursor->seen[index].unit, cursor->seen[index].count,
+                payload_value_of(cursor->schema->entries[index].type));
+}
+
+/* The length stands in another payload of the event, which is a number, or a schema whose first entry is one. */
+static void length_by_payload(const struct payload_reader *reader, struct payload_field *field)
+{
+    field->count = 0;
+    if (field->entry->detail >= reader->blob_count)
+        return;
+    const struct payload_blob *blob = &reader->blobs[field->entry->detail];
+    const struct payload_schema *schema = reader->find(reader->context, blob->schema);
+    uint64_t type = schema && schema->count > 0 ? schema->entries[0].type : blob->schema;
+    enum payload_value value = payload_value_of(type);
+    uint64_t unit = payload_bytes_of(type);
+    if ((value == PAYLOAD_SIGNED || value == PAYLOAD_UNSIGNED) && unit <= 8 && blob->bytes)
+        set_lengths(field, blob->bytes, unit, blob->size / unit, value);
+}
+
+static bool all_zero(const uint8_t *bytes, uint64_t size)
+{
+    for (uint64_t i = 0; i < size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+static uint64_t elements_before_zero(const uint8_t *bytes, uint64_t size, uint64_t unit)
+{
+    uint64_t count = 0;
+    while (unit > 0 && (count + 1) * unit <= size && !all_zero(bytes + count * unit, unit))
+        count++;
+    return count;
+}
+
+uint64_t payload_found(struct payload_field *field, const uint8_t *bytes, uint64_t size)
+{
+    bool terminated = field->count == PAYLOAD_TERMINATED;
+    if (field->unit == 0)
+        return field->count ? size : 0; /* of a dynamic schema: it tells itself */
+    if (terminated)
+        field->count = field->form == PAYLOAD_TEXT ? payload_text_length(bytes, size, field->unit)
+                                                   : elements_before_zero(bytes, size, field->unit);
+    uint64_t fits = size / field->unit;
+    if (field->count > fits) {
+        field->count = fits;
+        field->dimensions = 0;
+    }
+    uint64_t taken = (field->count + (terminated && field->count < fits)) * field->unit;
+    return taken;
+}
+
+/* Form and count, before it is known what is there. */
+static void set_form(const struct payload_cursor *cursor, struct payload_field *field,
+                     const struct payload_shape *shape)
+{
+    const struct payload_entry *entry = field->entry;
+    bool text = shape->value == PAYLOAD_STRING;
+    uint64_t told = entry->detail < PAYLOAD_TERMINATED ? entry->detail : PAYLOAD_TERMINATED - 1;
+    field->form = text ? PAYLOAD_TEXT : shape->array ? PAYLOAD_ARRAY_OF : PAYLOAD_ONE;
+    switch (shape->array) {
+    case 0: field->count = !text ? 1 : told ? told : PAYLOAD_TERMINATED; break;
+    case PAYLOAD_FLAG_ARRAY_FIXED: field->count = !text || told ? told : PAYLOAD_TERMINATED; break;
+    case PAYLOAD_FLAG_ARRAY_LENGTH: length_by_entry(cursor, field); break;
+    case PAYLOAD_FLAG_ARRAY_LENGTH_PAYLOAD: length_by_payload(cursor->reader, field); break;
+    default: field->count = PAYLOAD_TERMINATED; break;
+    }
+    if (text && shape->array == PAYLOAD_FLAG_ARRAY_TERMINATED && entry->detail > 0) {
+        field->form = PAYLOAD_TEXTS_OF;
+        field->characters = entry->detail;
+        field->unit = payload_product(field->unit, entry->detail);
+    }
+}
+
+/* Which member of a union an entry of the schema around it names. */
+static uint32_t member_by_entry(const struct payload_cursor *cursor, const struct payload_field *field)
+{
+    uint64_t index = field->entry->detail;
+    if (index >= field->index || index >= PAYLOAD_LENGTHS || cursor->seen[index].unit == 0 ||
+        cursor->seen[index].count == 0)
+        return PAYLOAD_NO_MEMBER;
+    uint64_t member = payload_load(cursor->bytes + cursor->seen[index].at, cursor->seen[index].unit);
+    return member < field->nested->count ? (uint32_t)member : PAYLOAD_NO_MEMBER;
+}
+
+/* Which member the union's own selector names. NVTX does not tell the selector's size: it ends where another entry
+ * begins, and is of 4 bytes at most, which hold the low bits of any. */
+uint32_t payload_selected(const struct payload_cursor *cursor, const struct payload_schema *schema, uint64_t start)
+{
+    const struct payload_entry *selector = NULL;
+    uint64_t size = 4;
+    for (uint32_t i = 0; i < schema->count && !selector; i++)
+        if (schema->entries[i].type == PAYLOAD_TYPE_UNION_SELECTOR)
+            selector = &schema->entries[i];
+    for (uint32_t i = 0; selector && i < schema->count; i++)
+        if (schema->entries[i].offset > selector->offset && schema->entries[i].offset - selector->offset < size)
+            size = schema->entries[i].offset - selector->offset;
+    if (!selector || start > cursor->size || selector->offset > cursor->size - start ||
+        size > cursor->size - start - selector->offset)
+        return PAYLOAD_NO_MEMBER;
+    uint64_t member = payload_load(cursor->bytes + start + selector->offset, size);
+    return member < schema->count && &schema->entries[member] != selector ? (uint32_t)member : PAYLOAD_NO_MEMBER;
+}
+
+/* Bytes of what a dynamic schema describes at START. */
+static uint64_t extent(const struct payload_cursor *outer, const struct payload_field *field)
+{
+    struct payload_cursor inner;
+    struct payload_field each;
+    uint64_t end = field->at;
+    if (!payload_enter(&inner, outer, field, 0))
+        return 0;
+    while (payload_next(&inner, &each))
+        end = inner.end > end ? inner.end : end;
+    return end - field->at;
+}
+
+/* An offset: the place is in the payload after all. False: beyond it. */
+static bool go_to_offset(const struct payload_cursor *cursor, struct payload_field *field, uint64_t offset,
+                         uint64_t after)
+{
+    uint64_t from = field->entry->flags & PAYLOAD_FLAG_OFFSET_FROM_BASE ? 0 : after;
+    if (offset > cursor->size || from > cursor->size - offset)
+        return false;
+    field->at = from + offset;
+    payload_found(field, cursor->bytes + field->at, cursor->size - field->at);
+    return true;
+}
+
+/* What 8 bytes at AT stand for. */
+static bool resolve(const struct payload_cursor *cursor, struct payload_field *field)
+{
+    uint64_t word = payload_load(cursor->bytes + field->at, sizeof(word));
+    if (field->entry->flags & (PAYLOAD_FLAG_OFFSET_FROM_BASE | PAYLOAD_FLAG_OFFSET_FROM_HERE))
+        return go_to_offset(cursor, field, word, field->at + sizeof(word));
+    field->pointer = true;
+    field->address = word;
+    return true;
+}
+
+static void remember(struct payload_cursor *cursor, const struct payload_field *field)
+{
+    if (field->index >= PAYLOAD_LENGTHS)
+        return;
+    bool number = !field->pointer && (field->form == PAYLOAD_ONE || field->form == PAYLOAD_ARRAY_OF) &&
+                  field->unit <= 8 && (!field->nested || field->nested->kind == PAYLOAD_ENUM);
+    cursor->seen[field->index].at = field->at;
+    cursor->seen[field->index].unit = number ? (uint32_t)field->unit : 0;
+    cursor->seen[field->index].count = number && field->count < UINT32_MAX ? (uint32_t)field->count : 0;
+}
+
+/* Puts FIELD on the entry at hand. False: it is not known, or lies beyond the payload. */
+static bool place(struct payload_cursor *cursor, struct payload_field *field)
+{
+    struct payload_shape shape;
+    if (!payload_shape_of(&shape, field->entry, cursor->reader))
+        return false;
+    uint64_t align = payload_alignment(&shape, cursor->schema), offset = field->entry->offset;
+    field->nested = shape.nested;
+    field->unit = shape.unit;
+    if (payload_is_explicit(cursor->schema, field->index))
+        field->at = offset > cursor->size ? UINT64_MAX / 2 : cursor->start + offset;
+    else
+        field->at = cursor->start + payload_align_up(cursor->end - cursor->start, align);
+    if (field->at > cursor->size)
+        return false;
+    set_form(cursor, field, &shape);
+    uint64_t left = cursor->size - field->at, taken;
+    if (shape.pointer) {
+        taken = sizeof(void *);
+        cursor->end = field->at + taken;
+        return taken <= left && resolve(cursor, field);
+    }
+    if (field->nested && field->nested->kind == PAYLOAD_UNION)
+        field->member = member_by_entry(cursor, field);
+    else if (field->nested && field->nested->kind == PAYLOAD_UNION_SELECTED)
+        field->member = payload_selected(cursor, field->nested, field->at);
+    if (field->unit == 0 && field->nested && field->form == PAYLOAD_ONE)
+        taken = extent(cursor, field);
+    else if (field->form == PAYLOAD_ONE && field->unit > left)
+        return false;
+    else
+        taken = payload_found(field, cursor->bytes + field->at, left);
+    cursor->end = field->at + taken;
+    return true;
+}
+
+bool payload_next(struct payload_cursor *cursor, struct payload_field *field)
+{
+    const struct payload_schema *schema = cursor->schema;
+    while (cursor->next < schema->count && cursor->reader->budget > 0) {
+        uint32_t index = cursor->next++;
+        if (cursor->member != PAYLOAD_NO_MEMBER && index != cursor->member)
+            continue;
+        cursor->reader->budget--;
+        memset(field, 0, offsetof(struct payload_field, dimension));
+        field->entry = &schema->entries[index];
+        field->index = index;
+        field->member = PAYLOAD_NO_MEMBER;
+        if (index < PAYLOAD_LENGTHS)
+            cursor->seen[index].unit = 0;
+        if (place(cursor, field)) {
+            remember(cursor, field);
+            return true;
+        }
+        if (index + 1 < schema->count && payload_is_explicit(schema, index + 1))
+            continue; /* where the next one is, is told */
+        cursor->next = schema->count;
+    }
+    return false;
 }

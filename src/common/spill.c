@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/unnamed_file.h"
+#include "common/temporary_file.h"
 
 #define PLAIN_EXTENT ((size_t)4 << 20)
 #define FILE_EXTENT ((size_t)32 << 20)
@@ -29,7 +29,7 @@ static void *map_in_file(struct spill *spill)
         spill->started = true;
         spill->fd = unnamed_file(spill->directory);
     }
-    if (spill->fd < 0 || unnamed_file_grow(spill->fd, spill->file_bytes, FILE_EXTENT) != 0)
+    if (spill->fd < 0 || temporary_file_grow(spill->fd, spill->file_bytes, FILE_EXTENT) != 0)
         return MAP_FAILED;
     void *at = mmap(NULL, FILE_EXTENT, PROT_READ | PROT_WRITE, MAP_SHARED, spill->fd, (off_t)spill->file_bytes);
     if (at != MAP_FAILED)

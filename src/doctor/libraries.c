@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/open_to_others.h"
+#include "common/world_writable.h"
 
 /* The answer lies in memory that both processes see; `whole` is set when it is complete. */
 struct shared {
@@ -68,7 +68,7 @@ enum probe_end probe(void (*ask)(const void *, void *), const void *question, vo
 static void *load_library(const char *path, char *words, size_t size)
 {
     char where[PATH_MAX];
-    bool open = strchr(path, '/') && open_to_others(path, where);
+    bool open = strchr(path, '/') && world_writable(path, where);
     void *handle = open ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (open)
         snprintf(words, size, "it is not loaded, for everybody can write to '%.180s'", where);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/open_to_others.h"
+#include "common/world_writable.h"
 
 /* As it lies in a build tree, and as `make install` puts it: GPUTRACE_LIBDIR is the way there from this program. */
 static const char *const places[] = {"", "/" GPUTRACE_LIBDIR};
@@ -37,7 +37,7 @@ int library_find(char *path, size_t room)
 int library_check(const char *path)
 {
     char where[PATH_MAX];
-    if (!open_to_others(path, where))
+    if (!world_writable(path, where))
         return 0;
     return error("'%s' is not loaded into a program, for everybody can write to '%s': chmod o-w '%s'", path, where,
                  where);

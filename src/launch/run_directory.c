@@ -14,7 +14,6 @@
 
 #include "common/log.h"
 #include "common/spool.h"
-#include "common/spool_lock.h"
 
 #define PREFIX "gputrace-"
 #define RANDOM "XXXXXX"

@@ -13,8 +13,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/disk_room.h"
-#include "common/spool_lock.h"
+#include "common/temporary_file.h"
+#include "common/spool.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/ended_file.h"
 #include "trace/spool/packed_file.h"
@@ -328,7 +328,7 @@ static bool leases_are_exact(int fd)
 /*
  * The kernel gives a lease for reading on a file that nobody has open for writing, and a mapping counts as open, in any
  * PID namespace. If somebody opened the file in this moment we would get a signal: of the sort that is ignored. The
- * lock of the spool (common/spool_lock.h) is not enough here, where a spool is removed: a process goes on writing
+ * lock of the spool (common/spool.h) is not enough here, where a spool is removed: a process goes on writing
  * without it when its header became memory of its own, and a file system may have no locks.
  */
 static bool writer_is_gone(int fd, const struct spool_header *header)

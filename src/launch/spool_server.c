@@ -19,8 +19,6 @@
 
 #include "common/threads.h"
 #include "common/spool.h"
-#include "common/spool_lock.h"
-#include "common/spool_request.h"
 
 #define BACKLOG 128
 /* A connection that sends nothing may hold up the others for so long. */

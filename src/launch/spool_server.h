@@ -1,6 +1,6 @@
 /*
  * A thread of the launcher that makes spool files for processes that cannot make them themselves, and notes those that
- * are not recorded (common/spool_request.h).
+ * are not recorded (common/spool.h).
  */
 #ifndef GPUTRACE_LAUNCH_SPOOL_SERVER_H
 #define GPUTRACE_LAUNCH_SPOOL_SERVER_H

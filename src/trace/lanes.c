@@ -15,7 +15,7 @@ void lanes_init(struct lanes *lanes, enum lanes_rule rule)
 
 void lanes_release(struct lanes *lanes)
 {
-    big_array_release(&lanes->spans);
+    file_vector_release(&lanes->spans);
 }
 
 static void remember(struct lanes *lanes, uint64_t start, uint64_t end)
@@ -97,7 +97,7 @@ int lanes_collect_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_
 {
     if (!lanes->collecting)
         return 0;
-    struct lanes_span *span = big_array_push(&lanes->spans);
+    struct lanes_span *span = file_vector_push(&lanes->spans);
     if (!span)
         return error_no_memory("the order of rows");
     span->start = start;
@@ -239,25 +239,25 @@ static void keep_displaced(struct lanes *lanes)
         if (lanes->spans.items[i].lane != 0)
             lanes->spans.items[kept++] = lanes->spans.items[i];
         if (i % REST_SPANS == 0)
-            big_array_rest(&lanes->spans);
+            file_vector_rest(&lanes->spans);
     }
     lanes->spans.count = kept;
     if (kept == 0)
-        big_array_release(&lanes->spans);
+        file_vector_release(&lanes->spans);
 }
 
 int lanes_assign(struct lanes *lanes)
 {
     if (lanes->spans.count == 0)
         return 0;
-    if (big_array_sort(&lanes->spans, outer_first) != 0)
+    if (file_vector_sort(&lanes->spans, outer_first) != 0)
         return error_no_memory("the order of rows");
     struct open_lanes open = {0};
     int result = 0;
     for (size_t i = 0; i < lanes->spans.count && result == 0; i++) {
         result = place(&open, lanes->rule, &lanes->spans.items[i]);
         if (i % REST_SPANS == 0)
-            big_array_rest(&lanes->spans);
+            file_vector_rest(&lanes->spans);
     }
     if (open.lanes.count > 0)
         lanes->count = (uint32_t)open.lanes.count;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 
 enum lanes_rule {
     LANES_NEST,   /* slices of a lane are apart, or one lies within the other */
@@ -45,7 +45,7 @@ struct lanes {
     struct lanes_recent first;
     uint64_t others_start;
     /* Collecting; then only spans of lanes beyond the first, by start and end. */
-    BIG_ARRAY(struct lanes_span) spans;
+    FILE_VECTOR(struct lanes_span) spans;
 };
 
 void lanes_init(struct lanes *lanes, enum lanes_rule rule);

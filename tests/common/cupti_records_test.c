@@ -1,4 +1,4 @@
-#include "common/cupti_records.h"
+#include "common/cupti_versions.h"
 
 #include "tests/unit.h"
 

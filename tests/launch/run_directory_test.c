@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "launch/run_directory.h"
-#include "common/spool_lock.h"
+#include "common/spool.h"
 
 static char parent[256];
 

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "launch/spool_server.h"
-#include "common/spool_lock.h"
-#include "common/spool_request.h"
+#include "common/spool.h"
 
 static char directory[256];
 static struct spool_server *server;

@@ -33,7 +33,7 @@ tree() { # FILE TEXT...
 @test "scripts: shellcheck finds nothing" { clean scripts; }
 @test "man: mandoc finds nothing" { clean man; }
 
-@test "layers finds a room that includes another" {
+@test "layers finds a folder that includes another" {
     tree src/analysis/a.c '#include "trace/build/names.h"'
     run check layers tree
     assert_failure
@@ -47,19 +47,28 @@ tree() { # FILE TEXT...
     assert_output --partial 'src/agent/spool/a.c:2: agent/spool may not include trace'
 }
 
-@test "layers finds CUDA's headers out of their rooms" {
+@test "layers finds CUDA's headers out of their folders" {
     tree src/trace/build/a.h '#include <stdint.h>' '#include <cupti.h>'
     run check layers tree
     assert_failure
     assert_output --partial 'src/trace/build/a.h:2: <cupti.h> belongs in'
 }
 
-@test "layers finds files and headers that are in no room" {
+@test "layers finds files and headers that are in no folder" {
     tree src/elsewhere/a.c '#include "a.h"'
     run check layers tree
     assert_failure
-    assert_output --partial 'src/elsewhere/a.c:1: is in no room'
-    assert_output --partial 'includes "a.h", which is in no room'
+    assert_output --partial 'src/elsewhere/a.c:1: is in no folder'
+    assert_output --partial 'includes "a.h", which is in no folder'
+}
+
+@test "layers finds units that include each other" {
+    tree src/common/a.h '#include "common/b.h"'
+    tree src/common/b.c '#include "common/c.h"'
+    tree src/common/c.h '#include "common/a.h"'
+    run check layers tree
+    assert_failure
+    assert_output --partial 'includes in a circle: '
 }
 
 @test "layers lets through what is allowed" {

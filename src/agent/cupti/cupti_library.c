@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/cupti_path.h"
+#include "common/cupti_versions.h"
 #include "common/log.h"
-#include "common/open_to_others.h"
+#include "common/world_writable.h"
 
 static struct cupti loaded;
 
@@ -67,7 +67,7 @@ static int try_file(void *context, const char *path)
 {
     struct search *search = context;
     char where[PATH_MAX];
-    if (!strchr(path, '/') || !open_to_others(path, where))
+    if (!strchr(path, '/') || !world_writable(path, where))
         return load_file(context, path);
     snprintf(search->why, search->size, "'%s' is not loaded, for everybody can write to '%s'", path, where);
     warning("'%s' is not loaded, for everybody can write to '%s'", path, where);

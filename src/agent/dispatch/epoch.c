@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/thread_key.h"
+#include "common/threads.h"
 #include "agent/dispatch/fork_watch.h"
 
 static struct epoch_reader *readers; /* grows at its head, never shrinks */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "common/thread_key.h"
+#include "common/threads.h"
 #include "agent/dispatch/fork_watch.h"
 
 struct phase {

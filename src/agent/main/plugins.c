@@ -17,7 +17,7 @@
 #include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/open_to_others.h"
+#include "common/world_writable.h"
 
 struct client_time {
     uint64_t calls, ns;
@@ -295,7 +295,7 @@ static bool is_ours(const char *path, const struct gputrace_plugin *plugin)
 static const struct gputrace_plugin *open_plugin(const char *path)
 {
     char where[PATH_MAX];
-    if (open_to_others(path, where)) {
+    if (world_writable(path, where)) {
         refuse(path, "everybody can write to '%s'", where);
         return NULL;
     }

@@ -9,7 +9,7 @@
 #include "agent/dispatch/registry.h"
 #include "agent/dispatch/events.h"
 #include "common/map.h"
-#include "common/thread_key.h"
+#include "common/threads.h"
 #include "common/utf8.h"
 
 /* --- threads --- */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/thread_key.h"
+#include "common/threads.h"
 #include "agent/dispatch/registry.h"
 #include "agent/ranges/driver.h"
 #include "agent/dispatch/fork_watch.h"

@@ -18,7 +18,6 @@
 #include "agent/dispatch/epoch.h"
 #include "common/clock.h"
 #include "common/rank.h"
-#include "common/time_namespace.h"
 
 /* What a thread brings upon itself comes all the same, and would end the program were it blocked. */
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};

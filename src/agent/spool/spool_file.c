@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/disk_room.h"
+#include "common/temporary_file.h"
 #include "common/log.h"
 #include "common/page.h"
 #include "agent/spool/segments.h"
 #include "agent/spool/spool_place.h"
 #include "agent/spool/process.h"
-#include "common/spool_lock.h"
+#include "common/spool.h"
 
 static struct spool_file {
     struct descriptor descriptor;

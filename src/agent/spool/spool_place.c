@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "common/spool.h"
-#include "common/spool_request.h"
 
 #define HIGH 512
 /* In a process with threads: before a table that threads share gets more than 64 descriptors the kernel waits for all

@@ -46,7 +46,7 @@ bool descriptor_any_device(const char *prefix);
 
 /*
  * Where the spool file of this process comes from: it makes the file in the run's directory, or, when it cannot reach
- * that, gets it from the launcher (common/spool_request.h).
+ * that, gets it from the launcher (common/spool.h).
  */
 
 /* SERVER is the setting `spool_server`: NULL or "" when there is no launcher to ask. It is not copied. */

@@ -16,7 +16,7 @@
 #include "agent/spool/spool_file.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/thread_key.h"
+#include "common/threads.h"
 
 static struct {
     bool open;

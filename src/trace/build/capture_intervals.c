@@ -4,12 +4,12 @@
 
 void capture_intervals_release(struct capture_intervals *capture_intervals)
 {
-    big_array_release(&capture_intervals->marks);
+    file_vector_release(&capture_intervals->marks);
 }
 
 int capture_intervals_mark(struct capture_intervals *capture_intervals, const struct event *event)
 {
-    struct window_mark *mark = big_array_push(&capture_intervals->marks);
+    struct window_mark *mark = file_vector_push(&capture_intervals->marks);
     if (!mark)
         return error_no_memory("capture windows");
     *mark = (struct window_mark){.time = event->start, .on = event->capture.on};
@@ -26,7 +26,7 @@ static int by_time(const void *a, const void *b)
 
 int capture_intervals_close(struct capture_intervals *capture_intervals)
 {
-    return big_array_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
+    return file_vector_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
 }
 
 /* Marks at or before TIME. */

@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "trace/spool/event_record.h"
 
 struct capture_intervals {
-    BIG_ARRAY(struct window_mark {
+    FILE_VECTOR(struct window_mark {
         uint64_t time;
         bool on;
     })

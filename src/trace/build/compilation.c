@@ -11,12 +11,12 @@
 
 void compilation_release(struct compilation *compilation)
 {
-    big_array_release(&compilation->steps);
+    file_vector_release(&compilation->steps);
 }
 
 static struct compilation_step *add_step(struct compilation *compilation, const char *what)
 {
-    struct compilation_step *step = big_array_push(&compilation->steps);
+    struct compilation_step *step = file_vector_push(&compilation->steps);
     if (step)
         step->order = (uint32_t)compilation->steps.count;
     else
@@ -104,7 +104,7 @@ static int join_phases(struct compilation *compilation)
 {
     struct compilation_step *steps = compilation->steps.items;
     size_t kept = 0;
-    if (big_array_sort(&compilation->steps, by_phase) != 0)
+    if (file_vector_sort(&compilation->steps, by_phase) != 0)
         return error_no_memory("phases of compilation");
     for (size_t i = 0; i < compilation->steps.count; i++) {
         if (kept > 0 && !is_jit(&steps[i]) && steps[kept - 1].number == steps[i].number)
@@ -112,7 +112,7 @@ static int join_phases(struct compilation *compilation)
         else
             steps[kept++] = steps[i];
         if (i % REST_STEPS == 0)
-            big_array_rest(&compilation->steps);
+            file_vector_rest(&compilation->steps);
     }
     compilation->steps.count = kept;
     return 0;
@@ -145,13 +145,13 @@ static int by_call(const void *a, const void *b)
 static int find_threads(struct compilation *compilation, const struct launches *launches)
 {
     const struct compilation_step *caller = NULL;
-    if (big_array_sort(&compilation->steps, by_call) != 0)
+    if (file_vector_sort(&compilation->steps, by_call) != 0)
         return error_no_memory("phases of compilation");
     for (size_t i = 0; i < compilation->steps.count; i++) {
         struct compilation_step *step = &compilation->steps.items[i];
         const struct launch *launch = step->correlation ? launches_get(launches, step->correlation) : NULL;
         if (i % REST_STEPS == 0)
-            big_array_rest(&compilation->steps);
+            file_vector_rest(&compilation->steps);
         if (!is_jit(step) && step->start != 0 && step->correlation != 0)
             caller = step;
         else if (is_jit(step) && caller && caller->correlation == step->correlation)
@@ -186,7 +186,7 @@ int compilation_close(struct compilation *compilation, const struct capture_inte
     for (size_t i = 0; i < compilation->steps.count; i++) {
         struct compilation_step *step = &compilation->steps.items[i];
         if (i % REST_STEPS == 0)
-            big_array_rest(&compilation->steps);
+            file_vector_rest(&compilation->steps);
         if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
             continue; /* an end whose start was not recorded is no phase */
         if (!is_jit(step))
@@ -194,7 +194,7 @@ int compilation_close(struct compilation *compilation, const struct capture_inte
         compilation->steps.items[kept++] = *step;
     }
     compilation->steps.count = kept;
-    return big_array_sort(&compilation->steps, outer_first) == 0 ? 0 : error_no_memory("phases of compilation");
+    return file_vector_sort(&compilation->steps, outer_first) == 0 ? 0 : error_no_memory("phases of compilation");
 }
 
 /*

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/launches.h"
 #include "trace/spool/event_record.h"
@@ -49,7 +49,7 @@ struct compilation_step {
 };
 
 struct compilation {
-    BIG_ARRAY(struct compilation_step) steps; /* once closed: those that the trace shows, what encloses first */
+    FILE_VECTOR(struct compilation_step) steps; /* once closed: those that the trace shows, what encloses first */
 };
 
 void compilation_release(struct compilation *compilation);

@@ -12,12 +12,12 @@
 
 void cuda_events_release(struct cuda_events *events)
 {
-    big_array_release(&events->items);
+    file_vector_release(&events->items);
 }
 
 int cuda_events_index(struct cuda_events *events, const struct event *event)
 {
-    struct cuda_event_record *record = big_array_push(&events->items);
+    struct cuda_event_record *record = file_vector_push(&events->items);
     if (!record)
         return error_no_memory("CUDA events");
     *record = (struct cuda_event_record){.event_context = event->cuda_event.event_context,
@@ -40,7 +40,7 @@ static int order(const void *a, const void *b)
 
 int cuda_events_sort(struct cuda_events *events)
 {
-    return big_array_sort(&events->items, order) == 0 ? 0 : error_no_memory("CUDA events");
+    return file_vector_sort(&events->items, order) == 0 ? 0 : error_no_memory("CUDA events");
 }
 
 /* How many records come before WANTED. */

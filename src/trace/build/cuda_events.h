@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "trace/spool/event_record.h"
 
 /*
@@ -20,7 +20,7 @@ struct cuda_event_record {
 };
 
 struct cuda_events {
-    BIG_ARRAY(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
+    FILE_VECTOR(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
 };
 
 void cuda_events_release(struct cuda_events *events);

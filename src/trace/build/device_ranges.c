@@ -21,15 +21,15 @@ void device_ranges_init(struct device_ranges *ranges, const char *directory)
 void device_ranges_release(struct device_ranges *ranges)
 {
     stream_markers_release(&ranges->moments);
-    big_array_release(&ranges->items);
-    big_array_release(&ranges->edges);
+    file_vector_release(&ranges->items);
+    file_vector_release(&ranges->edges);
 }
 
 void device_ranges_evict(const struct device_ranges *ranges)
 {
     stream_markers_rest(&ranges->moments);
-    big_array_rest(&ranges->items);
-    big_array_rest(&ranges->edges);
+    file_vector_rest(&ranges->items);
+    file_vector_rest(&ranges->edges);
 }
 
 static int no_memory(void)
@@ -131,12 +131,12 @@ static int by_place_and_time(const void *a, const void *b)
 static int add_range(struct device_ranges *ranges, const struct device_range *range)
 {
     const uint64_t times[] = {range->start, range->end};
-    struct device_range *added = big_array_push(&ranges->items);
+    struct device_range *added = file_vector_push(&ranges->items);
     if (!added)
         return no_memory();
     *added = *range;
     for (unsigned i = 0; i < 2; i++) {
-        struct device_edge *edge = big_array_push(&ranges->edges);
+        struct device_edge *edge = file_vector_push(&ranges->edges);
         if (!edge)
             return no_memory();
         *edge = (struct device_edge){range->device, range->context, range->stream, times[i]};
@@ -165,7 +165,7 @@ static int close_range(struct device_ranges *ranges, size_t first, size_t end,
 int device_ranges_close(struct device_ranges *ranges, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     size_t count = ranges->moments.items.count;
-    if (big_array_sort(&ranges->moments.items, by_range) != 0)
+    if (file_vector_sort(&ranges->moments.items, by_range) != 0)
         return no_memory();
     const struct stream_marker *moments = ranges->moments.items.items;
     for (size_t first = 0, end, passed = 0; first < count; first = end) {
@@ -179,7 +179,7 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
         }
     }
     stream_markers_release(&ranges->moments);
-    if (big_array_sort(&ranges->items, outer_first) != 0 || big_array_sort(&ranges->edges, by_place_and_time) != 0)
+    if (file_vector_sort(&ranges->items, outer_first) != 0 || file_vector_sort(&ranges->edges, by_place_and_time) != 0)
         return no_memory();
     return 0;
 }
@@ -195,7 +195,7 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
         else
             high = middle;
     }
-    big_array_found(&ranges->edges, low);
+    file_vector_found(&ranges->edges, low);
     if (low == ranges->edges.count)
         return false;
     const struct device_edge *next = &ranges->edges.items[low];

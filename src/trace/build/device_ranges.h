@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/stream_markers.h"
 #include "trace/spool/event_record.h"
@@ -35,11 +35,11 @@ struct device_edge {
 };
 
 struct device_ranges {
-    bool any;                             /* some were seen */
-    struct stream_markers moments;        /* all starts and ends; until they are closed */
-    BIG_ARRAY(struct device_range) items; /* once closed: those to be shown, what encloses before the rest */
-    BIG_ARRAY(struct device_edge) edges;  /* in order; once they are closed */
-    uint64_t untimed;                     /* not to be shown */
+    bool any;                               /* some were seen */
+    struct stream_markers moments;          /* all starts and ends; until they are closed */
+    FILE_VECTOR(struct device_range) items; /* once closed: those to be shown, what encloses before the rest */
+    FILE_VECTOR(struct device_edge) edges;  /* in order; once they are closed */
+    uint64_t untimed;                       /* not to be shown */
 };
 
 /* DIRECTORY is for what memory cannot hold; NULL: there is none. One that is all zero, too, can be used. */

@@ -7,12 +7,12 @@
 
 void graph_nodes_release(struct graph_nodes *nodes)
 {
-    big_array_release(&nodes->changes);
+    file_vector_release(&nodes->changes);
 }
 
 int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
 {
-    struct graph_node_change *change = big_array_push(&nodes->changes);
+    struct graph_node_change *change = file_vector_push(&nodes->changes);
     if (!change)
         return error_no_memory("nodes of graphs");
     *change = (struct graph_node_change){
@@ -39,7 +39,7 @@ static int compare_changes(const void *left, const void *right)
 
 int graph_nodes_order(struct graph_nodes *nodes)
 {
-    return big_array_sort(&nodes->changes, compare_changes) == 0 ? 0 : error_no_memory("nodes of graphs");
+    return file_vector_sort(&nodes->changes, compare_changes) == 0 ? 0 : error_no_memory("nodes of graphs");
 }
 
 /* How many changes come before those of NODE that are of later calls than CORRELATION. */
@@ -81,7 +81,7 @@ void conditional_launches_init(struct conditional_launches *launches, const char
 
 void conditional_launches_release(struct conditional_launches *launches)
 {
-    big_array_release(&launches->items);
+    file_vector_release(&launches->items);
     map_release(&launches->bodies);
 }
 
@@ -92,7 +92,7 @@ static int no_memory(void)
 
 int conditional_launches_index(struct conditional_launches *launches, const struct event *event)
 {
-    struct conditional_launch *launch = big_array_push(&launches->items);
+    struct conditional_launch *launch = file_vector_push(&launches->items);
     if (!launch)
         return no_memory();
     *launch = (struct conditional_launch){
@@ -114,7 +114,7 @@ static int compare_launches(const void *left, const void *right)
 
 int conditional_launches_order(struct conditional_launches *launches)
 {
-    return big_array_sort(&launches->items, compare_launches) == 0 ? 0 : no_memory();
+    return file_vector_sort(&launches->items, compare_launches) == 0 ? 0 : no_memory();
 }
 
 /* The first launch of GRAPH with CORRELATION or a higher one; else where it would be. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/spool/event_record.h"
 
@@ -18,7 +18,7 @@
  */
 
 struct graph_nodes {
-    BIG_ARRAY(struct graph_node_change {
+    FILE_VECTOR(struct graph_node_change {
         uint64_t node;
         uint64_t original; /* 0: none, but it launches … */
         uint64_t function;
@@ -67,9 +67,9 @@ struct conditional_launch {
 };
 
 struct conditional_launches {
-    BIG_ARRAY(struct conditional_launch) items; /* by graph, then by correlation id */
-    struct map bodies;                          /* nodes -> the earliest start of their work */
-    pthread_mutex_t lock;                       /* while GPU operations are looked at */
+    FILE_VECTOR(struct conditional_launch) items; /* by graph, then by correlation id */
+    struct map bodies;                            /* nodes -> the earliest start of their work */
+    pthread_mutex_t lock;                         /* while GPU operations are looked at */
     bool finished;
 };
 

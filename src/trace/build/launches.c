@@ -29,7 +29,7 @@ void launches_release(struct launches *launches)
         free(groups[i]);
     free(groups);
     spill_release(&launches->spill);
-    big_array_release(&launches->shares);
+    file_vector_release(&launches->shares);
     *launches = (struct launches){.groups = NULL};
 }
 
@@ -38,7 +38,7 @@ void launches_evict(const struct launches *launches)
     pthread_mutex_lock(&pages);
     spill_rest(&launches->spill);
     pthread_mutex_unlock(&pages);
-    big_array_rest(&launches->shares);
+    file_vector_rest(&launches->shares);
 }
 
 /* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
@@ -215,7 +215,7 @@ int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part
 {
     struct launch *launch = launches_get(launches, correlation);
     if (launch->met > 0 && launch->extra != part + 1) {
-        struct launch_share *share = big_array_push(&launches->shares);
+        struct launch_share *share = file_vector_push(&launches->shares);
         if (!share)
             return error_no_memory("the table of launches");
         *share = (struct launch_share){.part = part, .correlation = correlation, .before = launch->met};
@@ -257,7 +257,7 @@ static void number_page(struct launch *page, uint64_t *next)
 
 int launches_number(struct launches *launches, uint64_t *next)
 {
-    if (big_array_sort(&launches->shares, by_part) != 0)
+    if (file_vector_sort(&launches->shares, by_part) != 0)
         return error_no_memory("the table of launches");
     launches_group *groups = launches->groups;
     for (size_t i = 0; launches->several && i < LAUNCHES_GROUPS * LAUNCHES_GROUP; i++) {

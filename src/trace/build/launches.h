@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/spill.h"
 #include "trace/spool/event_record.h"
 
@@ -54,9 +54,9 @@ typedef _Atomic(launches_page *) launches_group;
 struct launches {
     _Atomic(launches_group *) groups; /* LAUNCHES_GROUPS of them, once there is a launch */
     struct spill spill;
-    BIG_ARRAY(struct launch_share) shares; /* in order, once they are numbered */
-    atomic_bool several;                   /* some launch has more than one work */
-    uint32_t offset;                       /* what the trace adds to this process's correlation ids */
+    FILE_VECTOR(struct launch_share) shares; /* in order, once they are numbered */
+    atomic_bool several;                     /* some launch has more than one work */
+    uint32_t offset;                         /* what the trace adds to this process's correlation ids */
 };
 
 /* DIRECTORY is for what memory cannot hold, as spill_init() tells. One that is all zero, too, can be used. */

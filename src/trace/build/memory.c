@@ -15,7 +15,7 @@
 
 void memory_release(struct memory *memory)
 {
-    big_array_release(&memory->steps);
+    file_vector_release(&memory->steps);
     map_release(&memory->failed);
     map_release(&memory->live);
     map_release(&memory->gone);
@@ -65,7 +65,7 @@ static void collect_call(struct memory_step *step, const struct event *event)
 int memory_collect(struct memory *memory, const struct event *event)
 {
     bool noted = !is_allocation(event) || note_attempt(memory, event) == 0;
-    struct memory_step *step = noted ? big_array_push(&memory->steps) : NULL;
+    struct memory_step *step = noted ? file_vector_push(&memory->steps) : NULL;
     if (!step)
         return error_no_memory("allocations");
     *step = (struct memory_step){.time = event->start,
@@ -113,7 +113,7 @@ static int by_time(const void *a, const void *b)
 
 int memory_sort(struct memory *memory)
 {
-    return big_array_sort(&memory->steps, by_time) == 0 ? 0 : error_no_memory("allocations");
+    return file_vector_sort(&memory->steps, by_time) == 0 ? 0 : error_no_memory("allocations");
 }
 
 static struct memory_level *level_of(struct memory *memory, uint32_t device, uint16_t kind)

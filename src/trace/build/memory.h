@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/spool/event_record.h"
 
@@ -70,7 +70,7 @@ struct memory_level {
 };
 
 struct memory {
-    BIG_ARRAY(struct memory_step) steps;
+    FILE_VECTOR(struct memory_step) steps;
     struct map failed; /* correlation id of an allocation that failed -> ATTEMPT_* in memory.c; few */
     struct map live;   /* address -> index + 1 of the oldest */
     struct map gone;   /* addresses that were released -> kind and device of the last allocation there … */

@@ -17,19 +17,19 @@ void nvtx_evict(const struct nvtx *nvtx)
 {
     nvtx_syncs_evict(&nvtx->syncs);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        big_array_rest(&nvtx->tracks.items[i].ranges);
-    big_array_rest(&nvtx->ranges);
-    big_array_rest(&nvtx->started);
-    big_array_rest(&nvtx->recorded_events);
+        file_vector_rest(&nvtx->tracks.items[i].ranges);
+    file_vector_rest(&nvtx->ranges);
+    file_vector_rest(&nvtx->started);
+    file_vector_rest(&nvtx->recorded_events);
 }
 
 void nvtx_release(struct nvtx *nvtx)
 {
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        big_array_release(&nvtx->tracks.items[i].ranges);
+        file_vector_release(&nvtx->tracks.items[i].ranges);
     array_release(&nvtx->tracks);
-    big_array_release(&nvtx->ranges);
-    big_array_release(&nvtx->started);
+    file_vector_release(&nvtx->ranges);
+    file_vector_release(&nvtx->started);
     array_release(&nvtx->texts);
     array_release(&nvtx->ends);
     map_release(&nvtx->open_started);
@@ -40,7 +40,7 @@ void nvtx_release(struct nvtx *nvtx)
     map_release(&nvtx->strings);
     map_release(&nvtx->categories);
     map_release(&nvtx->event_names);
-    big_array_release(&nvtx->recorded_events);
+    file_vector_release(&nvtx->recorded_events);
     nvtx_syncs_release(&nvtx->syncs);
     nvtx_resources_release(&nvtx->resources);
 }
@@ -91,8 +91,8 @@ static int push(struct nvtx *nvtx, const struct capture_intervals *capture_inter
     if (!track)
         return -1;
     end_with_window(nvtx, track, capture_intervals, event->start);
-    struct nvtx_range *range = big_array_push(&nvtx->ranges);
-    uint32_t *listed = big_array_push(&track->ranges);
+    struct nvtx_range *range = file_vector_push(&nvtx->ranges);
+    uint32_t *listed = file_vector_push(&track->ranges);
     if (!range || !listed)
         return error_no_memory("NVTX ranges");
     *range = (struct nvtx_range){.record = event->record,
@@ -135,7 +135,7 @@ static int pop(struct nvtx *nvtx, const struct capture_intervals *capture_interv
 /* An end may be read before its start: threads write in chunks of their own. */
 static int start(struct nvtx *nvtx, const struct event *event)
 {
-    struct nvtx_range *range = big_array_push(&nvtx->started);
+    struct nvtx_range *range = file_vector_push(&nvtx->started);
     if (!range)
         return error_no_memory("NVTX ranges");
     *range = (struct nvtx_range){.record = event->record, .start = event->start, .thread = event->thread};

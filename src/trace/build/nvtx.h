@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/nvtx_syncs.h"
@@ -61,9 +61,9 @@ struct nvtx_range {
 /* The ranges of one thread and domain. */
 struct nvtx_track {
     uint32_t thread;
-    uint32_t innermost;         /* index + 1 of the open range */
-    uint32_t next;              /* index + 1 of the next track of this thread */
-    BIG_ARRAY(uint32_t) ranges; /* in order of their start */
+    uint32_t innermost;           /* index + 1 of the open range */
+    uint32_t next;                /* index + 1 of the next track of this thread */
+    FILE_VECTOR(uint32_t) ranges; /* in order of their start */
 };
 
 struct nvtx_text {
@@ -72,11 +72,11 @@ struct nvtx_text {
 };
 
 struct nvtx {
-    const char *directory;                /* for what memory cannot hold; NULL: none */
-    BIG_ARRAY(struct nvtx_range) ranges;  /* push and pop */
-    BIG_ARRAY(struct nvtx_range) started; /* start and end */
-    struct map open_started;              /* id -> index + 1 */
-    struct map early_ends;                /* id -> index + 1 in ends, whose start was not read yet */
+    const char *directory;                  /* for what memory cannot hold; NULL: none */
+    FILE_VECTOR(struct nvtx_range) ranges;  /* push and pop */
+    FILE_VECTOR(struct nvtx_range) started; /* start and end */
+    struct map open_started;                /* id -> index + 1 */
+    struct map early_ends;                  /* id -> index + 1 in ends, whose start was not read yet */
     ARRAY(struct nvtx_end {
         uint64_t time;
         uint32_t thread;
@@ -95,7 +95,7 @@ struct nvtx {
     struct nvtx_syncs syncs;
     struct nvtx_resources resources;
     struct map event_names; /* CUevent -> index + 1 in texts */
-    BIG_ARRAY(struct nvtx_recorded {
+    FILE_VECTOR(struct nvtx_recorded {
         uint64_t event;       /* CUevent, which has a name … */
         uint32_t correlation; /* … and was recorded by the call of this id */
         uint32_t order;       /* in which it was read */

@@ -19,17 +19,17 @@ enum { START_UNIX_EPOCH = 3 };
 void nvtx_clocks_release(struct nvtx_clocks *clocks)
 {
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        big_array_release(&clocks->pairs.items[i].points);
+        file_vector_release(&clocks->pairs.items[i].points);
     array_release(&clocks->pairs);
     array_release(&clocks->domains);
-    big_array_release(&clocks->syncs);
+    file_vector_release(&clocks->syncs);
 }
 
 void nvtx_clocks_evict(const struct nvtx_clocks *clocks)
 {
-    big_array_rest(&clocks->syncs);
+    file_vector_rest(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        big_array_rest(&clocks->pairs.items[i].points);
+        file_vector_rest(&clocks->pairs.items[i].points);
 }
 
 int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)
@@ -44,7 +44,7 @@ int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)
         *domain = event->record;
     } else if (head->type == SPOOL_RECORD_NVTX_SYNC) {
         clocks->syncs.memory.directory = clocks->directory;
-        const struct spool_nvtx_sync **sync = big_array_push(&clocks->syncs);
+        const struct spool_nvtx_sync **sync = file_vector_push(&clocks->syncs);
         if (!sync)
             return error_no_memory("clocks");
         *sync = event->record;
@@ -80,7 +80,7 @@ static int add_point(struct nvtx_clocks *clocks, const struct spool_nvtx_sync *s
                                             : pair_of(clocks, sync->domain, sync->source, sync->target);
     if (!pair && clocks->pairs.count >= PAIRS_MAX)
         return 0;
-    struct nvtx_sync_point *point = pair ? big_array_push(&pair->points) : NULL;
+    struct nvtx_sync_point *point = pair ? file_vector_push(&pair->points) : NULL;
     if (!point)
         return error_no_memory("clocks");
     bool told = sync->head.flags == SPOOL_NVTX_SYNC_SLOPE && isfinite(sync->slope) && sync->slope != 0;
@@ -105,9 +105,9 @@ int nvtx_clocks_close(struct nvtx_clocks *clocks)
         if (i % REST_SYNCS == 0)
             nvtx_clocks_evict(clocks);
     }
-    big_array_release(&clocks->syncs);
+    file_vector_release(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        if (big_array_sort(&clocks->pairs.items[i].points, by_time) != 0)
+        if (file_vector_sort(&clocks->pairs.items[i].points, by_time) != 0)
             return error_no_memory("clocks");
     return 0;
 }

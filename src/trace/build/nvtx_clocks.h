@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/spool_records.h"
 #include "trace/spool/event_record.h"
 
@@ -24,14 +24,14 @@ struct nvtx_sync_point {
 struct nvtx_clock_pair {
     uint64_t from, to; /* ids */
     uint32_t domain;
-    BIG_ARRAY(struct nvtx_sync_point) points;
+    FILE_VECTOR(struct nvtx_sync_point) points;
 };
 
 struct nvtx_clocks {
     ARRAY(const struct spool_nvtx_time_domain *) domains;
-    BIG_ARRAY(const struct spool_nvtx_sync *) syncs; /* until they are closed */
-    ARRAY(struct nvtx_clock_pair) pairs;             /* once closed; each both ways round */
-    const char *directory;                           /* for what memory cannot hold; NULL: there is none */
+    FILE_VECTOR(const struct spool_nvtx_sync *) syncs; /* until they are closed */
+    ARRAY(struct nvtx_clock_pair) pairs;               /* once closed; each both ways round */
+    const char *directory;                             /* for what memory cannot hold; NULL: there is none */
 };
 
 void nvtx_clocks_release(struct nvtx_clocks *clocks);

@@ -42,8 +42,8 @@ void nvtx_counters_release(struct nvtx_counters *counters)
 {
     array_release(&counters->items);
     array_release(&counters->semantics);
-    big_array_release(&counters->samplings);
-    big_array_release(&counters->samples);
+    file_vector_release(&counters->samplings);
+    file_vector_release(&counters->samples);
     map_release(&counters->by_id);
 }
 
@@ -69,7 +69,7 @@ static int index_semantics(struct nvtx_counters *counters, const struct event *e
 
 static int index_sample(struct nvtx_counters *counters, const struct event *event)
 {
-    struct nvtx_sampling *sampling = big_array_push(&counters->samplings);
+    struct nvtx_sampling *sampling = file_vector_push(&counters->samplings);
     if (!sampling)
         return error_no_memory("counters");
     *sampling = (struct nvtx_sampling){.record = event->record, .thread = event->thread};
@@ -136,7 +136,7 @@ struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, ui
 int nvtx_counters_put(struct nvtx_counters *counters, const struct spool_nvtx_sample *record, uint32_t index,
                       uint64_t time)
 {
-    struct nvtx_sample *sample = big_array_push(&counters->samples);
+    struct nvtx_sample *sample = file_vector_push(&counters->samples);
     if (!sample)
         return error_no_memory("counters");
     *sample = (struct nvtx_sample){
@@ -154,7 +154,7 @@ static int by_time(const void *a, const void *b)
 
 int nvtx_counters_sort(struct nvtx_counters *counters)
 {
-    return big_array_sort(&counters->samples, by_time) == 0 ? 0 : error_no_memory("counters");
+    return file_vector_sort(&counters->samples, by_time) == 0 ? 0 : error_no_memory("counters");
 }
 
 #define ELEMENTS_MAX 16u /* of an array of numbers: each is a value of its own */

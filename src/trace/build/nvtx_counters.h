@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "common/spool_records.h"
 #include "trace/build/payload_schemas.h"
@@ -42,9 +42,9 @@ struct nvtx_sample {
 struct nvtx_counters {
     ARRAY(struct nvtx_counter) items; /* once closed: by number */
     ARRAY(const struct spool_nvtx_semantics *) semantics;
-    BIG_ARRAY(struct nvtx_sampling) samplings;
-    BIG_ARRAY(struct nvtx_sample) samples; /* whoever knows their times puts them here */
-    struct map by_id;                      /* domain and id -> index + 1 of the latest */
+    FILE_VECTOR(struct nvtx_sampling) samplings;
+    FILE_VECTOR(struct nvtx_sample) samples; /* whoever knows their times puts them here */
+    struct map by_id;                        /* domain and id -> index + 1 of the latest */
 };
 
 void nvtx_counters_release(struct nvtx_counters *counters);

@@ -6,8 +6,8 @@
 
 void nvtx_deferred_release(struct nvtx_deferred *deferred)
 {
-    big_array_release(&deferred->submissions);
-    big_array_release(&deferred->events);
+    file_vector_release(&deferred->submissions);
+    file_vector_release(&deferred->events);
     array_release(&deferred->rows);
     map_release(&deferred->row_of);
 }
@@ -17,7 +17,7 @@ int nvtx_deferred_index(struct nvtx_deferred *deferred, const struct event *even
     const struct spool_nvtx_deferred *record = event->record;
     if (record->head.type != SPOOL_RECORD_NVTX_DEFERRED)
         return 0;
-    struct nvtx_submission *submission = big_array_push(&deferred->submissions);
+    struct nvtx_submission *submission = file_vector_push(&deferred->submissions);
     if (!submission)
         return error_no_memory("deferred events");
     *submission = (struct nvtx_submission){.record = record, .thread = event->thread};
@@ -53,7 +53,7 @@ static int outer_first(const void *a, const void *b)
 
 int nvtx_deferred_sort(struct nvtx_deferred *deferred)
 {
-    return big_array_sort(&deferred->events, outer_first) == 0 ? 0 : error_no_memory("deferred events");
+    return file_vector_sort(&deferred->events, outer_first) == 0 ? 0 : error_no_memory("deferred events");
 }
 
 size_t nvtx_deferred_started(const struct nvtx_deferred *deferred)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "common/spool_records.h"
 #include "trace/spool/event_record.h"
@@ -33,8 +33,8 @@ struct nvtx_deferred_row {
 };
 
 struct nvtx_deferred {
-    BIG_ARRAY(struct nvtx_submission) submissions;
-    BIG_ARRAY(struct nvtx_deferred_event) events; /* whoever knows their times puts them here */
+    FILE_VECTOR(struct nvtx_submission) submissions;
+    FILE_VECTOR(struct nvtx_deferred_event) events; /* whoever knows their times puts them here */
     ARRAY(struct nvtx_deferred_row) rows;
     struct map row_of; /* domain and scope -> index + 1 */
 };

@@ -93,7 +93,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     uint64_t scope =
         facts->scope_rank <= PAYLOAD_SCOPE_BY_BATCH && made.record->scope ? made.record->scope : facts->scope;
     struct track *track = row_of(process, &made, scope);
-    struct nvtx_deferred_event *event = track ? big_array_push(&process->nvtx_deferred->events) : NULL;
+    struct nvtx_deferred_event *event = track ? file_vector_push(&process->nvtx_deferred->events) : NULL;
     if (!event)
         return error_no_memory("deferred events");
     *event = made;

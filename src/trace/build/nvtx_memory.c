@@ -12,7 +12,7 @@ void nvtx_heaps_release(struct nvtx_heaps *heaps)
 {
     for (size_t i = 0; i < heaps->items.count; i++)
         array_release(&heaps->items.items[i].members);
-    big_array_release(&heaps->steps);
+    file_vector_release(&heaps->steps);
     array_release(&heaps->items);
     array_release(&heaps->regions);
     map_release(&heaps->heap_of);
@@ -25,7 +25,7 @@ int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
     if (record->head.type != SPOOL_RECORD_NVTX_MEMORY || record->head.flags == SPOOL_NVTX_MEMORY_NONE ||
         record->head.flags >= SPOOL_NVTX_MEMORY_OPERATION_COUNT)
         return 0;
-    struct nvtx_heap_step *step = big_array_push(&heaps->steps);
+    struct nvtx_heap_step *step = file_vector_push(&heaps->steps);
     if (!step)
         return error_no_memory("NVTX heaps");
     *step = (struct nvtx_heap_step){
@@ -43,7 +43,7 @@ static int by_time(const void *a, const void *b)
 
 int nvtx_heaps_sort(struct nvtx_heaps *heaps)
 {
-    return big_array_sort(&heaps->steps, by_time) == 0 ? 0 : error_no_memory("NVTX heaps");
+    return file_vector_sort(&heaps->steps, by_time) == 0 ? 0 : error_no_memory("NVTX heaps");
 }
 
 /* The heap, made when it is new: one that was registered before recording began has no record. */

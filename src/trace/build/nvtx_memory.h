@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "common/spool_records.h"
 #include "trace/build/payload_schemas.h"
@@ -40,7 +40,7 @@ struct nvtx_heap_step {
 };
 
 struct nvtx_heaps {
-    BIG_ARRAY(struct nvtx_heap_step) steps;
+    FILE_VECTOR(struct nvtx_heap_step) steps;
     ARRAY(struct nvtx_heap) items;
     ARRAY(struct nvtx_region) regions;
     size_t lived;        /* of them, when some were forgotten … */

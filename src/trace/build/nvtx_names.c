@@ -29,7 +29,7 @@ static struct nvtx_text get_text(const struct nvtx *nvtx, const struct map *map,
 
 static int index_recorded(struct nvtx *nvtx, const struct event *event)
 {
-    struct nvtx_recorded *recorded = big_array_push(&nvtx->recorded_events);
+    struct nvtx_recorded *recorded = file_vector_push(&nvtx->recorded_events);
     if (!recorded)
         return error_no_memory("NVTX names");
     *recorded = (struct nvtx_recorded){.event = event->nvtx_name.object,
@@ -64,7 +64,7 @@ static int by_correlation(const void *a, const void *b)
 
 int nvtx_close_names(struct nvtx *nvtx)
 {
-    return big_array_sort(&nvtx->recorded_events, by_correlation) == 0 ? 0 : error_no_memory("NVTX names");
+    return file_vector_sort(&nvtx->recorded_events, by_correlation) == 0 ? 0 : error_no_memory("NVTX names");
 }
 
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)

@@ -7,23 +7,23 @@
 
 void nvtx_syncs_evict(const struct nvtx_syncs *syncs)
 {
-    big_array_rest(&syncs->steps);
-    big_array_rest(&syncs->waits);
-    big_array_rest(&syncs->holds);
+    file_vector_rest(&syncs->steps);
+    file_vector_rest(&syncs->waits);
+    file_vector_rest(&syncs->holds);
 }
 
 void nvtx_syncs_release(struct nvtx_syncs *syncs)
 {
-    big_array_release(&syncs->steps);
-    big_array_release(&syncs->waits);
-    big_array_release(&syncs->holds);
+    file_vector_release(&syncs->steps);
+    file_vector_release(&syncs->waits);
+    file_vector_release(&syncs->holds);
     map_release(&syncs->waiting);
     map_release(&syncs->held);
 }
 
 int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 {
-    struct nvtx_sync_step *step = big_array_push(&syncs->steps);
+    struct nvtx_sync_step *step = file_vector_push(&syncs->steps);
     if (!step)
         return error_no_memory("NVTX synchronisation");
     *step = (struct nvtx_sync_step){
@@ -49,7 +49,7 @@ static uint64_t waiting_key(const struct nvtx_sync_step *step)
 
 static int begin_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
-    struct nvtx_wait *wait = big_array_push(&syncs->waits);
+    struct nvtx_wait *wait = file_vector_push(&syncs->waits);
     uint64_t *waiting = map_put(&syncs->waiting, waiting_key(step), NULL);
     if (!wait || !waiting)
         return error_no_memory("NVTX synchronisation");
@@ -74,7 +74,7 @@ static void end_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
 static int begin_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
     uint64_t *first = map_put(&syncs->held, step->object, NULL);
-    struct nvtx_hold *hold = first ? big_array_push(&syncs->holds) : NULL;
+    struct nvtx_hold *hold = first ? file_vector_push(&syncs->holds) : NULL;
     if (!hold)
         return error_no_memory("NVTX synchronisation");
     *hold = (struct nvtx_hold){
@@ -158,7 +158,7 @@ static void end_open_holds(struct nvtx_syncs *syncs, const struct capture_interv
 
 int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    if (big_array_sort(&syncs->steps, by_time) != 0)
+    if (file_vector_sort(&syncs->steps, by_time) != 0)
         return error_no_memory("NVTX synchronisation");
     for (size_t i = 0; i < syncs->steps.count; i++) {
         if (take_step(syncs, &syncs->steps.items[i]) != 0)
@@ -166,7 +166,7 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *c
         if (i % REST_STEPS == 0)
             nvtx_syncs_evict(syncs);
     }
-    big_array_release(&syncs->steps);
+    file_vector_release(&syncs->steps);
     end_open_waits(syncs, capture_intervals, time);
     end_open_holds(syncs, capture_intervals, time);
     if (capture_intervals->limited)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/spool/event_record.h"
@@ -36,9 +36,9 @@ struct nvtx_hold {
 };
 
 struct nvtx_syncs {
-    BIG_ARRAY(struct nvtx_sync_step) steps;
-    BIG_ARRAY(struct nvtx_wait) waits; /* after nvtx_syncs_match() */
-    BIG_ARRAY(struct nvtx_hold) holds;
+    FILE_VECTOR(struct nvtx_sync_step) steps;
+    FILE_VECTOR(struct nvtx_wait) waits; /* after nvtx_syncs_match() */
+    FILE_VECTOR(struct nvtx_hold) holds;
     struct map waiting; /* thread, object -> index + 1 */
     struct map held;    /* object -> index + 1 of the last that was taken and is held */
     uint64_t unmatched; /* steps that follow from none */

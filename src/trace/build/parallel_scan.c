@@ -1,7 +1,7 @@
 #include "trace/build/parallel_scan.h"
 
 #include "common/log.h"
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "trace/build/event_filter.h"
 #include "trace/build/graphs.h"
 #include "trace/spool/cupti.h"
@@ -123,7 +123,7 @@ static size_t held_size(void *context, size_t number)
 
 static int make_slots(struct scanning *scanning, unsigned workers)
 {
-    scanning->slot_count = pieces_slots(workers);
+    scanning->slot_count = ordered_loop_slots(workers);
     scanning->slots = calloc(scanning->slot_count, sizeof(*scanning->slots));
     for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
         scanning->slots[i].noted = scanning->scan->found_size ? calloc(1, scanning->scan->found_size) : NULL;
@@ -150,16 +150,16 @@ int parallel_scan(struct conversion *conversion, struct process *process, const 
 {
     struct scanning scanning = {.conversion = conversion, .process = process, .scan = scan};
     size_t parts = process->file.parts.count;
-    unsigned workers = parts < PARTS_LEAST ? 1 : pieces_workers(conversion->options->workers, WORKERS_MOST);
+    unsigned workers = parts < PARTS_LEAST ? 1 : ordered_loop_workers(conversion->options->workers, WORKERS_MOST);
     int result = make_slots(&scanning, workers);
     if (result == 0)
-        result = pieces_run(&(struct pieces){.count = parts,
-                                             .workers = workers,
-                                             .make = look,
-                                             .take = take,
-                                             .size = held_size,
-                                             .most = HELD_BYTES,
-                                             .context = &scanning});
+        result = ordered_loop_run(&(struct ordered_loop){.count = parts,
+                                                         .workers = workers,
+                                                         .make = look,
+                                                         .take = take,
+                                                         .size = held_size,
+                                                         .most = HELD_BYTES,
+                                                         .context = &scanning});
     release_slots(&scanning);
     if (undecoded)
         *undecoded += scanning.undecoded;

@@ -169,7 +169,7 @@ const struct payload_described *payload_schemas_find(const struct payload_schema
 
 void payload_copies_release(struct payload_copies *pieces)
 {
-    big_array_release(&pieces->items);
+    file_vector_release(&pieces->items);
 }
 
 int payload_copies_index(struct payload_copies *pieces, const struct event *event)
@@ -181,7 +181,7 @@ int payload_copies_index(struct payload_copies *pieces, const struct event *even
         pieces->lost += record->size;
         return 0;
     }
-    struct payload_copy *piece = big_array_push(&pieces->items);
+    struct payload_copy *piece = file_vector_push(&pieces->items);
     if (!piece)
         return error_no_memory("payloads");
     *piece = (struct payload_copy){.record = record, .number = record->number, .order = pieces->items.count};
@@ -198,7 +198,7 @@ static int by_piece(const void *a, const void *b)
 
 int payload_copies_close(struct payload_copies *pieces)
 {
-    return big_array_sort(&pieces->items, by_piece) == 0 ? 0 : error_no_memory("payloads");
+    return file_vector_sort(&pieces->items, by_piece) == 0 ? 0 : error_no_memory("payloads");
 }
 
 const struct payload_copy *payload_copies_first(const struct payload_copies *pieces, uint64_t number)

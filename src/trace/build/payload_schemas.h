@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "common/payload.h"
 #include "common/spool_records.h"
@@ -80,8 +80,8 @@ struct payload_copy {
 };
 
 struct payload_copies {
-    BIG_ARRAY(struct payload_copy) items; /* once closed: by number and order */
-    uint64_t lost;                        /* that the library did not keep */
+    FILE_VECTOR(struct payload_copy) items; /* once closed: by number and order */
+    uint64_t lost;                          /* that the library did not keep */
 };
 
 void payload_copies_release(struct payload_copies *pieces);

@@ -15,7 +15,7 @@
 void plugins_release(struct plugins *plugins)
 {
     array_release(&plugins->items);
-    big_array_release(&plugins->slices);
+    file_vector_release(&plugins->slices);
     array_release(&plugins->lines);
     map_release(&plugins->by_number);
 }
@@ -68,7 +68,7 @@ static int index_event(struct plugins *plugins, const struct event *event)
         return -1;
     if (event->plugin_event.what != SPOOL_PLUGIN_SLICE)
         return 0;
-    struct plugin_slice *slice = big_array_push(&plugins->slices);
+    struct plugin_slice *slice = file_vector_push(&plugins->slices);
     if (!slice)
         return error_no_memory("slices of plugins");
     *slice = (struct plugin_slice){.record = event->record,
@@ -133,7 +133,7 @@ static int by_number(const void *a, const void *b)
 
 int plugins_close(struct plugins *plugins)
 {
-    if (big_array_sort(&plugins->slices, outer_first) != 0)
+    if (file_vector_sort(&plugins->slices, outer_first) != 0)
         return error_no_memory("slices of plugins");
     SORT(&plugins->lines, by_time);
     SORT(&plugins->items, by_number);
@@ -153,7 +153,7 @@ const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
 void plugin_intervals_release(struct plugin_intervals *capture_intervals)
 {
     for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        big_array_release(&capture_intervals->threads.items[i].capture_intervals);
+        file_vector_release(&capture_intervals->threads.items[i].capture_intervals);
     array_release(&capture_intervals->threads);
     map_release(&capture_intervals->by_thread);
 }
@@ -167,7 +167,7 @@ int plugin_intervals_add(struct plugin_intervals *capture_intervals, uint32_t th
         *index = capture_intervals->threads.count;
         capture_intervals->threads.items[*index - 1].capture_intervals.memory.directory = capture_intervals->directory;
     }
-    struct plugin_interval *window = big_array_push(&capture_intervals->threads.items[*index - 1].capture_intervals);
+    struct plugin_interval *window = file_vector_push(&capture_intervals->threads.items[*index - 1].capture_intervals);
     if (!window)
         return error_no_memory("windows of plugins");
     *window = (struct plugin_interval){start, end};
@@ -185,7 +185,7 @@ static int put_in_order(struct plugin_intervals_of *thread)
 {
     struct plugin_interval *items = thread->capture_intervals.items;
     size_t kept = 0;
-    if (big_array_sort(&thread->capture_intervals, by_start) != 0)
+    if (file_vector_sort(&thread->capture_intervals, by_start) != 0)
         return error_no_memory("windows of plugins");
     for (size_t i = 1; i < thread->capture_intervals.count; i++) {
         if (items[i].start > items[kept].end)
@@ -193,7 +193,7 @@ static int put_in_order(struct plugin_intervals_of *thread)
         else if (items[i].end > items[kept].end)
             items[kept].end = items[i].end;
         if (i % REST_WINDOWS == 0)
-            big_array_rest(&thread->capture_intervals);
+            file_vector_rest(&thread->capture_intervals);
     }
     thread->capture_intervals.count = kept + 1;
     return 0;
@@ -210,7 +210,7 @@ int plugin_intervals_close(struct plugin_intervals *capture_intervals)
 void plugin_intervals_rest(const struct plugin_intervals *capture_intervals)
 {
     for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        big_array_rest(&capture_intervals->threads.items[i].capture_intervals);
+        file_vector_rest(&capture_intervals->threads.items[i].capture_intervals);
 }
 
 bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,

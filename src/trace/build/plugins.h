@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/spool/event_record.h"
 
@@ -38,10 +38,10 @@ struct plugin_line {
 };
 
 struct plugins {
-    ARRAY(struct plugin) items;            /* once closed: by number */
-    struct map by_number;                  /* -> index + 1 */
-    BIG_ARRAY(struct plugin_slice) slices; /* once closed: what encloses comes first */
-    ARRAY(struct plugin_line) lines;       /* once closed: by time */
+    ARRAY(struct plugin) items;              /* once closed: by number */
+    struct map by_number;                    /* -> index + 1 */
+    FILE_VECTOR(struct plugin_slice) slices; /* once closed: what encloses comes first */
+    ARRAY(struct plugin_line) lines;         /* once closed: by time */
 };
 
 void plugins_release(struct plugins *plugins);
@@ -67,7 +67,7 @@ struct plugin_interval {
 
 struct plugin_intervals {
     struct map by_thread; /* -> index + 1 in threads */
-    ARRAY(struct plugin_intervals_of { BIG_ARRAY(struct plugin_interval) capture_intervals; }) threads;
+    ARRAY(struct plugin_intervals_of { FILE_VECTOR(struct plugin_interval) capture_intervals; }) threads;
     const char *directory; /* for what memory cannot hold; NULL: there is none */
 };
 

@@ -10,7 +10,7 @@
 
 void pools_release(struct pools *pools)
 {
-    big_array_release(&pools->steps);
+    file_vector_release(&pools->steps);
     array_release(&pools->peaks);
     map_release(&pools->peak_of);
     map_release(&pools->latest);
@@ -38,7 +38,7 @@ static void raise_to(uint64_t *peak, uint64_t bytes)
 
 int pools_collect(struct pools *pools, const struct event *event)
 {
-    struct pool_step *step = big_array_push(&pools->steps);
+    struct pool_step *step = file_vector_push(&pools->steps);
     struct pool_peak *peak = peak_of(pools, event->pool.handle, event->device);
     if (!step || !peak)
         return error_no_memory("memory pools");
@@ -63,7 +63,7 @@ static int by_time(const void *a, const void *b)
 
 int pools_sort(struct pools *pools)
 {
-    return big_array_sort(&pools->steps, by_time) == 0 ? 0 : error_no_memory("memory pools");
+    return file_vector_sort(&pools->steps, by_time) == 0 ? 0 : error_no_memory("memory pools");
 }
 
 static struct pool_level *level_of(struct pools *pools, uint32_t device)

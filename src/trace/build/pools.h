@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/spool/event_record.h"
 
@@ -37,7 +37,7 @@ struct pool_peak {
 };
 
 struct pools {
-    BIG_ARRAY(struct pool_step) steps;
+    FILE_VECTOR(struct pool_step) steps;
     ARRAY(struct pool_peak) peaks;   /* in the order in which pools came */
     struct map peak_of;              /* pool -> index + 1 of its latest in peaks */
     struct map latest;               /* pool -> index + 1 of its last step applied */

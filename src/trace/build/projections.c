@@ -18,17 +18,17 @@ void projections_init(struct projections *projections, const char *directory)
 
 void projections_evict(const struct projections *projections)
 {
-    big_array_rest(&projections->items);
-    big_array_rest(&projections->of_two);
+    file_vector_rest(&projections->items);
+    file_vector_rest(&projections->of_two);
     extents_rest(&projections->extents);
     for (size_t i = 0; i < projections->pieces.count; i++)
-        big_array_rest(&projections->pieces.items[i].starts);
+        file_vector_rest(&projections->pieces.items[i].starts);
 }
 
 static void release_pieces(struct projections *projections)
 {
     for (size_t i = 0; i < projections->pieces.count; i++)
-        big_array_release(&projections->pieces.items[i].starts);
+        file_vector_release(&projections->pieces.items[i].starts);
     array_release(&projections->pieces);
 }
 
@@ -37,8 +37,8 @@ void projections_release(struct projections *projections)
     release_pieces(projections);
     map_release(&projections->threads);
     extents_release(&projections->extents);
-    big_array_release(&projections->of_two);
-    big_array_release(&projections->items);
+    file_vector_release(&projections->of_two);
+    file_vector_release(&projections->items);
 }
 
 /* --- where ranges begin and end --- */
@@ -57,7 +57,7 @@ static struct projection_pieces *pieces_of(struct projections *projections, uint
 
 static int cut(struct projection_pieces *pieces, uint64_t time)
 {
-    uint64_t *start = big_array_push(&pieces->starts);
+    uint64_t *start = file_vector_push(&pieces->starts);
     if (!start)
         return -1;
     *start = time;
@@ -168,7 +168,7 @@ int projections_begin(struct projections *projections, const struct nvtx *nvtx)
     if (add_pushed(projections, nvtx) != 0 || add_all_started(projections, nvtx) != 0)
         return no_memory();
     for (size_t i = 0; i < projections->pieces.count; i++)
-        if (big_array_sort(&projections->pieces.items[i].starts, by_time) != 0)
+        if (file_vector_sort(&projections->pieces.items[i].starts, by_time) != 0)
             return no_memory();
     return 0;
 }
@@ -264,8 +264,8 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
 {
     struct finish *finish = context;
     const struct nvtx_range *range = nvtx_range(finish->nvtx, number);
-    struct projection *projection = range->end_thread == range->thread ? big_array_push(&finish->projections->items)
-                                                                       : big_array_push(&finish->projections->of_two);
+    struct projection *projection = range->end_thread == range->thread ? file_vector_push(&finish->projections->items)
+                                                                       : file_vector_push(&finish->projections->of_two);
     if (!projection)
         return -1;
     *projection = (struct projection){
@@ -288,7 +288,7 @@ static int by_range(const void *a, const void *b)
 /* Adds those of ranges that two threads have to the others, joined. */
 static int join_two(struct projections *projections)
 {
-    if (big_array_sort(&projections->of_two, by_range) != 0)
+    if (file_vector_sort(&projections->of_two, by_range) != 0)
         return -1;
     struct projection *last = NULL;
     for (size_t i = 0; i < projections->of_two.count; i++) {
@@ -298,7 +298,7 @@ static int join_two(struct projections *projections)
             last->end = one->end > last->end ? one->end : last->end;
             continue;
         }
-        last = big_array_push(&projections->items);
+        last = file_vector_push(&projections->items);
         if (!last)
             return -1;
         *last = *one;
@@ -327,6 +327,6 @@ int projections_finish(struct projections *projections, const struct nvtx *nvtx)
     nvtx_evict(nvtx);
     if (join_two(projections) != 0)
         return no_memory();
-    big_array_release(&projections->of_two);
-    return big_array_sort(&projections->items, outer_first) == 0 ? 0 : no_memory();
+    file_vector_release(&projections->of_two);
+    return file_vector_sort(&projections->items, outer_first) == 0 ? 0 : no_memory();
 }

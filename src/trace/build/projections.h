@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "common/extents.h"
 #include "common/map.h"
 #include "trace/build/nvtx.h"
@@ -27,12 +27,12 @@ struct projection {
  * at which it begins. So what is kept does not grow with the launches, nor with the ranges that are open meanwhile.
  */
 struct projections {
-    BIG_ARRAY(struct projection) items;
-    BIG_ARRAY(struct projection) of_two; /* of ranges that two threads have: one of each */
+    FILE_VECTOR(struct projection) items;
+    FILE_VECTOR(struct projection) of_two; /* of ranges that two threads have: one of each */
     struct extents extents;
     struct map threads; /* -> index + 1 in pieces */
     ARRAY(struct projection_pieces {
-        BIG_ARRAY(uint64_t) starts; /* sorted */
+        FILE_VECTOR(uint64_t) starts; /* sorted */
     })
     pieces;
     const char *directory;

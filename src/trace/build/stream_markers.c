@@ -6,13 +6,13 @@
 
 void stream_markers_release(struct stream_markers *moments)
 {
-    big_array_release(&moments->items);
+    file_vector_release(&moments->items);
     moments->marked = 0;
 }
 
 int stream_markers_add(struct stream_markers *moments, const struct stream_marker *moment)
 {
-    struct stream_marker *added = big_array_push(&moments->items);
+    struct stream_marker *added = file_vector_push(&moments->items);
     if (!added)
         return error_no_memory("device ranges");
     *added = *moment;
@@ -27,7 +27,7 @@ static int by_correlation(const void *a, const void *b)
 
 int stream_markers_list(struct stream_markers *moments)
 {
-    return big_array_sort(&moments->items, by_correlation) == 0 ? 0 : error_no_memory("device ranges");
+    return file_vector_sort(&moments->items, by_correlation) == 0 ? 0 : error_no_memory("device ranges");
 }
 
 /* The first of COUNT that is not before WANTED. */
@@ -42,7 +42,7 @@ static size_t first_from(struct stream_markers *moments, size_t count, const str
         else
             high = middle;
     }
-    big_array_found(&moments->items, low);
+    file_vector_found(&moments->items, low);
     return low;
 }
 
@@ -94,7 +94,7 @@ static int marked_first(const void *a, const void *b)
 
 int stream_markers_order(struct stream_markers *moments)
 {
-    if (big_array_sort(&moments->items, marked_first) != 0)
+    if (file_vector_sort(&moments->items, marked_first) != 0)
         return error_no_memory("device ranges");
     size_t low = 0, high = moments->items.count;
     while (low < high) {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 #include "trace/spool/event_record.h"
 
 /* What is still soon, ns: two or three events in a row, of which each takes 0.8 to 4 us. */
@@ -40,7 +40,7 @@ struct stream_marker {
 };
 
 struct stream_markers {
-    BIG_ARRAY(struct stream_marker) items;
+    FILE_VECTOR(struct stream_marker) items;
     size_t marked;        /* of them, which are the first, in order of place and time; once they are in order */
     uint64_t first, last; /* time of all that were marked, once they are settled; 0: none was */
 };
@@ -74,7 +74,7 @@ void stream_markers_settle(struct stream_markers *moments, bool all_work);
 /* What is known need not stay in memory for now. */
 static inline void stream_markers_rest(const struct stream_markers *moments)
 {
-    big_array_rest(&moments->items);
+    file_vector_rest(&moments->items);
 }
 
 #endif

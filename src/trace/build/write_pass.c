@@ -3,7 +3,7 @@
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
@@ -293,8 +293,8 @@ static int take_piece(void *context, size_t piece, unsigned slot)
 
 static int set_up(struct write_pass *write_pass)
 {
-    write_pass->worker_count = pieces_workers(write_pass->conversion->options->workers, WORKERS_MOST);
-    write_pass->slot_count = pieces_slots(write_pass->worker_count);
+    write_pass->worker_count = ordered_loop_workers(write_pass->conversion->options->workers, WORKERS_MOST);
+    write_pass->slot_count = ordered_loop_slots(write_pass->worker_count);
     write_pass->workers = calloc(write_pass->worker_count, sizeof(*write_pass->workers));
     write_pass->slots = calloc(write_pass->slot_count, sizeof(*write_pass->slots));
     if (!write_pass->workers || !write_pass->slots)
@@ -346,13 +346,13 @@ int write_events(struct conversion *conversion, struct output *output)
     if (result == 0)
         result = set_up(&write_pass);
     if (result == 0)
-        result = pieces_run(&(struct pieces){.count = write_pass.jobs.count,
-                                             .workers = write_pass.worker_count,
-                                             .make = make_piece,
-                                             .take = take_piece,
-                                             .size = piece_size,
-                                             .most = MADE_BYTES,
-                                             .context = &write_pass});
+        result = ordered_loop_run(&(struct ordered_loop){.count = write_pass.jobs.count,
+                                                         .workers = write_pass.worker_count,
+                                                         .make = make_piece,
+                                                         .take = take_piece,
+                                                         .size = piece_size,
+                                                         .most = MADE_BYTES,
+                                                         .context = &write_pass});
     release(&write_pass);
     return result;
 }

@@ -7,7 +7,7 @@
 
 #include <libdeflate.h>
 
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "common/threads.h"
 #include "trace/gzip/member.h"
 
@@ -144,7 +144,7 @@ static bool is_worth_it(int fd, uint64_t offset)
 
 struct unpacking *unpacking_begin(int fd, uint64_t offset, unsigned workers)
 {
-    workers = pieces_workers(workers, 2 * THREADS_MOST);
+    workers = ordered_loop_workers(workers, 2 * THREADS_MOST);
     unsigned threads = (workers + 1) / 2;
     struct unpacking *unpacking =
         workers >= WORKERS_LEAST && is_worth_it(fd, offset) ? calloc(1, sizeof(*unpacking)) : NULL;
@@ -152,7 +152,7 @@ struct unpacking *unpacking_begin(int fd, uint64_t offset, unsigned workers)
         return NULL;
     unpacking->fd = fd;
     unpacking->offset = offset;
-    unpacking->slot_count = pieces_slots(threads);
+    unpacking->slot_count = ordered_loop_slots(threads);
     unpacking->slots = calloc(unpacking->slot_count, sizeof(*unpacking->slots));
     pthread_mutex_init(&unpacking->lock, NULL);
     pthread_cond_init(&unpacking->unpacked, NULL);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "common/threads.h"
 #include "trace/json/fast_path.h"
 #include "trace/json/scan.h"
@@ -259,7 +259,7 @@ struct blocks *blocks_open(const char *path, unsigned workers)
     pthread_mutex_init(&blocks->reading, NULL);
     pthread_mutex_init(&blocks->lock, NULL);
     pthread_cond_init(&blocks->changed, NULL);
-    blocks->worker_count = pieces_workers(workers, BLOCK_WORKERS_MAX);
+    blocks->worker_count = ordered_loop_workers(workers, BLOCK_WORKERS_MAX);
     bool is_open = source_open(&blocks->source, path, workers) == 0;
     blocks->slot_count = blocks->worker_count + BLOCKS_AHEAD;
     blocks->slots = calloc(blocks->slot_count, sizeof(*blocks->slots));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 #include "trace/event_records.h"
 #include "trace/pftrace/pftrace_records.h"
 #include "trace/pftrace/packets.h"
@@ -158,9 +158,10 @@ static int take(void *context, size_t piece, unsigned slot_number)
 
 static int read_all(struct reading *reading, unsigned workers)
 {
-    struct pieces pieces = {
-        .count = PIECES_UNKNOWN, .workers = workers, .make = make, .take = take, .context = reading};
-    reading->slot_count = pieces_slots(workers) + 1; /* of those in work, and of the one that a maker may be given to */
+    struct ordered_loop pieces = {
+        .count = ORDERED_LOOP_UNKNOWN, .workers = workers, .make = make, .take = take, .context = reading};
+    reading->slot_count =
+        ordered_loop_slots(workers) + 1; /* of those in work, and of the one that a maker may be given to */
     reading->slots = calloc(reading->slot_count, sizeof(*reading->slots));
     if (!reading->slots)
         return error_no_memory("reading");
@@ -168,7 +169,7 @@ static int read_all(struct reading *reading, unsigned workers)
         sink_init_memory(&reading->slots[i].records);
         pthread_cond_init(&reading->slots[i].changed, NULL);
     }
-    int result = pieces_run(&pieces);
+    int result = ordered_loop_run(&pieces);
     if (result == 0 && reading->left_out > 0)
         warning("'%s': %" PRIu64 " packets are left out, as gputrace would not have written them",
                 reading->packets.source.path, reading->left_out);
@@ -199,7 +200,7 @@ int pftrace_read(const char *path, struct interner *strings, const struct event_
     pthread_mutex_init(&reading.lock, NULL);
     event_feed_init(&reading.feed, strings, sink);
     mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the room of a large run */
-    int result = read_all(&reading, pieces_workers(sink->workers, WORKERS_MOST));
+    int result = read_all(&reading, ordered_loop_workers(sink->workers, WORKERS_MOST));
     release(&reading);
     return result;
 }

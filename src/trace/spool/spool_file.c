@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "trace/spool/ended_file.h"
 #include "trace/spool/packed_file.h"
-#include "common/spool_lock.h"
+#include "common/spool.h"
 
 static int look_at_file(struct spool_file *file, int fd, const char *path)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/unnamed_file.h"
+#include "common/temporary_file.h"
 #include "agent/spool/segments.h"
 
 #define OFFSET SPOOL_HEADER_BYTES

@@ -1,4 +1,4 @@
-#include "common/open_to_others.h"
+#include "common/world_writable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static bool stands_open(char where[PATH_MAX])
     return false;
 }
 
-bool open_to_others(const char *path, char where[PATH_MAX])
+bool world_writable(const char *path, char where[PATH_MAX])
 {
     /* As it is written, for a link may be replaced; and where it leads. */
     const char *slash = strrchr(path, '/');

@@ -1,4 +1,4 @@
-#include "common/spool_lock.h"
+#include "common/spool.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "common/open_to_others.h"
+#include "common/world_writable.h"
 
 static const char *folder;
 static char library[512], below[512], link_to[512], where[PATH_MAX];
@@ -32,16 +32,16 @@ static int end(void **state)
 static void what_only_its_owner_writes_is_safe(void **state)
 {
     (void)state;
-    assert_false(open_to_others(library, where));
+    assert_false(world_writable(library, where));
     assert_int_equal(chmod(library, 0664), 0); /* a group is chosen, not everybody */
-    assert_false(open_to_others(library, where));
+    assert_false(world_writable(library, where));
 }
 
 static void a_file_for_everybody_is_not(void **state)
 {
     (void)state;
     assert_int_equal(chmod(library, 0646), 0);
-    assert_true(open_to_others(library, where));
+    assert_true(world_writable(library, where));
     assert_string_equal(strrchr(where, '/'), "/a.so");
 }
 
@@ -49,7 +49,7 @@ static void nor_is_one_in_a_directory_for_everybody(void **state)
 {
     (void)state;
     assert_int_equal(chmod(below, 0777), 0);
-    assert_true(open_to_others(library, where));
+    assert_true(world_writable(library, where));
     assert_string_equal(strrchr(where, '/'), "/lib");
 }
 
@@ -57,7 +57,7 @@ static void nor_below_one(void **state)
 {
     (void)state;
     assert_int_equal(chmod(folder, 0777), 0);
-    assert_true(open_to_others(library, where));
+    assert_true(world_writable(library, where));
     assert_string_equal(where, folder);
 }
 
@@ -65,11 +65,11 @@ static void a_sticky_directory_is_safe_for_what_is_ours(void **state)
 {
     (void)state;
     assert_int_equal(chmod(below, 01777), 0);
-    assert_false(open_to_others(library, where));
+    assert_false(world_writable(library, where));
     if (geteuid() != 0)
         skip();
     assert_int_equal(chown(library, 12345, 12345), 0);
-    assert_true(open_to_others(library, where)); /* its owner may remove it, and put another there */
+    assert_true(world_writable(library, where)); /* its owner may remove it, and put another there */
 }
 
 static void a_link_counts_as_well_as_where_it_leads(void **state)
@@ -77,23 +77,23 @@ static void a_link_counts_as_well_as_where_it_leads(void **state)
     (void)state;
     char open_folder[560], link_in_it[600];
     assert_int_equal(symlink(library, link_to), 0);
-    assert_false(open_to_others(link_to, where));
+    assert_false(world_writable(link_to, where));
     snprintf(open_folder, sizeof(open_folder), "%s/open", folder);
     snprintf(link_in_it, sizeof(link_in_it), "%s/a.so", open_folder);
     assert_true(mkdir(open_folder, 0777) == 0 && chmod(open_folder, 0777) == 0);
     assert_int_equal(symlink(library, link_in_it), 0);
-    assert_true(open_to_others(link_in_it, where));
+    assert_true(world_writable(link_in_it, where));
     assert_int_equal(chmod(library, 0666), 0);
-    assert_true(open_to_others(link_to, where));
+    assert_true(world_writable(link_to, where));
 }
 
 static void what_is_not_there_is_no_danger(void **state)
 {
     (void)state;
-    assert_false(open_to_others("/none/of/this", where));
-    assert_false(open_to_others("", where));
-    assert_false(open_to_others("none-here", where));
-    assert_false(open_to_others("/", where));
+    assert_false(world_writable("/none/of/this", where));
+    assert_false(world_writable("", where));
+    assert_false(world_writable("none-here", where));
+    assert_false(world_writable("/", where));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -1,4 +1,4 @@
-#include "common/big_array.h"
+#include "common/file_vector.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/page.h"
-#include "common/unnamed_file.h"
+#include "common/temporary_file.h"
 
 /* Of all arrays of this process, wherever they are: its memory is one, and so is its table of descriptors. */
 static _Atomic size_t plain_bytes;
@@ -19,7 +19,7 @@ static bool may_open(size_t wanted)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return false;
-    return files < (wanted > BIG_ARRAY_PLAIN ? limit.rlim_cur / 4 * 3 : limit.rlim_cur / 2);
+    return files < (wanted > FILE_VECTOR_PLAIN ? limit.rlim_cur / 4 * 3 : limit.rlim_cur / 2);
 }
 
 static size_t whole_pages(size_t bytes)
@@ -37,7 +37,7 @@ static void *map(int fd, size_t bytes)
 static void *move_to_file(void *items, size_t bytes, size_t wanted, struct big_memory *memory)
 {
     int fd = memory->directory ? unnamed_file(memory->directory) : -1;
-    void *at = fd >= 0 && unnamed_file_grow(fd, 0, wanted) == 0 ? map(fd, wanted) : MAP_FAILED;
+    void *at = fd >= 0 && temporary_file_grow(fd, 0, wanted) == 0 ? map(fd, wanted) : MAP_FAILED;
     if (at == MAP_FAILED) {
         if (fd >= 0)
             close(fd);
@@ -69,7 +69,7 @@ static void *grow_file(void *items, size_t bytes, size_t wanted, struct big_memo
 {
     size_t had = whole_pages(bytes), room = whole_pages(wanted);
     void *at = MAP_FAILED;
-    if (unnamed_file_grow(memory->file - 1, had, room - had) == 0)
+    if (temporary_file_grow(memory->file - 1, had, room - had) == 0)
         at = mremap(items, had, room, MREMAP_MAYMOVE);
     return at != MAP_FAILED ? at : move_to_memory(items, bytes, wanted, memory);
 }
@@ -80,7 +80,7 @@ void *big_memory_grow(void *items, size_t bytes, size_t wanted, struct big_memor
         return grow_file(items, bytes, wanted, memory);
     void *at = NULL;
     bool many = plain_bytes - bytes + wanted > BIG_ARRAYS_PLAIN;
-    if (wanted > (many ? BIG_ARRAY_LEAST : BIG_ARRAY_PLAIN) && !memory->refused && may_open(wanted))
+    if (wanted > (many ? FILE_VECTOR_LEAST : FILE_VECTOR_PLAIN) && !memory->refused && may_open(wanted))
         at = move_to_file(items, bytes, whole_pages(wanted), memory);
     if (at)
         return at;

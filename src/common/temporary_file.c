@@ -1,8 +1,9 @@
-#include "common/unnamed_file.h"
+#include "common/temporary_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Some file systems know no files without names. */
@@ -19,7 +20,20 @@ int unnamed_file(const char *directory)
     return fd;
 }
 
-int unnamed_file_grow(int fd, uint64_t from, uint64_t bytes)
+int temporary_file_grow(int fd, uint64_t from, uint64_t bytes)
 {
     return fallocate(fd, 0, (off_t)from, (off_t)bytes) == 0 ? 0 : -1;
+}
+
+#define LEFT_FREE_MAX ((uint64_t)128 << 20)
+#define LEFT_FREE_PART 20u
+
+bool disk_room(int fd, uint64_t bytes)
+{
+    struct statvfs disk;
+    if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0)
+        return true;
+    uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / LEFT_FREE_PART;
+    left = left < LEFT_FREE_MAX ? left : LEFT_FREE_MAX;
+    return (uint64_t)disk.f_bavail * disk.f_frsize >= left + bytes;
 }

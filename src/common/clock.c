@@ -1,4 +1,4 @@
-#include "common/time_namespace.h"
+#include "common/clock.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "common/clock.h"
 
 /* The offsets that /proc tells are those of children. They are our own unless we made a namespace for children alone.
  */

@@ -5,14 +5,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/big_array.h"
+#include "common/file_vector.h"
 
 struct pair {
     uint64_t key, value;
     uint32_t more;
 };
 
-typedef BIG_ARRAY(struct pair) pairs;
+typedef FILE_VECTOR(struct pair) pairs;
 
 static int by_key(const void *a, const void *b)
 {
@@ -31,12 +31,12 @@ static uint64_t scatter(uint64_t i)
 static void fill(pairs *array, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct pair *pair = big_array_push(array);
+        struct pair *pair = file_vector_push(array);
         assert_non_null(pair);
         assert_true(pair->key == 0 && pair->value == 0 && pair->more == 0);
         *pair = (struct pair){.key = scatter(i), .value = i};
         if (i % 10000 == 0)
-            big_array_rest(array);
+            file_vector_rest(array);
     }
 }
 
@@ -47,7 +47,7 @@ static void check_sorted(const char *directory, size_t count, bool in_file)
     assert_int_equal(array.memory.file != 0, in_file);
     for (size_t i = 0; i < count; i += 97)
         assert_true(array.items[i].key == scatter(i) && array.items[i].value == i);
-    assert_int_equal(big_array_sort(&array, by_key), 0);
+    assert_int_equal(file_vector_sort(&array, by_key), 0);
     assert_int_equal(array.count, count);
     uint64_t values = 0;
     for (size_t i = 0; i < count; i++) {
@@ -56,11 +56,11 @@ static void check_sorted(const char *directory, size_t count, bool in_file)
         assert_true(i == 0 || by_key(&array.items[i - 1], &array.items[i]) < 0);
     }
     assert_int_equal(values, (uint64_t)count * (count - 1) / 2);
-    assert_int_equal(big_array_sort(&array, by_key), 0); /* what is sorted stays */
+    assert_int_equal(file_vector_sort(&array, by_key), 0); /* what is sorted stays */
     assert_true(by_key(&array.items[0], &array.items[count - 1]) < 0);
-    big_array_release(&array);
-    assert_non_null(big_array_push(&array)); /* it can be used again */
-    big_array_release(&array);
+    file_vector_release(&array);
+    assert_non_null(file_vector_push(&array)); /* it can be used again */
+    file_vector_release(&array);
 }
 
 static void test_small_ones_are_memory(void **state)
@@ -95,7 +95,7 @@ static size_t fill_many(pairs *arrays, const char *directory)
     for (size_t i = 0; i < ARRAYS; i++) {
         arrays[i] = (pairs){.memory = {.directory = directory}};
         fill(&arrays[i], EACH);
-        assert_true(EACH * sizeof(struct pair) < BIG_ARRAY_PLAIN);
+        assert_true(EACH * sizeof(struct pair) < FILE_VECTOR_PLAIN);
         in_files += arrays[i].memory.file != 0;
     }
     for (size_t i = 0; i < ARRAYS; i++)
@@ -114,9 +114,9 @@ static void test_many_are_not_large_together(void **state)
         assert_true(in_files > ARRAYS / 2);
         for (size_t i = 0; i < ARRAYS; i++) {
             plain += arrays[i].memory.file ? 0 : arrays[i].capacity * sizeof(struct pair);
-            big_array_release(&arrays[i]);
+            file_vector_release(&arrays[i]);
         }
-        assert_true(plain > BIG_ARRAYS_PLAIN / 2 && plain <= BIG_ARRAYS_PLAIN + ARRAYS * BIG_ARRAY_LEAST);
+        assert_true(plain > BIG_ARRAYS_PLAIN / 2 && plain <= BIG_ARRAYS_PLAIN + ARRAYS * FILE_VECTOR_LEAST);
     }
     unit_remove(directory);
 }
@@ -132,14 +132,14 @@ static void test_descriptors_are_left_for_others(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     assert_int_equal(fill_many(arrays, directory), 64 / 2);
     pairs large = {.memory = {.directory = directory}};
-    fill(&large, BIG_ARRAY_PLAIN / sizeof(struct pair) + 1);
+    fill(&large, FILE_VECTOR_PLAIN / sizeof(struct pair) + 1);
     assert_true(large.memory.file != 0);
     int fd = dup(STDERR_FILENO);
     assert_true(fd >= 0);
     close(fd);
-    big_array_release(&large);
+    file_vector_release(&large);
     for (size_t i = 0; i < ARRAYS; i++)
-        big_array_release(&arrays[i]);
+        file_vector_release(&arrays[i]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     unit_remove(directory);
 }

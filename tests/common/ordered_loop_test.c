@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdbool.h>
 
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 
 enum { MOST = 64 };
 
@@ -58,8 +58,8 @@ static int take(void *context, size_t piece, unsigned slot)
 static int run(struct sums *sums, unsigned workers, size_t count)
 {
     sums->caller = pthread_self();
-    return pieces_run(
-        &(struct pieces){.count = count, .workers = workers, .make = make, .take = take, .context = sums});
+    return ordered_loop_run(
+        &(struct ordered_loop){.count = count, .workers = workers, .make = make, .take = take, .context = sums});
 }
 
 /* --- of which together may not be more than so many bytes --- */
@@ -104,17 +104,17 @@ static void no_more_is_held_than_may_be_but_by_one_piece_alone(void **state)
     (void)state;
     for (unsigned workers = 2; workers <= 20; workers += 6) {
         struct sizes sizes = {0};
-        assert_int_equal(pieces_run(&(struct pieces){.count = 1000,
-                                                     .workers = workers,
-                                                     .make = make_sized,
-                                                     .take = take_sized,
-                                                     .size = size_of,
-                                                     .most = 300,
-                                                     .context = &sizes}),
+        assert_int_equal(ordered_loop_run(&(struct ordered_loop){.count = 1000,
+                                                                 .workers = workers,
+                                                                 .make = make_sized,
+                                                                 .take = take_sized,
+                                                                 .size = size_of,
+                                                                 .most = 300,
+                                                                 .context = &sizes}),
                          0);
         assert_int_equal(sizes.taken, 1000);
         assert_int_equal(sizes.most_held, 5000); /* never beside another */
-        for (unsigned slot = 0; slot + 3 < pieces_slots(workers); slot++)
+        for (unsigned slot = 0; slot + 3 < ordered_loop_slots(workers); slot++)
             assert_int_equal(sizes.slots[slot], 0); /* three are enough */
     }
 }
@@ -133,7 +133,7 @@ static void pieces_are_taken_in_order_whatever_the_number_of_threads(void **stat
         assert_int_equal(sums.taken, 1000);
         assert_false(sums.taken_elsewhere);
         assert_int_equal(sums.made_by_caller, workers <= 1);
-        assert_true(sums.most_in_flight <= pieces_slots(workers));
+        assert_true(sums.most_in_flight <= ordered_loop_slots(workers));
     }
 }
 
@@ -178,7 +178,7 @@ static void pieces_end_where_there_are_no_more(void **state)
         for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
             struct sums sums = nothing_fails();
             sums.end = ends[i];
-            assert_int_equal(run(&sums, workers, PIECES_UNKNOWN), 0);
+            assert_int_equal(run(&sums, workers, ORDERED_LOOP_UNKNOWN), 0);
             assert_int_equal(sums.taken, ends[i]);
         }
     }
@@ -189,16 +189,16 @@ static void workers_are_those_that_may_run_here(void **state)
     (void)state;
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    assert_true(pieces_workers(0, 1) == 1);
-    assert_true(pieces_workers(0, 1000) == (unsigned)CPU_COUNT(&all));
+    assert_true(ordered_loop_workers(0, 1) == 1);
+    assert_true(ordered_loop_workers(0, 1000) == (unsigned)CPU_COUNT(&all));
     CPU_ZERO(&one);
     for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
         if (CPU_ISSET(cpu, &all))
             CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    assert_int_equal(pieces_workers(0, 1000), 1);
-    assert_int_equal(pieces_workers(7, 1000), 7);
-    assert_int_equal(pieces_workers(7, 3), 3);
+    assert_int_equal(ordered_loop_workers(0, 1000), 1);
+    assert_int_equal(ordered_loop_workers(7, 1000), 7);
+    assert_int_equal(ordered_loop_workers(7, 3), 3);
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 

@@ -1,4 +1,4 @@
-#include "common/large.h"
+#include "common/page.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

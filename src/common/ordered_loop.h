@@ -6,16 +6,16 @@
  * grow with the number of threads: no piece is begun that would make those in slots larger than MOST together, but one
  * alone may be. The slot that was left last is used next, so that of slots that keep their room few are large.
  */
-#ifndef GPUTRACE_COMMON_PIECES_H
-#define GPUTRACE_COMMON_PIECES_H
+#ifndef GPUTRACE_COMMON_ORDERED_LOOP_H
+#define GPUTRACE_COMMON_ORDERED_LOOP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define PIECES_UNKNOWN SIZE_MAX
+#define ORDERED_LOOP_UNKNOWN SIZE_MAX
 
-struct pieces {
-    size_t count;     /* PIECES_UNKNOWN: make() tells */
+struct ordered_loop {
+    size_t count;     /* ORDERED_LOOP_UNKNOWN: make() tells */
     unsigned workers; /* threads that make pieces; up to 1: there are none, and the caller makes what it takes */
     /* Makes a piece in its slot; called by the thread of this number, from 0. Gives 0, -1 after error(), or 1: there is
      * no such piece, nor any after it. */
@@ -29,10 +29,10 @@ struct pieces {
 };
 
 /* WANTED threads or, where that is 0, as many as may run at once here; at most MOST. */
-unsigned pieces_workers(unsigned wanted, unsigned most);
+unsigned ordered_loop_workers(unsigned wanted, unsigned most);
 
 /* How many slots there are. */
-static inline unsigned pieces_slots(unsigned workers)
+static inline unsigned ordered_loop_slots(unsigned workers)
 {
     return workers > 1 ? workers + workers / 2 + 1 : 1;
 }
@@ -41,6 +41,6 @@ static inline unsigned pieces_slots(unsigned workers)
  * Makes and takes all pieces. Gives 0, or -1 when one failed: then no later one was taken. Threads that cannot be had
  * are done without. No signal that is sent to the process is handled by them.
  */
-int pieces_run(const struct pieces *pieces);
+int ordered_loop_run(const struct ordered_loop *pieces);
 
 #endif

@@ -1,4 +1,4 @@
-#include "common/pieces.h"
+#include "common/ordered_loop.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ struct slot {
 };
 
 struct run {
-    const struct pieces *pieces;
+    const struct ordered_loop *pieces;
     pthread_mutex_t lock;
     pthread_cond_t made, room; /* something changed that the taker, or a worker, waits for */
     unsigned slot_count, free_count;
@@ -36,13 +36,13 @@ static unsigned processors(void)
     return count > 0 ? (unsigned)count : 1;
 }
 
-unsigned pieces_workers(unsigned wanted, unsigned most)
+unsigned ordered_loop_workers(unsigned wanted, unsigned most)
 {
     unsigned count = wanted ? wanted : processors();
     return count < most ? count : most;
 }
 
-static int run_alone(const struct pieces *pieces)
+static int run_alone(const struct ordered_loop *pieces)
 {
     int result = 0;
     for (size_t i = 0; i < pieces->count && result == 0; i++) {
@@ -153,9 +153,9 @@ static int run_threads(struct run *run, pthread_t *threads)
     return result > 0 ? 0 : result;
 }
 
-int pieces_run(const struct pieces *pieces)
+int ordered_loop_run(const struct ordered_loop *pieces)
 {
-    struct run run = {.pieces = pieces, .slot_count = pieces_slots(pieces->workers)};
+    struct run run = {.pieces = pieces, .slot_count = ordered_loop_slots(pieces->workers)};
     if (pieces->workers <= 1 || pieces->count <= 1)
         return run_alone(pieces);
     pthread_t *threads = calloc(pieces->workers, sizeof(*threads));
