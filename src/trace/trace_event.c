@@ -16,7 +16,7 @@ struct word_set {
     } slots[WORD_SET_SLOTS];
 };
 
-static size_t word_set_slot(const char *word, size_t length)
+static inline size_t word_set_slot(const char *word, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)word;
     unsigned hash =
@@ -36,7 +36,7 @@ static void word_set_add(struct word_set *set, const char *word, size_t number)
 }
 
 /* The number of WORD; -1: it is not in the set. */
-static int word_set_find(const struct word_set *set, const char *word, size_t length)
+static inline int word_set_find(const struct word_set *set, const char *word, size_t length)
 {
     for (size_t slot = word_set_slot(word, length); set->slots[slot].word; slot = (slot + 1) % WORD_SET_SLOTS)
         if (set->slots[slot].length == length && memcmp(set->slots[slot].word, word, length) == 0)
