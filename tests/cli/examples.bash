@@ -6,7 +6,7 @@
 # nothing; python runs ./app too, unless examples_python says that it is the real one.
 # shellcheck shell=bash
 
-# README.md: what is indented by four blanks or fenced. Man pages: literal displays below EXAMPLES.
+# README.md: what is indented by four blanks or fenced, but for text, which shows what another machine printed. Man pages: literal displays below EXAMPLES.
 examples_extract() { # DOCUMENT DIRECTORY
     awk -v name="$2/${1##*/}" '
         function add(text) {
@@ -14,8 +14,8 @@ examples_extract() { # DOCUMENT DIRECTORY
             print text >block
         }
         function finish() { if (block) close(block); block = "" }
-        FILENAME ~ /\.md$/ && /^```/ { fenced = !fenced; finish(); next }
-        FILENAME ~ /\.md$/ { if (fenced) add($0); else if (/^    /) add(substr($0, 5)); else finish(); next }
+        FILENAME ~ /\.md$/ && /^```/ { fenced = !fenced; shown = fenced && /^```text$/; finish(); next }
+        FILENAME ~ /\.md$/ { if (fenced && !shown) add($0); else if (fenced) next; else if (/^    /) add(substr($0, 5)); else finish(); next }
         /^\.Sh/ { examples = $2 == "EXAMPLES" }
         examples && /^\.Dl/ { add(substr($0, 5)); finish() }
         examples && /^\.Bd/ { literal = 1; next }

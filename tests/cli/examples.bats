@@ -30,7 +30,7 @@ for_torch() { # YES-OR-NO BLOCK...
     examples_extract "$root/README.md" blocks
     examples_prepare
     mapfile -t blocks < <(for_torch no "$BATS_TEST_TMPDIR"/blocks/*)
-    [ "${#blocks[@]}" -ge 7 ]
+    [ "${#blocks[@]}" -ge 6 ]
     examples_run "${blocks[@]}"
 }
 

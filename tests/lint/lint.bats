@@ -33,6 +33,15 @@ tree() { # FILE TEXT...
 @test "scripts: shellcheck finds nothing" { clean scripts; }
 @test "man: mandoc finds nothing" { clean man; }
 
+@test "src/README.md names units and folders that exist" {
+    local name missing=''
+    cd "$root/src"
+    for name in $(grep -oE '`[a-z0-9_/]+(/|\.[a-z]+)?`' README.md | tr -d '`' | grep / | sort -u); do
+        [ -e "$name" ] || [ -e "$name.c" ] || [ -e "$name.h" ] || [ -e "../$name" ] || [ -e "../$name.bats" ] || missing+=" $name"
+    done
+    assert_equal "$missing" ''
+}
+
 @test "layers finds a folder that includes another" {
     tree src/analysis/a.c '#include "trace/build/names.h"'
     run check layers tree
