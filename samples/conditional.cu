@@ -4,7 +4,7 @@
  *     framed:  head ──> if: { step ──> clear } ──> tail
  *     bare:             if: { step }
  *
- * The condition of either is true at each launch, so that no kernel needs to set it. A correct trace holds an arrow
+ * The condition of either is true at each launch, so that no kernel needs to set it. A correct trace holds a flow
  * from each cudaGraphLaunch to all kernels of that launch, those in the bodies too: CUPTI's records of these have no
  * correlation id.
  */
@@ -128,7 +128,7 @@ int main()
     did_kernels("tail", LAUNCHES);
     did_kernels("clear", LAUNCHES);
     state_count("graph-kernels", 5 * LAUNCHES);
-    state_count("arrows", 5 * LAUNCHES);
+    state_count("flows", 5 * LAUNCHES);
 
     CALL(cudaStreamDestroy(stream));
     CALL(cudaFree(data));

@@ -2,7 +2,7 @@
  * driver: the driver API alone, no runtime: a module from PTX text, launches, events, and virtual memory.
  *
  * A correct trace holds the calls below as cuda_driver events, named as they are written here; the kernel `scale` once
- * by cuLaunchKernel and once by cuLaunchKernelEx, each with its arrow; a copy in and one out; two sets; a counter for
+ * by cuLaunchKernel and once by cuLaunchKernelEx, each with its flow; a copy in and one out; two sets; a counter for
  * Device memory, and one for Virtual memory where the device can do that.
  */
 #include <cuda.h>

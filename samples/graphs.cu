@@ -7,7 +7,7 @@
  *                              └─> scale ─┘
  *
  * A correct trace holds, for every launch of a graph, one slice for each of its nodes, all with the correlation of that
- * cudaGraphLaunch, a graph id and a graph node id, and an arrow from the call to each. The launches written while the
+ * cudaGraphLaunch, a graph id and a graph node id, and a flow from the call to each. The launches written while the
  * stream is captured are API calls without any GPU work. (With --graph=graph: one slice for each launch instead.)
  */
 #include <cuda_runtime_api.h>

@@ -2,7 +2,7 @@
  * launches: every way to start work on the GPU from the runtime: <<< >>>, cudaLaunchKernel, cudaLaunchKernelExC with
  * attributes, a cooperative launch, a host function, and a batch of copies.
  *
- * A correct trace holds a kernel for each launch, and an arrow to it from the call that was used. Built a second time
+ * A correct trace holds a kernel for each launch, and a flow to it from the call that was used. Built a second time
  * as launches_per_thread with `-default-stream per-thread`: the calls are then other functions inside CUDA (…_ptsz),
  * and the trace still calls them by the names that are written here.
  */

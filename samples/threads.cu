@@ -3,7 +3,7 @@
  *
  * A correct trace holds: eight rows of threads named "worker 0" … "worker 7", each with one range "work" around its
  * "step" ranges, all of its API calls on it; eight rows of streams, named "stream of worker 0" …, below a GPU named
- * "the workers' GPU"; and arrows that lead from a thread's calls to its own stream alone.
+ * "the workers' GPU"; and flows that lead from a thread's calls to its own stream alone.
  */
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>

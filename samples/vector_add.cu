@@ -4,7 +4,7 @@
  *
  * A correct trace holds: a row for the thread with the NVTX ranges "prepare", "add chunks" (and in it one "chunk" for
  * each), "wait" and "check"; a row for each of the 4 streams with 8 copies HtoD, 4 kernels vector_add and 4 copies
- * DtoH; 3 sets on the default stream; an arrow from every call that starts work to that work; on the GPU rows the range
+ * DtoH; 3 sets on the default stream; a flow from every call that starts work to that work; on the GPU rows the range
  * each chunk was launched in; and a counter of device memory that rises in 3 steps to 24 MiB and falls to 0 again.
  */
 #include <cuda_runtime_api.h>

@@ -5,7 +5,7 @@
 #include "common/page.h"
 #include "common/log.h"
 #include "common/ordered_loop.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/threads.h"
 #include "trace/trace_event.h"
 
@@ -19,7 +19,7 @@ struct dispatcher_batch {
         size_t bytes, numbers; /* where its own begin, in bytes */
     } runs[DISPATCHER_RUNS];
     size_t run_count;
-    struct sink bytes, numbers; /* the runs', one after another */
+    struct buffer bytes, numbers; /* the runs', one after another */
     struct trace_event events[DISPATCHER_EVENTS];
 };
 
@@ -47,8 +47,8 @@ void dispatcher_release(struct dispatcher *dispatcher)
     pthread_cond_destroy(&dispatcher->more);
     pthread_mutex_destroy(&dispatcher->lock);
     for (size_t i = 0; dispatcher->batches && i < DISPATCHER_BATCHES; i++) {
-        sink_release(&dispatcher->batches[i].bytes);
-        sink_release(&dispatcher->batches[i].numbers);
+        buffer_release(&dispatcher->batches[i].bytes);
+        buffer_release(&dispatcher->batches[i].numbers);
     }
     free(dispatcher->batches);
 }
@@ -73,8 +73,8 @@ static void make_batches(struct dispatcher *dispatcher)
     dispatcher->batches = large_alloc(DISPATCHER_BATCHES * sizeof(*dispatcher->batches));
     for (size_t i = 0; dispatcher->batches && i < DISPATCHER_BATCHES; i++) {
         struct dispatcher_batch *batch = &dispatcher->batches[i];
-        sink_init_memory(&batch->bytes);
-        sink_init_memory(&batch->numbers);
+        buffer_init_memory(&batch->bytes);
+        buffer_init_memory(&batch->numbers);
         for (size_t k = 0; k < DISPATCHER_EVENTS; k++)
             batch->events[k] = event_nothing;
     }
@@ -296,8 +296,8 @@ static int put_run(struct dispatcher_batch *batch, const struct event_run *run)
 {
     batch->runs[batch->run_count++] = (struct batch_run){
         .first = batch->count, .count = run->count, .bytes = batch->bytes.length, .numbers = batch->numbers.length};
-    sink_bytes(&batch->bytes, run->bytes, run->size);
-    sink_bytes(&batch->numbers, run->numbers, run->number_count * sizeof(*run->numbers));
+    buffer_bytes(&batch->bytes, run->bytes, run->size);
+    buffer_bytes(&batch->numbers, run->numbers, run->number_count * sizeof(*run->numbers));
     if (batch->bytes.failure || batch->numbers.failure)
         return error_no_memory("the trace's events");
     batch->count += run->count;

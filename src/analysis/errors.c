@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/spool/cuda_names.h"
 
 #define NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
@@ -52,13 +52,13 @@ void errors_add(struct errors *errors, const struct trace_event *event)
         errors->kind[errors->kinds++] = (struct error_kind){event->return_value, 1, of_runtime};
 }
 
-static void write_error(struct sink *text, bool of_runtime, int64_t code)
+static void write_error(struct buffer *text, bool of_runtime, int64_t code)
 {
     const char *name = of_runtime ? runtime_error_name(code) : driver_error_name(code);
     if (name)
-        sink_format(text, "%s (%" PRId64 ")", name, code);
+        buffer_format(text, "%s (%" PRId64 ")", name, code);
     else
-        sink_format(text, "error %" PRId64, code);
+        buffer_format(text, "error %" PRId64, code);
 }
 
 static int by_count(const void *left, const void *right)
@@ -74,27 +74,27 @@ static int by_count(const void *left, const void *right)
 struct cell errors_cell(const struct errors *errors, struct table *table)
 {
     struct errors sorted = *errors;
-    struct sink text;
+    struct buffer text;
     uint64_t rest = errors->count;
     if (errors->count == 0)
         return (struct cell){0};
     qsort(sorted.kind, sorted.kinds, sizeof(*sorted.kind), by_count);
-    sink_init_memory(&text);
+    buffer_init_memory(&text);
     for (unsigned i = 0; i < sorted.kinds; i++) {
         if (sorted.kind[i].count < errors->count)
-            sink_format(&text, "%s%" PRIu64 " × ", i > 0 ? ", " : "", sorted.kind[i].count);
+            buffer_format(&text, "%s%" PRIu64 " × ", i > 0 ? ", " : "", sorted.kind[i].count);
         write_error(&text, sorted.kind[i].of_runtime, sorted.kind[i].code);
         rest -= sorted.kind[i].count;
     }
     if (rest > 0)
-        sink_format(&text, ", %" PRIu64 " others", rest);
+        buffer_format(&text, ", %" PRIu64 " others", rest);
     return table_sink(table, &text);
 }
 
 struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
 {
-    struct sink text;
-    sink_init_memory(&text);
+    struct buffer text;
+    buffer_init_memory(&text);
     write_error(&text, of_runtime, code);
     return table_sink(table, &text);
 }

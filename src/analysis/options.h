@@ -56,7 +56,7 @@ struct event_sink;
 struct report_reader {
     bool (*reads)(const char *path);
     /* As json_read(). */
-    int (*read)(const char *path, struct interner *strings, const struct event_sink *sink);
+    int (*read)(const char *path, struct interner *strings, const struct event_sink *buffer);
 };
 
 struct report_options {

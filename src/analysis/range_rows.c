@@ -1,6 +1,6 @@
 #include "analysis/range_rows.h"
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/range_depth.h"
 #include "analysis/table.h"
 #include "analysis/trace.h"
@@ -218,19 +218,19 @@ struct cell range_forest_path_cell(const struct range_forest *forest, const stru
     unsigned count = 0;
     for (; node && count < PATH_NAMES; node = nodes[node - 1].parent)
         way[count++] = &nodes[node - 1];
-    struct sink path;
-    sink_init_memory(&path);
+    struct buffer path;
+    buffer_init_memory(&path);
     if (node)
-        sink_text(&path, "…/");
+        buffer_text(&path, "…/");
     for (unsigned i = count; i-- > 0;) {
-        sink_text(&path, name_of(trace, way[i]));
+        buffer_text(&path, name_of(trace, way[i]));
         if (i > 0)
-            sink_char(&path, '/');
+            buffer_char(&path, '/');
     }
-    sink_char(&path, '\0');
-    bool failed = sink_finish(&path) != 0;
+    buffer_char(&path, '\0');
+    bool failed = buffer_finish(&path) != 0;
     struct cell cell = failed ? (struct cell){0} : table_text(table, path.data);
     table->no_memory |= failed;
-    sink_release(&path);
+    buffer_release(&path);
     return cell;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/utf8.h"
 #include "analysis/table.h"
 
@@ -26,30 +26,30 @@ bool render_leaves_out(struct render *render, const struct table *table)
 void render_left_out(struct render *render)
 {
     if (*render->left_out)
-        sink_format(render->out, "\nNot in this trace: %s\n", render->left_out);
+        buffer_format(render->out, "\nNot in this trace: %s\n", render->left_out);
     if (*render->unrecorded)
-        sink_format(render->out, "\nNot recorded (left out by --trace): %s\n", render->unrecorded);
+        buffer_format(render->out, "\nNot recorded (left out by --trace): %s\n", render->unrecorded);
     *render->left_out = *render->unrecorded = '\0';
 }
 
 void render_missing(struct render *render, const struct table *table, const char *indent)
 {
     if (table->rows == 0 && !table->unrecorded)
-        sink_format(render->out, "%snone in this trace\n", indent);
+        buffer_format(render->out, "%snone in this trace\n", indent);
     if (*table->missing)
-        sink_format(render->out, "%snot recorded (left out by --trace): %s\n", indent, table->missing);
+        buffer_format(render->out, "%snot recorded (left out by --trace): %s\n", indent, table->missing);
 }
 
 /* Where a backslash is special, one that we write is escaped as well. */
-void render_visible(struct sink *sink, const char *text, const char *special)
+void render_visible(struct buffer *buffer, const char *text, const char *special)
 {
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
         char shown[UTF8_VISIBLE_BYTES];
         size_t length = utf8_visible(shown, text, left, &size);
         bool escaped = *text != '\\' && *shown == '\\';
         if (strchr(special, escaped ? '\\' : *text))
-            sink_char(sink, '\\');
-        sink_bytes(sink, shown, length);
+            buffer_char(buffer, '\\');
+        buffer_bytes(buffer, shown, length);
     }
 }
 
@@ -65,33 +65,33 @@ size_t render_width(const char *text, size_t length)
  * headed by a line with the section's name alone; so are several traces, by the name of the file. What was not recorded
  * is named in a last row, in the column "name" or another of texts; the others are empty there. */
 
-static void write_text(struct sink *out, const char *text)
+static void write_text(struct buffer *out, const char *text)
 {
     bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
     if (quoted)
-        sink_char(out, '"');
+        buffer_char(out, '"');
     for (size_t left = strlen(text); left > 0;) {
         size_t size = utf8_size(text, left);
         if (size == 0)
-            sink_text(out, UTF8_REPLACEMENT);
+            buffer_text(out, UTF8_REPLACEMENT);
         if (*text == '"')
-            sink_char(out, '"');
-        sink_bytes(out, text, size);
+            buffer_char(out, '"');
+        buffer_bytes(out, text, size);
         size = size ? size : 1;
         text += size;
         left -= size;
     }
     if (quoted)
-        sink_char(out, '"');
+        buffer_char(out, '"');
 }
 
 static void write_head(struct render *render, const struct table *table)
 {
     for (size_t i = 0; i < table->column_count; i++) {
         struct unit unit = unit_for_machines(table->columns[i].type, render->options->unit);
-        sink_format(render->out, "%s%s%s%s", i ? "," : "", table->columns[i].word, *unit.word ? "_" : "", unit.word);
+        buffer_format(render->out, "%s%s%s%s", i ? "," : "", table->columns[i].word, *unit.word ? "_" : "", unit.word);
     }
-    sink_text(render->out, "\r\n");
+    buffer_text(render->out, "\r\n");
 }
 
 static void write_csv_row(struct render *render, const struct table *table, size_t row)
@@ -102,13 +102,13 @@ static void write_csv_row(struct render *render, const struct table *table, size
         struct unit unit =
             unit_for_machines(type, table->columns[i].type == TYPE_ANY ? REPORT_UNIT_NS : render->options->unit);
         if (i > 0)
-            sink_char(render->out, ',');
+            buffer_char(render->out, ',');
         if (cell->kind == CELL_TEXT)
             write_text(render->out, table_cell_text(table, cell));
         else if (cell->kind == CELL_INTEGER || cell->kind == CELL_REAL)
             unit_write(render->out, cell, type, &unit);
     }
-    sink_text(render->out, "\r\n");
+    buffer_text(render->out, "\r\n");
 }
 
 static void write_csv_missing(struct render *render, const struct table *table)
@@ -122,19 +122,19 @@ static void write_csv_missing(struct render *render, const struct table *table)
     snprintf(text, sizeof(text), "not recorded: %s", table->missing);
     for (size_t i = 0; i < table->column_count; i++) {
         if (i > 0)
-            sink_char(render->out, ',');
+            buffer_char(render->out, ',');
         if (i == column)
             write_text(render->out, text);
     }
-    sink_text(render->out, "\r\n");
+    buffer_text(render->out, "\r\n");
 }
 
 static void heading(struct render *render, const char *text)
 {
     if (render->any)
-        sink_text(render->out, "\r\n");
+        buffer_text(render->out, "\r\n");
     write_text(render->out, text);
-    sink_text(render->out, "\r\n");
+    buffer_text(render->out, "\r\n");
 }
 
 static void csv_table(struct render *render, const struct table *table)
@@ -235,7 +235,7 @@ static void write_json_end(struct render *render)
 {
     if (render->several_traces)
         json_end(&render->json);
-    sink_text(render->out, "\n");
+    buffer_text(render->out, "\n");
 }
 
 const struct renderer renderer_json = {.begin = write_json_begin,

@@ -12,12 +12,12 @@
 #include "common/json_out.h"
 #include "analysis/options.h"
 
-struct sink;
+struct buffer;
 struct table;
 
 struct render {
     const struct renderer *format;
-    struct sink *out;
+    struct buffer *out;
     const struct report_options *options;
     bool several_traces, several_tables; /* then each needs a heading of its own */
     bool any;                            /* something was written already */
@@ -47,7 +47,7 @@ void render_missing(struct render *render, const struct table *table, const char
 
 /* Appends TEXT with everything visible and on one line: control characters become \n, \t, \x1b, those that turn the
  * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */
-void render_visible(struct sink *sink, const char *text, const char *special);
+void render_visible(struct buffer *buffer, const char *text, const char *special);
 
 /* Characters of TEXT, as a terminal counts columns for all but the wide ones. */
 size_t render_width(const char *text, size_t length);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/render.h"
 #include "analysis/table.h"
 
@@ -14,7 +14,7 @@
  */
 
 struct grid {
-    struct sink text; /* all cells' texts, one after another */
+    struct buffer text; /* all cells' texts, one after another */
     size_t columns, rows;
     struct grid_column {
         size_t index; /* in the table */
@@ -60,7 +60,7 @@ static void write_any(struct grid *grid, const struct cell *cell, enum report_un
     struct unit unit = unit_of_value(cell->type, value, time);
     unit_write(&grid->text, cell, cell->type, &unit);
     if (*unit.name)
-        sink_format(&grid->text, " %s", unit.name);
+        buffer_format(&grid->text, " %s", unit.name);
 }
 
 static void end_cell(struct grid *grid, size_t row, size_t column, size_t start)
@@ -95,22 +95,22 @@ static void fill_cell(struct grid *grid, const struct render *render, const stru
     if (cell->kind == CELL_TEXT)
         render_visible(&grid->text, table_cell_text(table, cell), special);
     else if (cell->kind == CELL_UNRECORDED)
-        sink_text(&grid->text, "not recorded");
+        buffer_text(&grid->text, "not recorded");
     else if (cell->kind != CELL_NONE && type == TYPE_ANY)
         write_any(grid, cell, render->options->unit);
     else if (cell->kind != CELL_NONE)
         unit_write(&grid->text, cell, type, unit);
     else if (row <= grid->rows && type != TYPE_ANY && (type != TYPE_TEXT || (column > 0 && !table->listing)))
-        sink_char(&grid->text, '-');
+        buffer_char(&grid->text, '-');
     end_cell(grid, row, column, start);
 }
 
 static void write_head(struct grid *grid, const struct table *table, size_t column, const struct unit *unit)
 {
     size_t start = grid->text.length;
-    sink_text(&grid->text, table->columns[grid->column[column].index].title);
+    buffer_text(&grid->text, table->columns[grid->column[column].index].title);
     if (*unit->name && !is_left(table, grid->column[column].index))
-        sink_format(&grid->text, unit->name[0] == '%' ? " %s" : " (%s)", unit->name);
+        buffer_format(&grid->text, unit->name[0] == '%' ? " %s" : " (%s)", unit->name);
     end_cell(grid, GRID_HEAD, column, start);
 }
 
@@ -124,7 +124,7 @@ static void write_sum(struct grid *grid, const struct render *render, const stru
         return;
     }
     if (column + 1 == grid->columns)
-        sink_text(&grid->text, "total");
+        buffer_text(&grid->text, "total");
     end_cell(grid, grid->rows + 1, column, start);
 }
 
@@ -157,7 +157,7 @@ static void choose_columns(struct grid *grid, const struct table *table)
 static int grid_make(struct grid *grid, const struct render *render, const struct table *table, const char *special)
 {
     *grid = (struct grid){.rows = table->shown};
-    sink_init_memory(&grid->text);
+    buffer_init_memory(&grid->text);
     grid->column = calloc(table->column_count, sizeof(*grid->column));
     grid->cells = calloc((table->shown + 2) * table->column_count, sizeof(*grid->cells));
     if (!grid->column || !grid->cells)
@@ -171,7 +171,7 @@ static int grid_make(struct grid *grid, const struct render *render, const struc
 
 static void grid_release(struct grid *grid)
 {
-    sink_release(&grid->text);
+    buffer_release(&grid->text);
     free(grid->column);
     free(grid->cells);
     *grid = (struct grid){0};
@@ -227,30 +227,30 @@ static void grid_narrow(struct grid *grid, size_t width)
 #define INDENT 2
 #define GAP 2
 
-static void pad(struct sink *out, size_t count)
+static void pad(struct buffer *out, size_t count)
 {
     while (count-- > 0)
-        sink_char(out, ' ');
+        buffer_char(out, ' ');
 }
 
-static void rule(struct sink *out, size_t width)
+static void rule(struct buffer *out, size_t width)
 {
     while (width-- > 0)
-        sink_char(out, '-');
+        buffer_char(out, '-');
 }
 
-static void write_cell(struct sink *out, const struct grid *grid, size_t row, size_t column, bool last)
+static void write_cell(struct buffer *out, const struct grid *grid, size_t row, size_t column, bool last)
 {
     const struct grid_cell *cell = grid_cell(grid, row, column);
     size_t blank = cell->width < grid->column[column].width ? grid->column[column].width - cell->width : 0;
     if (!grid->column[column].left)
         pad(out, blank);
-    sink_bytes(out, grid->text.data + cell->at, cell->length);
+    buffer_bytes(out, grid->text.data + cell->at, cell->length);
     if (grid->column[column].left && !last)
         pad(out, blank);
 }
 
-static void write_table_row(struct sink *out, const struct grid *grid, size_t row)
+static void write_table_row(struct buffer *out, const struct grid *grid, size_t row)
 {
     size_t last = grid->columns - 1; /* blanks at the end of a line help nobody */
     while (last > 0 && grid_cell(grid, row, last)->width == 0)
@@ -259,17 +259,17 @@ static void write_table_row(struct sink *out, const struct grid *grid, size_t ro
         pad(out, column == 0 ? INDENT : GAP);
         write_cell(out, grid, row, column, column == last);
     }
-    sink_char(out, '\n');
+    buffer_char(out, '\n');
 }
 
-static void write_rules(struct sink *out, const struct grid *grid)
+static void write_rules(struct buffer *out, const struct grid *grid)
 {
     for (size_t column = 0; column < grid->columns; column++) {
         pad(out, column == 0 ? INDENT : GAP);
         bool last_text = column + 1 == grid->columns && grid->column[column].left;
         rule(out, last_text ? grid_cell(grid, GRID_HEAD, column)->width : grid->column[column].width);
     }
-    sink_char(out, '\n');
+    buffer_char(out, '\n');
 }
 
 static void fit(struct grid *grid, size_t width)
@@ -284,12 +284,12 @@ static void write_rest(struct render *render, const struct table *table)
 {
     size_t rest = table->rows - table->shown;
     if (rest > 0)
-        sink_format(render->out, "  … and %zu more row%s (--top=0 shows all)\n", rest, rest == 1 ? "" : "s");
+        buffer_format(render->out, "  … and %zu more row%s (--top=0 shows all)\n", rest, rest == 1 ? "" : "s");
 }
 
 static void write_table_grid(struct render *render, const struct table *table, const struct grid *grid)
 {
-    struct sink *out = render->out;
+    struct buffer *out = render->out;
     if (!table->listing || table->headed) {
         write_table_row(out, grid, GRID_HEAD);
         write_rules(out, grid);
@@ -308,7 +308,7 @@ static void text_table(struct render *render, const struct table *table)
     struct grid grid;
     if (render_leaves_out(render, table))
         return;
-    sink_format(render->out, "%s%s\n", render->any ? "\n" : "", table->title);
+    buffer_format(render->out, "%s%s\n", render->any ? "\n" : "", table->title);
     render->any = true;
     if (table->rows == 0) {
         render_missing(render, table, "  ");
@@ -330,9 +330,9 @@ static void text_trace_begin(struct render *render, const char *path, const char
     (void)missing;
     if (!render->several_traces)
         return;
-    sink_text(render->out, render->any ? "\n\n=== " : "=== ");
+    buffer_text(render->out, render->any ? "\n\n=== " : "=== ");
     render_visible(render->out, path, "");
-    sink_text(render->out, " ===\n");
+    buffer_text(render->out, " ===\n");
     render->any = true;
 }
 
@@ -349,21 +349,21 @@ const struct renderer renderer_table = {
 /* What Markdown or HTML would take for its own. */
 #define SPECIAL "\\`*_[]<>|~&#$"
 
-static void write_markdown_row(struct sink *out, const struct grid *grid, size_t row)
+static void write_markdown_row(struct buffer *out, const struct grid *grid, size_t row)
 {
     for (size_t column = 0; column < grid->columns; column++) {
         const struct grid_cell *cell = grid_cell(grid, row, column);
-        sink_text(out, column == 0 ? "| " : " | ");
-        sink_bytes(out, grid->text.data + cell->at, cell->length);
+        buffer_text(out, column == 0 ? "| " : " | ");
+        buffer_bytes(out, grid->text.data + cell->at, cell->length);
     }
-    sink_text(out, " |\n");
+    buffer_text(out, " |\n");
 }
 
-static void write_alignment(struct sink *out, const struct grid *grid)
+static void write_alignment(struct buffer *out, const struct grid *grid)
 {
     for (size_t column = 0; column < grid->columns; column++)
-        sink_text(out, grid->column[column].left ? "| :-- " : "| --: ");
-    sink_text(out, "|\n");
+        buffer_text(out, grid->column[column].left ? "| :-- " : "| --: ");
+    buffer_text(out, "|\n");
 }
 
 static void write_markdown_grid(struct render *render, const struct table *table, const struct grid *grid)
@@ -374,7 +374,7 @@ static void write_markdown_grid(struct render *render, const struct table *table
         write_markdown_row(render->out, grid, row);
     size_t rest = table->rows - table->shown;
     if (rest > 0)
-        sink_format(render->out, "\n… and %zu more row%s (--top=0 shows all)\n", rest, rest == 1 ? "" : "s");
+        buffer_format(render->out, "\n… and %zu more row%s (--top=0 shows all)\n", rest, rest == 1 ? "" : "s");
 }
 
 static void markdown_table(struct render *render, const struct table *table)
@@ -382,7 +382,8 @@ static void markdown_table(struct render *render, const struct table *table)
     struct grid grid;
     if (render_leaves_out(render, table))
         return;
-    sink_format(render->out, "%s%s %s\n\n", render->any ? "\n" : "", render->several_traces ? "##" : "#", table->title);
+    buffer_format(render->out, "%s%s %s\n\n", render->any ? "\n" : "", render->several_traces ? "##" : "#",
+                  table->title);
     render->any = true;
     if (table->rows == 0) {
         render_missing(render, table, "");
@@ -393,7 +394,7 @@ static void markdown_table(struct render *render, const struct table *table)
     else
         write_markdown_grid(render, table, &grid);
     if (*table->missing) {
-        sink_char(render->out, '\n');
+        buffer_char(render->out, '\n');
         render_missing(render, table, "");
     }
     grid_release(&grid);
@@ -404,9 +405,9 @@ static void markdown_trace_begin(struct render *render, const char *path, const 
     (void)missing;
     if (!render->several_traces)
         return;
-    sink_text(render->out, render->any ? "\n# " : "# ");
+    buffer_text(render->out, render->any ? "\n# " : "# ");
     render_visible(render->out, path, SPECIAL);
-    sink_char(render->out, '\n');
+    buffer_char(render->out, '\n');
     render->any = true;
 }
 

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/suggest.h"
 #include "analysis/heap.h"
 #include "trace/json/reader.h"
@@ -23,12 +23,12 @@ static const struct renderer *const renderers[] = {
 
 /* Reads PATH with the first reader that accepts it. */
 static int read_trace(const struct report_options *options, const char *path, struct interner *strings,
-                      const struct event_sink *sink)
+                      const struct event_sink *buffer)
 {
     for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
         if (reader->reads(path))
-            return reader->read(path, strings, sink);
-    return json_read(path, strings, sink);
+            return reader->read(path, strings, buffer);
+    return json_read(path, strings, buffer);
 }
 
 /* --- the time that --snapshot names --- */
@@ -52,7 +52,7 @@ static int pass_metadata(void *context, const char *key, const struct cJSON *val
 static int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
 {
     struct trace trace;
-    struct event_sink sink = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
+    struct event_sink buffer = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
     enum log_level level = log_level();
     struct stat file;
     if (strcmp(path, "-") == 0)
@@ -61,7 +61,7 @@ static int snapshot_find(int64_t *moment, const struct report_options *options, 
         return error("a snapshot needs a file: '%s' cannot be read twice", path);
     trace_init(&trace, options);
     log_set_level(LOG_QUIET); /* warnings come with the second time */
-    int status = read_trace(options, path, &trace.strings, &sink);
+    int status = read_trace(options, path, &trace.strings, &buffer);
     log_set_level(level);
     trace_sum_times(&trace);
     if (__builtin_add_overflow(trace.start, options->snapshot, moment))
@@ -243,14 +243,14 @@ static int report_file(const struct report_options *options, const char *path, s
     int status = report_init(&report, options);
     if (status == 0 && report.trace.heap && options->has_snapshot)
         status = snapshot_find(&report.heap.asked_at, options, path);
-    struct event_sink sink = {.context = &report,
-                              .workers = options->workers,
-                              .place = place_event,
-                              .event = read_event,
-                              .run = trace_renames(&report.trace) ? NULL : read_run,
-                              .metadata = read_metadata};
+    struct event_sink buffer = {.context = &report,
+                                .workers = options->workers,
+                                .place = place_event,
+                                .event = read_event,
+                                .run = trace_renames(&report.trace) ? NULL : read_run,
+                                .metadata = read_metadata};
     if (status == 0)
-        status = read_trace(options, path, &report.trace.strings, &sink);
+        status = read_trace(options, path, &report.trace.strings, &buffer);
     if (status == 0)
         status = sections_finish(&report.sections);
     if (status == 0 && options->has_snapshot && sections_wanted(options, REPORT_MEMORY))
@@ -300,7 +300,7 @@ int report_check(const struct report_options *options)
                  : error("cannot sort by '%s': the overview is not sorted", options->sort);
 }
 
-int report_files(const struct report_options *options, const char *const *paths, size_t count, struct sink *out)
+int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
     unsigned wanted = options->sections ? options->sections : ~0u >> (32 - REPORT_SECTION_COUNT);
     struct render render = {

@@ -8,7 +8,7 @@
 
 #include "analysis/options.h"
 
-struct sink;
+struct buffer;
 
 /* Whether the options fit together, before any file is read. Returns 0, or -1 after error(). */
 int report_check(const struct report_options *options);
@@ -18,6 +18,6 @@ int report_check(const struct report_options *options);
  * read twice), each reported on its own, and writes the report to OUT. Returns 0, or -1 after error(), which names the
  * file, the place and what was expected.
  */
-int report_files(const struct report_options *options, const char *const *paths, size_t count, struct sink *out);
+int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/errors.h"
 #include "analysis/heap.h"
 #include "analysis/section.h"
@@ -128,10 +128,10 @@ static int by_group(const void *a, const void *b)
 
 static struct cell addresses_cell(struct table *table, const struct heap_live *lives, size_t count)
 {
-    struct sink text;
-    sink_init_memory(&text);
+    struct buffer text;
+    buffer_init_memory(&text);
     for (size_t i = 0; i < count; i++)
-        sink_format(&text, "%s0x%" PRIx64, i > 0 ? " " : "", lives[i].address);
+        buffer_format(&text, "%s0x%" PRIx64, i > 0 ? " " : "", lives[i].address);
     return table_sink(table, &text);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/render.h"
 
 #define FRAMES_SHOWN 32   /* of a stack: enough for all but deep recursions */
@@ -87,17 +87,17 @@ static const char *below_working_directory(const char *path)
     return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
 }
 
-static void put_place(struct sink *out, const struct stack_frame *frame)
+static void put_place(struct buffer *out, const struct stack_frame *frame)
 {
     if (frame->file) {
         render_visible(out, below_working_directory(frame->file), "");
         if (frame->line > 0)
-            sink_format(out, ":%u", frame->line);
+            buffer_format(out, ":%u", frame->line);
     } else if (frame->module) {
         render_visible(out, base_name(frame->module), "");
-        sink_format(out, "+0x%llx", (unsigned long long)frame->offset);
+        buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);
     } else {
-        sink_format(out, "0x%llx", (unsigned long long)frame->address);
+        buffer_format(out, "0x%llx", (unsigned long long)frame->address);
     }
 }
 
@@ -107,16 +107,16 @@ static size_t function_width(const struct stack_frame *frame)
     return width <= FUNCTION_WIDTH ? width : 0;
 }
 
-static void put_frame(struct sink *out, const struct stack_frame *frame, const char *indent, size_t width)
+static void put_frame(struct buffer *out, const struct stack_frame *frame, const char *indent, size_t width)
 {
-    sink_text(out, indent);
+    buffer_text(out, indent);
     if (frame->function) {
         render_visible(out, frame->function, "");
         size_t used = render_width(frame->function, strlen(frame->function));
-        sink_format(out, "%*s  ", used < width ? (int)(width - used) : 0, "");
+        buffer_format(out, "%*s  ", used < width ? (int)(width - used) : 0, "");
     }
     put_place(out, frame);
-    sink_char(out, '\n');
+    buffer_char(out, '\n');
 }
 
 /* The widest function of what is shown, so that places stand below each other. */
@@ -134,7 +134,7 @@ static size_t widest(const struct part *part)
     return width;
 }
 
-void frames_write(struct sink *out, const struct stack_frame *frames, size_t count, const char *indent)
+void frames_write(struct buffer *out, const struct stack_frame *frames, size_t count, const char *indent)
 {
     if (count == 0)
         return;
@@ -148,5 +148,5 @@ void frames_write(struct sink *out, const struct stack_frame *frames, size_t cou
         put_frame(out, &part.frames[i], indent, width);
     }
     if (more > 0)
-        sink_format(out, "%s… and %zu more\n", indent, more);
+        buffer_format(out, "%s… and %zu more\n", indent, more);
 }

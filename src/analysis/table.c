@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/series.h"
 
 static const char *const type_units[] = {
@@ -62,15 +62,15 @@ struct cell table_text(struct table *table, const char *text)
     return (struct cell){.kind = number == INTERN_NO_MEMORY ? CELL_NONE : CELL_TEXT, .text = number};
 }
 
-struct cell table_sink(struct table *table, struct sink *sink)
+struct cell table_sink(struct table *table, struct buffer *buffer)
 {
     struct cell cell = {0};
-    sink_char(sink, '\0');
-    if (sink_finish(sink) == 0)
-        cell = table_text(table, sink->data);
+    buffer_char(buffer, '\0');
+    if (buffer_finish(buffer) == 0)
+        cell = table_text(table, buffer->data);
     else
         table->no_memory = true;
-    sink_release(sink);
+    buffer_release(buffer);
     return cell;
 }
 
@@ -352,16 +352,16 @@ struct unit unit_for_machines(enum column_type type, enum report_unit time)
     return unit;
 }
 
-void unit_write(struct sink *sink, const struct cell *cell, enum column_type type, const struct unit *unit)
+void unit_write(struct buffer *buffer, const struct cell *cell, enum column_type type, const struct unit *unit)
 {
     if (type == TYPE_BYTES && !*unit->name) {
         struct unit own = size_unit(value_of(cell));
-        unit_write(sink, cell, type, &own);
-        sink_format(sink, " %s", own.name);
+        unit_write(buffer, cell, type, &own);
+        buffer_format(buffer, " %s", own.name);
     } else if (cell->kind == CELL_INTEGER && unit->size == 1) {
-        sink_i64(sink, cell->integer);
+        buffer_i64(buffer, cell->integer);
     } else {
         double value = cell->kind == CELL_INTEGER ? (double)cell->integer : cell->real;
-        sink_format(sink, "%.*f", unit->decimals, value / unit->size);
+        buffer_format(buffer, "%.*f", unit->decimals, value / unit->size);
     }
 }

@@ -107,9 +107,9 @@ struct cell cell_typed(struct cell cell, enum column_type type);
 struct cell table_text(struct table *table, const char *text);
 struct cell table_format(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-struct sink;
-/* The text that was written to SINK, which is in memory, and is released. */
-struct cell table_sink(struct table *table, struct sink *sink);
+struct buffer;
+/* The text that was written to BUFFER, which is in memory, and is released. */
+struct cell table_sink(struct table *table, struct buffer *buffer);
 
 struct summary;
 /* The cells of SUMMARY_COLUMNS from FIRST on. Of no values they stay empty. */
@@ -154,8 +154,8 @@ struct unit unit_of_column(const struct table *table, size_t column, enum report
 /* The unit that values go to programs in: ns and bytes, unless the user chose another unit of time. */
 struct unit unit_for_machines(enum column_type type, enum report_unit time);
 
-struct sink;
+struct buffer;
 /* The number in CELL, of a column in UNIT, without the unit, which sizes in a nameless unit bring with them. */
-void unit_write(struct sink *sink, const struct cell *cell, enum column_type type, const struct unit *unit);
+void unit_write(struct buffer *buffer, const struct cell *cell, enum column_type type, const struct unit *unit);
 
 #endif

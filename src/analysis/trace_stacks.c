@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/metadata.h"
 #include "analysis/table.h"
 #include "analysis/trace.h"
@@ -14,29 +14,29 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void write_file(struct sink *out, const char *file, int64_t line)
+static void write_file(struct buffer *out, const char *file, int64_t line)
 {
-    sink_text(out, file);
+    buffer_text(out, file);
     if (line != EVENT_NONE)
-        sink_format(out, ":%lld", (long long)line);
+        buffer_format(out, ":%lld", (long long)line);
 }
 
 /* BRIEF: without the folders of the file. */
-static void write_frame(struct sink *out, const cJSON *frame, bool brief)
+static void write_frame(struct buffer *out, const cJSON *frame, bool brief)
 {
     const char *function = metadata_text(frame, "function"), *file = metadata_text(frame, "file"),
                *offset = metadata_text(frame, "offset");
     const char *module = base_name(metadata_text(frame, "module")), *address = metadata_text(frame, "address");
     bool placed = file || module;
-    sink_text(out, function ? function : "");
-    sink_text(out, function && placed ? " (" : "");
+    buffer_text(out, function ? function : "");
+    buffer_text(out, function && placed ? " (" : "");
     if (file)
         write_file(out, brief ? base_name(file) : file, metadata_number(frame, "line"));
     else if (module)
-        sink_format(out, "%s+%s", module, offset ? offset : "?");
+        buffer_format(out, "%s+%s", module, offset ? offset : "?");
     else if (!function)
-        sink_text(out, address ? address : "?");
-    sink_text(out, function && placed ? ")" : "");
+        buffer_text(out, address ? address : "?");
+    buffer_text(out, function && placed ? ")" : "");
 }
 
 static const cJSON *first_inlined(const cJSON *frame)
@@ -47,17 +47,17 @@ static const cJSON *first_inlined(const cJSON *frame)
 
 /* Writes as much as is known: "main (/src/leak.cu:42)", "compute (libmath.so+0x1234)" or "0x7f0012345678". Before it,
  * the calls that the compiler inlined: "inner (/src/a.cu:1) < outer (/src/a.cu:9)". */
-static void write_frame_calls(struct sink *out, const cJSON *frame)
+static void write_frame_calls(struct buffer *out, const cJSON *frame)
 {
     for (const cJSON *call = first_inlined(frame); call; call = call->next) {
         write_frame(out, call, false);
-        sink_text(out, " < ");
+        buffer_text(out, " < ");
     }
     write_frame(out, frame, false);
 }
 
 /* Writes the innermost of these, its file without folders: "inner (a.cu:1)". */
-static void write_frame_place(struct sink *out, const cJSON *frame)
+static void write_frame_place(struct buffer *out, const cJSON *frame)
 {
     const cJSON *inlined = first_inlined(frame);
     write_frame(out, inlined ? inlined : frame, true);
@@ -87,19 +87,19 @@ static bool frame_is_cuda(const cJSON *frame)
 /* How many frames of the code that reported the call may come before CUDA's own. */
 #define FRAMES_ABOVE_CUDA 8
 
-static int read_words(struct trace *trace, const cJSON *frame, void (*put)(struct sink *, const cJSON *),
+static int read_words(struct trace *trace, const cJSON *frame, void (*put)(struct buffer *, const cJSON *),
                       uint32_t *text)
 {
-    struct sink words;
-    sink_init_memory(&words);
+    struct buffer words;
+    buffer_init_memory(&words);
     put(&words, frame);
-    sink_char(&words, '\0');
+    buffer_char(&words, '\0');
     int status = -1;
-    if (sink_finish(&words) == 0) {
+    if (buffer_finish(&words) == 0) {
         *text = intern(&trace->strings, words.data, words.length - 1);
         status = *text == INTERN_NO_MEMORY ? -1 : 0;
     }
-    sink_release(&words);
+    buffer_release(&words);
     return status;
 }
 
@@ -184,13 +184,13 @@ struct cell trace_place_cell(const struct trace *trace, struct table *table, int
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)
 {
     const struct trace_stack *stack = stack_of(trace, number);
-    struct sink words;
+    struct buffer words;
     if (!stack || stack->count == 0)
         return (struct cell){0};
-    sink_init_memory(&words);
+    buffer_init_memory(&words);
     for (size_t i = 0; i < stack->count; i++) {
-        sink_text(&words, i > 0 ? " < " : "");
-        sink_text(&words, interned(&trace->strings, frame_of(trace, stack, i)->words));
+        buffer_text(&words, i > 0 ? " < " : "");
+        buffer_text(&words, interned(&trace->strings, frame_of(trace, stack, i)->words));
     }
     return table_sink(table, &words);
 }
@@ -205,17 +205,17 @@ static int read_text(struct trace *trace, const char *text, size_t length, uint3
 
 static int read_plugin_stack(struct trace *trace, const cJSON *stack, uint32_t *number)
 {
-    struct sink text;
+    struct buffer text;
     if (!cJSON_IsArray(stack) || !stack->child)
         return 0;
-    sink_init_memory(&text);
+    buffer_init_memory(&text);
     for (const cJSON *frame = stack->child; frame; frame = frame->next) {
         if (frame != stack->child)
-            sink_text(&text, " < ");
+            buffer_text(&text, " < ");
         write_frame_calls(&text, frame);
     }
-    int status = sink_finish(&text) == 0 ? read_text(trace, text.data, text.length, number) : -1;
-    sink_release(&text);
+    int status = buffer_finish(&text) == 0 ? read_text(trace, text.data, text.length, number) : -1;
+    buffer_release(&text);
     return status;
 }
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
@@ -59,13 +59,13 @@ static int from_trace(const char *input, const char *output)
     progress_end(&progress);
     if (failed)
         return -1;
-    struct sink size;
-    sink_init_memory(&size);
+    struct buffer size;
+    buffer_init_memory(&size);
     summary_put_size(&size, made.bytes);
-    sink_char(&size, '\0');
-    if (sink_finish(&size) == 0)
+    buffer_char(&size, '\0');
+    if (buffer_finish(&size) == 0)
         notice("%llu events in '%s' (%s)", (unsigned long long)made.events, output, size.data);
-    sink_release(&size);
+    buffer_release(&size);
     return 0;
 }
 

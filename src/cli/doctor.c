@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "cli/options.h"
 #include "doctor/doctor.h"
 #include "launch/elf_file.h"
@@ -50,11 +50,11 @@ static int doctor_command(int argc, char **argv)
         error("'doctor' takes no '%s'", argv[first]);
         return EXIT_USAGE;
     }
-    struct sink out;
-    sink_init(&out, sink_drain_fd, SINK_FD(STDOUT_FILENO));
+    struct buffer out;
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
     int problems = doctor_examine(&options, &out);
-    int failure = sink_finish(&out);
-    sink_release(&out);
+    int failure = buffer_finish(&out);
+    buffer_release(&out);
     if (failure) {
         error("cannot write to standard output: %s", strerror(failure));
         return EXIT_USAGE;

@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "cli/summary.h"
 #include "cli/terminal_line.h"
 
@@ -13,17 +13,17 @@
 #define BUSY_FROM (1500 * NS_PER_MS)
 #define BUSY_TO (500 * NS_PER_MS)
 
-static void put_seconds(struct sink *text, uint64_t ns)
+static void put_seconds(struct buffer *text, uint64_t ns)
 {
     uint64_t seconds = ns / NS_PER_S;
     if (seconds >= 3600)
-        sink_format(text, "%u:%02u:%02u", (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
-                    (unsigned)(seconds % 60));
+        buffer_format(text, "%u:%02u:%02u", (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
+                      (unsigned)(seconds % 60));
     else
-        sink_format(text, "%u:%02u", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
+        buffer_format(text, "%u:%02u", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
 }
 
-static void put_busy(struct sink *text, const struct live *live)
+static void put_busy(struct buffer *text, const struct live *live)
 {
     uint64_t now = clock_now();
     const char *before = ", GPU ";
@@ -31,44 +31,44 @@ static void put_busy(struct sink *text, const struct live *live)
         double busy = live_busy(live, gpu, now - BUSY_FROM, now - BUSY_TO);
         if (busy < 0)
             continue;
-        sink_format(text, "%s%.0f %%", before, 100 * busy);
+        buffer_format(text, "%s%.0f %%", before, 100 * busy);
         before = " / ";
     }
     if (*before == ',')
-        sink_text(text, ", no GPU work yet");
+        buffer_text(text, ", no GPU work yet");
     else
-        sink_text(text, " busy");
+        buffer_text(text, " busy");
 }
 
-static void put_line(struct sink *text, const struct live *live, uint64_t disk)
+static void put_line(struct buffer *text, const struct live *live, uint64_t disk)
 {
     put_seconds(text, clock_now() - live->started);
-    sink_format(text, "  %llu event%s", (unsigned long long)live->events, live->events == 1 ? "" : "s");
+    buffer_format(text, "  %llu event%s", (unsigned long long)live->events, live->events == 1 ? "" : "s");
     put_busy(text, live);
-    sink_text(text, ", ");
+    buffer_text(text, ", ");
     summary_put_size(text, live->memory);
-    sink_text(text, " of GPU memory in use, ");
+    buffer_text(text, " of GPU memory in use, ");
     summary_put_size(text, live->recorded);
-    sink_text(text, " recorded, ");
+    buffer_text(text, " recorded, ");
     summary_put_size(text, disk);
-    sink_text(text, " on disk");
+    buffer_text(text, " on disk");
 }
 
 static void tell(void *context, const struct live *live, uint64_t disk)
 {
     struct live_line *line = context;
-    struct sink text;
-    sink_init_memory(&text);
+    struct buffer text;
+    buffer_init_memory(&text);
     put_line(&text, live, disk);
-    sink_char(&text, '\0');
+    buffer_char(&text, '\0');
     text.length--;
-    if (sink_finish(&text) != 0)
+    if (buffer_finish(&text) != 0)
         line->written = false;
     else if (line->terminal)
         terminal_line_show(&text);
     else
         notice("%s", text.data);
-    sink_release(&text);
+    buffer_release(&text);
     line->written = line->terminal;
 }
 

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/output.h"
 
-static int put_variable(struct sink *sink, const char *pattern, const char **at)
+static int put_variable(struct buffer *buffer, const char *pattern, const char **at)
 {
     const char *name = *at + 1; /* after '{' */
     size_t length = **at == '{' ? strcspn(name, "}") : 0;
@@ -25,57 +25,57 @@ static int put_variable(struct sink *sink, const char *pattern, const char **at)
     const char *value = getenv(variable);
     if (!value)
         return error("'%%q{%s}' in '-o %s': no such variable in the environment", variable, pattern);
-    sink_text(sink, value);
+    buffer_text(buffer, value);
     *at = name + length + 1;
     return 0;
 }
 
-static int put_host(struct sink *sink)
+static int put_host(struct buffer *buffer)
 {
     char host[HOST_NAME_MAX + 1] = "";
     if (gethostname(host, sizeof(host) - 1) != 0)
         return error("cannot tell the name of this host: %s", strerror(errno));
-    sink_text(sink, host);
+    buffer_text(buffer, host);
     return 0;
 }
 
 /* Writes what the pattern at *AT (after '%') stands for, and moves *AT behind it. */
-static int put_pattern(struct sink *sink, const char *pattern, const struct output_facts *facts, const char **at)
+static int put_pattern(struct buffer *buffer, const char *pattern, const struct output_facts *facts, const char **at)
 {
     switch (*(*at)++) {
-    case 'p': sink_i64(sink, facts->pid); return 0;
-    case 'n': sink_text(sink, facts->program); return 0;
-    case 'h': return put_host(sink);
-    case 'q': return put_variable(sink, pattern, at);
-    case '%': sink_char(sink, '%'); return 0;
+    case 'p': buffer_i64(buffer, facts->pid); return 0;
+    case 'n': buffer_text(buffer, facts->program); return 0;
+    case 'h': return put_host(buffer);
+    case 'q': return put_variable(buffer, pattern, at);
+    case '%': buffer_char(buffer, '%'); return 0;
     default: return error("'-o %s' has a pattern that is none of %%p, %%h, %%n, %%q{VARIABLE} and %%%%", pattern);
     }
 }
 
 int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t room)
 {
-    struct sink sink;
-    sink_init_memory(&sink);
+    struct buffer buffer;
+    buffer_init_memory(&buffer);
     int result = 0;
     for (const char *at = pattern; result == 0 && *at;) {
         size_t plain = strcspn(at, "%");
-        sink_bytes(&sink, at, plain);
+        buffer_bytes(&buffer, at, plain);
         at += plain;
         if (*at) {
             at++;
-            result = put_pattern(&sink, pattern, facts, &at);
+            result = put_pattern(&buffer, pattern, facts, &at);
         }
     }
-    sink_char(&sink, '\0');
-    if (result == 0 && sink_finish(&sink) != 0)
+    buffer_char(&buffer, '\0');
+    if (result == 0 && buffer_finish(&buffer) != 0)
         result = error_no_memory("the name of the trace");
-    else if (result == 0 && sink.length > room)
+    else if (result == 0 && buffer.length > room)
         result = error("'-o %s' gives a name that is too long", pattern);
-    else if (result == 0 && sink.length == 1)
+    else if (result == 0 && buffer.length == 1)
         result = error("'-o' needs the name of a file");
     else if (result == 0)
-        memcpy(name, sink.data, sink.length);
-    sink_release(&sink);
+        memcpy(name, buffer.data, buffer.length);
+    buffer_release(&buffer);
     return result;
 }
 

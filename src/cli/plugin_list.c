@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/suggest.h"
 #include "launch/elf_file.h"
 #include "launch/library.h"
@@ -25,7 +25,7 @@ struct search {
     char name[PATH_MAX];    /* FILE, without its settings */
     char library[PATH_MAX]; /* directory of libgputrace.so; "": there is none */
     char found[PATH_MAX];   /* absolute */
-    struct sink looked;     /* "'here', 'there'" */
+    struct buffer looked;   /* "'here', 'there'" */
 };
 
 /* PATH is a file: its absolute path in FOUND. Gives 0, or -1 with errno set. */
@@ -40,7 +40,7 @@ static int is_file(const char *path, char *found)
 
 static int try_path(struct search *search, const char *path)
 {
-    sink_format(&search->looked, "%s'%s'", search->looked.length ? ", " : "", path);
+    buffer_format(&search->looked, "%s'%s'", search->looked.length ? ", " : "", path);
     return is_file(path, search->found);
 }
 
@@ -67,7 +67,7 @@ static int search_init(struct search *search, const char *value)
 {
     size_t length = strcspn(value, ",");
     *search = (struct search){0};
-    sink_init_memory(&search->looked);
+    buffer_init_memory(&search->looked);
     if (length == 0)
         return error("'--plugin=%s' names no file", value);
     if (strchr(value, '\n'))
@@ -110,7 +110,7 @@ static int find(struct search *search)
                                                          : error("'--plugin=%s': %s", search->name, strerror(errno));
     if (look_for_name(search) == 0)
         return 0;
-    sink_char(&search->looked, '\0');
+    buffer_char(&search->looked, '\0');
     const char *looked = search->looked.failure ? "it" : search->looked.data;
     char nearest[NAME_MAX + 1];
     if (suggest_name(search, nearest))
@@ -191,6 +191,6 @@ int plugin_list_add(const char **list, const char *value)
         failed = check_settings(&search, value + strcspn(value, ","));
     if (!failed)
         failed = append(list, search.found, value + strcspn(value, ","));
-    sink_release(&search.looked);
+    buffer_release(&search.looked);
     return failed;
 }

@@ -4,7 +4,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/threads.h"
 #include "cli/terminal_line.h"
 
@@ -15,15 +15,15 @@ static void show(const struct progress *progress)
 {
     uint64_t total = __atomic_load_n(&progress->made.total, __ATOMIC_RELAXED);
     uint64_t done = __atomic_load_n(&progress->made.done, __ATOMIC_RELAXED);
-    struct sink text;
-    sink_init_memory(&text);
-    sink_format(&text, "writing '%s'", progress->output);
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_format(&text, "writing '%s'", progress->output);
     if (total > 0)
-        sink_format(&text, ": %.0f %%", 100 * (double)done / (double)total);
-    sink_format(&text, ", %llu s", (unsigned long long)((clock_monotonic() - progress->begun) / NS_PER_S));
-    if (sink_finish(&text) == 0)
+        buffer_format(&text, ": %.0f %%", 100 * (double)done / (double)total);
+    buffer_format(&text, ", %llu s", (unsigned long long)((clock_monotonic() - progress->begun) / NS_PER_S));
+    if (buffer_finish(&text) == 0)
         terminal_line_show(&text);
-    sink_release(&text);
+    buffer_release(&text);
 }
 
 /* Returns whether the writing has ended by TIME (CLOCK_MONOTONIC). Under the lock. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
@@ -34,7 +34,7 @@ struct recover_options {
 /* --- the list --- */
 
 struct listing {
-    struct sink out;
+    struct buffer out;
     unsigned count;
 };
 
@@ -46,26 +46,26 @@ static void list(void *context, const char *path, uint64_t bytes)
     snprintf(directory.path, sizeof(directory.path), "%s", path);
     session_read(path, &facts);
     listing->count++;
-    sink_text(&listing->out, path);
-    sink_text(&listing->out, "  ");
+    buffer_text(&listing->out, path);
+    buffer_text(&listing->out, "  ");
     summary_put_size(&listing->out, bytes);
     if (run_directory_writers(&directory) > 0)
-        sink_text(&listing->out, "  still written");
+        buffer_text(&listing->out, "  still written");
     if (*facts.command) {
-        sink_text(&listing->out, "  ");
-        sink_text(&listing->out, facts.command);
+        buffer_text(&listing->out, "  ");
+        buffer_text(&listing->out, facts.command);
     }
-    sink_char(&listing->out, '\n');
+    buffer_char(&listing->out, '\n');
 }
 
 static int list_all(const struct recover_options *wanted)
 {
     struct listing listing = {0};
     const char *parent = run_directory_parent(wanted->spool_parent);
-    sink_init(&listing.out, sink_drain_fd, SINK_FD(STDOUT_FILENO));
+    buffer_init(&listing.out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
     run_directory_leftovers(parent, list, &listing);
-    int failure = sink_finish(&listing.out);
-    sink_release(&listing.out);
+    int failure = buffer_finish(&listing.out);
+    buffer_release(&listing.out);
     if (failure)
         return error("cannot write to standard output: %s", strerror(failure));
     if (listing.count == 0)

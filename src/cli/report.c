@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/suggest.h"
 #include "cli/duration.h"
 #include "cli/options.h"
@@ -178,7 +178,7 @@ static const struct option_row options[] = {
 };
 #undef SECTION
 
-static int read_spools(const char *path, struct interner *strings, const struct event_sink *sink)
+static int read_spools(const char *path, struct interner *strings, const struct event_sink *buffer)
 {
     struct event_feed feed;
     struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
@@ -189,10 +189,10 @@ static int read_spools(const char *path, struct interner *strings, const struct 
         .stream = &stream,
         .output = path,
         .namer = symbols ? &namer : NULL,
-        .workers = sink->workers,
+        .workers = buffer->workers,
     };
     struct convert_summary summary;
-    event_feed_init(&feed, strings, sink);
+    event_feed_init(&feed, strings, buffer);
     int status = convert_spool(&wanted, &summary);
     if (status == 0)
         convert_plugins_release(&summary.plugins);
@@ -218,11 +218,11 @@ static size_t terminal_width(void)
 
 static int write_report(const struct report_options *report, const char *const *paths, size_t count)
 {
-    struct sink out;
-    sink_init(&out, sink_drain_fd, SINK_FD(STDOUT_FILENO));
+    struct buffer out;
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
     int status = report_files(report, paths, count, &out);
-    int failure = sink_finish(&out);
-    sink_release(&out);
+    int failure = buffer_finish(&out);
+    buffer_release(&out);
     if (failure)
         return error("cannot write the report: %s", strerror(failure));
     return status;

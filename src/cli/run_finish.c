@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
 #include "cli/run_plugins.h"
@@ -78,26 +78,26 @@ static int convert(const struct run_result *result, struct symbols *symbols, str
 /* What plugins said, in one piece, so that nothing of others comes between. */
 static void print_plugins(const struct run_result *result, const struct convert_plugins *plugins)
 {
-    struct sink out;
+    struct buffer out;
     if (log_level() <= LOG_QUIET)
         return;
     uint64_t run_ns = result->launch->ended - result->launch->started;
-    sink_init(&out, sink_drain_fd, SINK_FD(STDERR_FILENO));
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
     run_plugins_write(&out, plugins, run_ns, log_level() >= LOG_VERBOSE);
-    sink_finish(&out); /* nowhere left to complain */
-    sink_release(&out);
+    buffer_finish(&out); /* nowhere left to complain */
+    buffer_release(&out);
 }
 
 /* The program's stdout is its own, so the report goes to stderr. */
 static int print_report(const struct run_result *result)
 {
     struct report_options options = {.top = REPORT_TOP_FOR_PEOPLE};
-    struct sink out;
-    sink_init(&out, sink_drain_fd, SINK_FD(STDERR_FILENO));
+    struct buffer out;
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
     int failed = report_files(&options, &result->output, 1, &out);
-    if (sink_finish(&out) != 0)
+    if (buffer_finish(&out) != 0)
         failed = -1; /* nowhere left to complain */
-    sink_release(&out);
+    buffer_release(&out);
     return failed;
 }
 

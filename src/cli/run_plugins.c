@@ -7,58 +7,58 @@
 
 #include "common/array.h"
 #include "common/clock.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/stack_text.h"
 #include "analysis/render.h"
 
 #define WORTH_TELLING 100 /* part of the program's time */
 
 /* "1,234,567" */
-static void put_count(struct sink *out, uint64_t count)
+static void put_count(struct buffer *out, uint64_t count)
 {
     if (count >= 1000) {
         put_count(out, count / 1000);
-        sink_format(out, ",%03u", (unsigned)(count % 1000));
+        buffer_format(out, ",%03u", (unsigned)(count % 1000));
     } else {
-        sink_u64(out, count);
+        buffer_u64(out, count);
     }
 }
 
-static void put_time(struct sink *out, uint64_t ns)
+static void put_time(struct buffer *out, uint64_t ns)
 {
     if (ns >= NS_PER_S)
-        sink_format(out, "%.2f s", (double)ns / (double)NS_PER_S);
+        buffer_format(out, "%.2f s", (double)ns / (double)NS_PER_S);
     else
-        sink_format(out, "%.1f ms", (double)ns / (double)NS_PER_MS);
+        buffer_format(out, "%.1f ms", (double)ns / (double)NS_PER_MS);
 }
 
 /* Whose words follow: "leaks", or "leaks (process 583)" where several processes have plugins. */
-static void put_name(struct sink *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin)
+static void put_name(struct buffer *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin)
 {
     bool several = plugins->items[0].pid != plugins->items[plugins->count - 1].pid;
     render_visible(out, plugin->name, "");
     if (several)
-        sink_format(out, " (process %u)", plugin->pid);
+        buffer_format(out, " (process %u)", plugin->pid);
 }
 
-static void put_line(struct sink *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin,
+static void put_line(struct buffer *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin,
                      const struct convert_line *line)
 {
-    struct sink text;
-    sink_init_memory(&text);
-    sink_bytes(&text, line->text, line->length);
-    sink_char(&text, '\0');
-    sink_text(out, "gputrace: ");
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_bytes(&text, line->text, line->length);
+    buffer_char(&text, '\0');
+    buffer_text(out, "gputrace: ");
     put_name(out, plugins, plugin);
-    sink_text(out, ": ");
-    if (sink_finish(&text) == 0)
+    buffer_text(out, ": ");
+    if (buffer_finish(&text) == 0)
         render_visible(out, text.data, "");
-    sink_char(out, '\n');
-    sink_release(&text);
+    buffer_char(out, '\n');
+    buffer_release(&text);
     frames_write(out, line->frames, line->frame_count, "    ");
 }
 
-void run_plugins_write(struct sink *out, const struct convert_plugins *plugins, uint64_t run_ns, bool every_time)
+void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins, uint64_t run_ns, bool every_time)
 {
     for (size_t i = 0; i < plugins->count; i++) {
         const struct convert_plugin *plugin = &plugins->items[i];
@@ -69,12 +69,12 @@ void run_plugins_write(struct sink *out, const struct convert_plugins *plugins, 
         const struct convert_plugin *plugin = &plugins->items[i];
         if (!every_time && plugin->ns <= run_ns / WORTH_TELLING)
             continue;
-        sink_text(out, "gputrace: plugin ");
+        buffer_text(out, "gputrace: plugin ");
         put_name(out, plugins, plugin);
-        sink_text(out, ": ");
+        buffer_text(out, ": ");
         put_count(out, plugin->calls);
-        sink_text(out, plugin->calls == 1 ? " call, " : " calls, ");
+        buffer_text(out, plugin->calls == 1 ? " call, " : " calls, ");
         put_time(out, plugin->ns);
-        sink_char(out, '\n');
+        buffer_char(out, '\n');
     }
 }

@@ -8,10 +8,10 @@
 
 #include "trace/build/passes.h"
 
-struct sink;
+struct buffer;
 
 /* Lines for people. The program ran for RUN_NS: the time spent in a plugin is told when it is more than a hundredth of
  * that, or EVERY_TIME. */
-void run_plugins_write(struct sink *out, const struct convert_plugins *plugins, uint64_t run_ns, bool every_time);
+void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins, uint64_t run_ns, bool every_time);
 
 #endif

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/rank.h"
 #include "common/spool.h"
 
@@ -137,14 +137,14 @@ int session_write(const char *directory, const struct session *session)
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error("cannot write '%s': %s", path, strerror(errno));
-    struct sink sink;
+    struct buffer buffer;
     struct json_out json;
-    sink_init(&sink, sink_drain_fd, SINK_FD(fd));
-    json_out_init(&json, &sink, true);
+    buffer_init(&buffer, buffer_drain_fd, BUFFER_FD(fd));
+    json_out_init(&json, &buffer, true);
     put_session(&json, session);
-    sink_char(&sink, '\n');
-    int failure = sink_finish(&sink);
-    sink_release(&sink);
+    buffer_char(&buffer, '\n');
+    int failure = buffer_finish(&buffer);
+    buffer_release(&buffer);
     if (close(fd) != 0 && !failure)
         failure = errno;
     return failure ? error("cannot write '%s': %s", path, strerror(failure)) : 0;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct convert_summary;
-struct sink;
+struct buffer;
 
 /* Whether anything is missing or doubtful in the trace, or was waited for in vain. */
 bool summary_is_incomplete(const struct convert_summary *summary);
@@ -17,6 +17,6 @@ bool summary_is_incomplete(const struct convert_summary *summary);
 void summary_print(const char *output, const struct convert_summary *summary);
 
 /* "12.3 MB", in steps of 1000 as file managers and disks count. */
-void summary_put_size(struct sink *sink, uint64_t bytes);
+void summary_put_size(struct buffer *buffer, uint64_t bytes);
 
 #endif

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/utf8.h"
 
 static size_t columns(void)
@@ -24,22 +24,22 @@ bool terminal_line_possible(void)
     return isatty(STDERR_FILENO) == 1;
 }
 
-void terminal_line_show(const struct sink *text)
+void terminal_line_show(const struct buffer *text)
 {
-    struct sink line;
-    sink_init_memory(&line);
-    sink_text(&line, TERMINAL_LINE_CLEAR "gputrace: ");
+    struct buffer line;
+    buffer_init_memory(&line);
+    buffer_text(&line, TERMINAL_LINE_CLEAR "gputrace: ");
     for (size_t at = 0, size; at < text->length; at += size) {
         char shown[UTF8_VISIBLE_BYTES];
         size_t width = utf8_visible(shown, text->data + at, text->length - at, &size);
-        sink_bytes(&line, shown, width);
+        buffer_bytes(&line, shown, width);
     }
     size_t most = columns() - 1 + strlen(TERMINAL_LINE_CLEAR);
     if (line.length > most)
         line.length = most;
-    if (sink_finish(&line) == 0)
+    if (buffer_finish(&line) == 0)
         write_stderr(line.data, line.length);
-    sink_release(&line);
+    buffer_release(&line);
 }
 
 void terminal_line_clear(void)

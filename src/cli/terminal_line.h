@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-struct sink;
+struct buffer;
 
 /* What takes such a line off the terminal. */
 #define TERMINAL_LINE_CLEAR "\r\x1b[K"
@@ -16,7 +16,7 @@ bool terminal_line_possible(void);
 
 /* Shows "gputrace: TEXT", cut where it would begin another line. One write, so that other output does not mix with it.
  */
-void terminal_line_show(const struct sink *text);
+void terminal_line_show(const struct buffer *text);
 void terminal_line_clear(void);
 
 #endif

@@ -164,7 +164,7 @@ static bool comes_before(const struct sort *sort, size_t a, size_t b)
     return order != 0 ? order < 0 : a < b;
 }
 
-static void sink_down(struct sort *sort, size_t at)
+static void buffer_down(struct sort *sort, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < sort->open; at = child) {
         if (child + 1 < sort->open && comes_before(sort, sort->heap[child + 1], sort->heap[child]))
@@ -187,13 +187,13 @@ static void merge(struct sort *sort)
 {
     size_t since = 0;
     for (size_t i = sort->open; i-- > 0;)
-        sink_down(sort, i);
+        buffer_down(sort, i);
     for (size_t i = 0; i < sort->count; i++, since += sort->size) {
         size_t block = sort->heap[0];
         memcpy(sort->merged + i * sort->size, sort->items + sort->next[block]++ * sort->size, sort->size);
         if (sort->next[block] == block_end(sort, block))
             sort->heap[0] = sort->heap[--sort->open];
-        sink_down(sort, 0);
+        buffer_down(sort, 0);
         if (since >= REST_BYTES) {
             rest_both(sort);
             since = 0;

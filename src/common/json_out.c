@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/utf8.h"
 
-void json_out_init(struct json_out *json, struct sink *sink, bool pretty)
+void json_out_init(struct json_out *json, struct buffer *buffer, bool pretty)
 {
-    *json = (struct json_out){.sink = sink, .pretty = pretty};
+    *json = (struct json_out){.buffer = buffer, .pretty = pretty};
 }
 
 static bool inline_now(const struct json_out *json)
@@ -20,9 +20,9 @@ static bool inline_now(const struct json_out *json)
 
 static void new_line(struct json_out *json, int depth)
 {
-    sink_char(json->sink, '\n');
+    buffer_char(json->buffer, '\n');
     for (int i = 0; i < depth; i++)
-        sink_bytes(json->sink, "  ", 2);
+        buffer_bytes(json->buffer, "  ", 2);
 }
 
 /* What stands before a key or a value: a comma after the one before, and a new line where it is pretty. */
@@ -32,11 +32,11 @@ static void separate(struct json_out *json)
         return;
     struct json_level *level = &json->levels[json->depth - 1];
     if (level->any)
-        sink_char(json->sink, ',');
+        buffer_char(json->buffer, ',');
     if (!inline_now(json))
         new_line(json, json->depth);
     else if (level->any && json->pretty)
-        sink_char(json->sink, ' ');
+        buffer_char(json->buffer, ' ');
     level->any = true;
 }
 
@@ -51,7 +51,7 @@ static void begin(struct json_out *json, char open, char close, bool flat)
 {
     begin_value(json);
     bool inside_flat = json->depth > 0 && json->levels[json->depth - 1].flat;
-    sink_char(json->sink, open);
+    buffer_char(json->buffer, open);
     if (json->depth < JSON_DEPTH_MAX)
         json->levels[json->depth++] = (struct json_level){.close = close, .flat = flat || inside_flat};
 }
@@ -81,7 +81,7 @@ void json_end(struct json_out *json)
     struct json_level level = json->levels[--json->depth];
     if (json->pretty && !level.flat && level.any)
         new_line(json, json->depth);
-    sink_char(json->sink, level.close);
+    buffer_char(json->buffer, level.close);
 }
 
 static bool plain(unsigned char c)
@@ -89,38 +89,38 @@ static bool plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-static void escape_ascii(struct sink *sink, unsigned char c)
+static void escape_ascii(struct buffer *buffer, unsigned char c)
 {
     static const char short_forms[] = "\b\f\n\r\t\"\\";
     static const char letters[] = "bfnrt\"\\";
     const char *found = c ? strchr(short_forms, c) : NULL;
     if (found) {
         char pair[2] = {'\\', letters[found - short_forms]};
-        sink_bytes(sink, pair, 2);
+        buffer_bytes(buffer, pair, 2);
     } else {
-        sink_format(sink, "\\u%04x", c);
+        buffer_format(buffer, "\\u%04x", c);
     }
 }
 
-void json_escape(struct sink *sink, const char *text, size_t length)
+void json_escape(struct buffer *buffer, const char *text, size_t length)
 {
     size_t at = 0;
     while (at < length) {
         size_t run = at;
         while (run < length && plain((unsigned char)text[run]))
             run++;
-        sink_bytes(sink, text + at, run - at);
+        buffer_bytes(buffer, text + at, run - at);
         at = run;
         if (at == length)
             break;
         unsigned char c = (unsigned char)text[at];
         size_t size = c < 0x80 ? 1 : utf8_size(text + at, length - at);
         if (c < 0x80)
-            escape_ascii(sink, c);
+            escape_ascii(buffer, c);
         else if (size == 0)
-            sink_bytes(sink, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+            buffer_bytes(buffer, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
         else
-            sink_bytes(sink, text + at, size);
+            buffer_bytes(buffer, text + at, size);
         at += size ? size : 1;
     }
 }
@@ -128,30 +128,30 @@ void json_escape(struct sink *sink, const char *text, size_t length)
 void json_key(struct json_out *json, const char *key)
 {
     separate(json);
-    sink_char(json->sink, '"');
-    sink_text(json->sink, key);
+    buffer_char(json->buffer, '"');
+    buffer_text(json->buffer, key);
     if (json->pretty)
-        sink_bytes(json->sink, "\": ", 3);
+        buffer_bytes(json->buffer, "\": ", 3);
     else
-        sink_bytes(json->sink, "\":", 2);
+        buffer_bytes(json->buffer, "\":", 2);
     json->has_key = true;
 }
 
 void json_key_text(struct json_out *json, const char *key, size_t length)
 {
     separate(json);
-    sink_char(json->sink, '"');
-    json_escape(json->sink, key, length);
-    sink_text(json->sink, json->pretty ? "\": " : "\":");
+    buffer_char(json->buffer, '"');
+    json_escape(json->buffer, key, length);
+    buffer_text(json->buffer, json->pretty ? "\": " : "\":");
     json->has_key = true;
 }
 
 void json_string_n(struct json_out *json, const char *text, size_t length)
 {
     begin_value(json);
-    sink_char(json->sink, '"');
-    json_escape(json->sink, text, length);
-    sink_char(json->sink, '"');
+    buffer_char(json->buffer, '"');
+    json_escape(json->buffer, text, length);
+    buffer_char(json->buffer, '"');
 }
 
 void json_string(struct json_out *json, const char *text)
@@ -165,13 +165,13 @@ void json_string(struct json_out *json, const char *text)
 void json_u64(struct json_out *json, uint64_t value)
 {
     begin_value(json);
-    sink_u64(json->sink, value);
+    buffer_u64(json->buffer, value);
 }
 
 void json_i64(struct json_out *json, int64_t value)
 {
     begin_value(json);
-    sink_i64(json->sink, value);
+    buffer_i64(json->buffer, value);
 }
 
 void json_bool(struct json_out *json, bool value)
@@ -185,7 +185,7 @@ void json_double(struct json_out *json, double value, int decimals)
     if (!isfinite(value))
         value = 0;
     if (decimals >= 0) {
-        sink_format(json->sink, "%.*f", decimals, value);
+        buffer_format(json->buffer, "%.*f", decimals, value);
         return;
     }
     char text[32];
@@ -194,7 +194,7 @@ void json_double(struct json_out *json, double value, int decimals)
         if (strtod(text, NULL) == value)
             break;
     }
-    sink_text(json->sink, text);
+    buffer_text(json->buffer, text);
 }
 
 void json_us(struct json_out *json, int64_t ns)
@@ -202,15 +202,15 @@ void json_us(struct json_out *json, int64_t ns)
     begin_value(json);
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     if (ns < 0)
-        sink_char(json->sink, '-');
-    sink_u64(json->sink, size / 1000);
+        buffer_char(json->buffer, '-');
+    buffer_u64(json->buffer, size / 1000);
     unsigned rest = (unsigned)(size % 1000);
     char decimals[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
-    sink_bytes(json->sink, decimals, 4);
+    buffer_bytes(json->buffer, decimals, 4);
 }
 
 void json_raw(struct json_out *json, const char *text, size_t size)
 {
     begin_value(json);
-    sink_bytes(json->sink, text, size);
+    buffer_bytes(json->buffer, text, size);
 }

@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sink;
+struct buffer;
 
 #define JSON_DEPTH_MAX 32
 
 struct json_out {
-    struct sink *sink;
+    struct buffer *buffer;
     bool pretty;  /* a line per value, indented by two blanks; else no white space at all */
     bool has_key; /* the next value belongs to a key already written */
     int depth;
@@ -27,7 +27,7 @@ struct json_out {
     } levels[JSON_DEPTH_MAX];
 };
 
-void json_out_init(struct json_out *json, struct sink *sink, bool pretty);
+void json_out_init(struct json_out *json, struct buffer *buffer, bool pretty);
 
 void json_begin_object(struct json_out *json);
 void json_begin_array(struct json_out *json);
@@ -53,7 +53,7 @@ void json_us(struct json_out *json, int64_t ns);
 /* SIZE bytes that are one JSON value already. */
 void json_raw(struct json_out *json, const char *text, size_t size);
 
-/* TEXT escaped as the inside of a JSON string, without quotes, straight to a sink. */
-void json_escape(struct sink *sink, const char *text, size_t length);
+/* TEXT escaped as the inside of a JSON string, without quotes, straight to a buffer. */
+void json_escape(struct buffer *buffer, const char *text, size_t length);
 
 #endif

@@ -1,38 +1,38 @@
 #include "common/protobuf.h"
 
-void protobuf_put_double(struct sink *sink, uint32_t field, double value)
+void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
 {
-    char *at = sink_reserve(sink, PROTOBUF_VARINT_ROOM + sizeof(value)), *from = at;
+    char *at = buffer_reserve(buffer, PROTOBUF_VARINT_ROOM + sizeof(value)), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, field, PROTOBUF_FIXED64);
     memcpy(at, &value, sizeof(value)); /* little-endian, as everything this runs on */
-    sink_advance(sink, (size_t)(at - from) + sizeof(value));
+    buffer_advance(buffer, (size_t)(at - from) + sizeof(value));
 }
 
 /* Most messages are shorter than 128 bytes: one byte is kept for the length, and what is longer is moved. */
-size_t protobuf_begin(struct sink *sink, uint32_t field)
+size_t protobuf_begin(struct buffer *buffer, uint32_t field)
 {
-    char *at = sink_reserve(sink, PROTOBUF_VARINT_ROOM + 1), *from = at;
+    char *at = buffer_reserve(buffer, PROTOBUF_VARINT_ROOM + 1), *from = at;
     if (!at)
         return 0;
     at = protobuf_tag(at, field, PROTOBUF_BYTES);
-    sink_advance(sink, (size_t)(at - from) + 1);
-    return sink->length;
+    buffer_advance(buffer, (size_t)(at - from) + 1);
+    return buffer->length;
 }
 
-void protobuf_end(struct sink *sink, size_t begun)
+void protobuf_end(struct buffer *buffer, size_t begun)
 {
-    if (sink->failure)
+    if (buffer->failure)
         return;
-    size_t size = sink->length - begun, more = protobuf_varint_size(size) - 1;
+    size_t size = buffer->length - begun, more = protobuf_varint_size(size) - 1;
     if (more > 0) {
-        if (!sink_reserve(sink, more))
+        if (!buffer_reserve(buffer, more))
             return;
-        memmove(sink->data + begun + more, sink->data + begun, size);
-        sink_advance(sink, more);
+        memmove(buffer->data + begun + more, buffer->data + begun, size);
+        buffer_advance(buffer, more);
     }
-    protobuf_varint(sink->data + begun - 1, size);
+    protobuf_varint(buffer->data + begun - 1, size);
 }
 
 bool protobuf_read_long(struct protobuf_reader *reader, uint64_t *value)

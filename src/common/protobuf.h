@@ -1,5 +1,5 @@
 /*
- * The wire format of Protocol Buffers, written into sinks in memory and read from bytes.
+ * The wire format of Protocol Buffers, written into buffers in memory and read from bytes.
  *
  * No library: what is written is a handful of messages, the numbers of whose fields are all that is needed of their
  * schemas, and protobuf-c would bring generated code, an allocation for every nested message and a dependency, at
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 
 enum protobuf_type { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES = 2, PROTOBUF_FIXED32 = 5 };
 
@@ -39,41 +39,41 @@ static inline char *protobuf_tag(char *at, uint32_t field, enum protobuf_type ty
     return protobuf_varint(at, (uint64_t)field << 3 | type);
 }
 
-/* --- writing fields into a sink --- */
+/* --- writing fields into a buffer --- */
 
-static inline void protobuf_put_u64(struct sink *sink, uint32_t field, uint64_t value)
+static inline void protobuf_put_u64(struct buffer *buffer, uint32_t field, uint64_t value)
 {
-    char *at = sink_reserve(sink, 2 * PROTOBUF_VARINT_ROOM), *from = at;
+    char *at = buffer_reserve(buffer, 2 * PROTOBUF_VARINT_ROOM), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, field, PROTOBUF_VARINT);
     at = protobuf_varint(at, value);
-    sink_advance(sink, (size_t)(at - from));
+    buffer_advance(buffer, (size_t)(at - from));
 }
 
-static inline void protobuf_put_bytes(struct sink *sink, uint32_t field, const char *bytes, size_t size)
+static inline void protobuf_put_bytes(struct buffer *buffer, uint32_t field, const char *bytes, size_t size)
 {
-    char *at = sink_reserve(sink, 2 * PROTOBUF_VARINT_ROOM + size), *from = at;
+    char *at = buffer_reserve(buffer, 2 * PROTOBUF_VARINT_ROOM + size), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, field, PROTOBUF_BYTES);
     at = protobuf_varint(at, size);
     if (size > 0)
         memcpy(at, bytes, size);
-    sink_advance(sink, (size_t)(at - from) + size);
+    buffer_advance(buffer, (size_t)(at - from) + size);
 }
 
-static inline void protobuf_put_text(struct sink *sink, uint32_t field, const char *text)
+static inline void protobuf_put_text(struct buffer *buffer, uint32_t field, const char *text)
 {
-    protobuf_put_bytes(sink, field, text, strlen(text));
+    protobuf_put_bytes(buffer, field, text, strlen(text));
 }
 
-void protobuf_put_double(struct sink *sink, uint32_t field, double value);
+void protobuf_put_double(struct buffer *buffer, uint32_t field, double value);
 
-/* A message within another: what is put into the sink between begin and end is its body. The sink must be one in
+/* A message within another: what is put into the buffer between begin and end is its body. The buffer must be one in
  * memory. Gives what end() has to know. */
-size_t protobuf_begin(struct sink *sink, uint32_t field);
-void protobuf_end(struct sink *sink, size_t begun);
+size_t protobuf_begin(struct buffer *buffer, uint32_t field);
+void protobuf_end(struct buffer *buffer, size_t begun);
 
 /* --- reading --- */
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "doctor/check.h"
 
 static const struct {
@@ -33,15 +33,15 @@ void finding_set_fix(struct finding *finding, const char *format, ...)
     va_end(args);
 }
 
-static void print(const char *title, const struct finding *finding, struct sink *out)
+static void print(const char *title, const struct finding *finding, struct buffer *out)
 {
     static const char *const verdicts[] = {"ok", "note", "problem"};
-    sink_format(out, "%-8s %-15s %s\n", verdicts[finding->verdict], title, finding->text);
+    buffer_format(out, "%-8s %-15s %s\n", verdicts[finding->verdict], title, finding->text);
     if (*finding->fix)
-        sink_format(out, "%-8s %-15s to mend: %s\n", "", "", finding->fix);
+        buffer_format(out, "%-8s %-15s to mend: %s\n", "", "", finding->fix);
 }
 
-int doctor_examine(const struct doctor_options *options, struct sink *out)
+int doctor_examine(const struct doctor_options *options, struct buffer *out)
 {
     struct check_context context = {.options = options};
     ask_driver(&context.driver);
@@ -53,10 +53,10 @@ int doctor_examine(const struct doctor_options *options, struct sink *out)
         print(checks[i].title, &finding, out);
     }
     if (problems == 0)
-        sink_text(out, "\nA CUDA program can be traced here.\n");
+        buffer_text(out, "\nA CUDA program can be traced here.\n");
     else
-        sink_format(out, "\n%d problem%s: a CUDA program cannot be traced here, or not wholly.\n", problems,
-                    problems == 1 ? "" : "s");
+        buffer_format(out, "\n%d problem%s: a CUDA program cannot be traced here, or not wholly.\n", problems,
+                      problems == 1 ? "" : "s");
     return problems;
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sink;
+struct buffer;
 
 struct doctor_options {
     const char *cupti;        /* a libcupti to try before any other; NULL: none */
@@ -16,7 +16,7 @@ struct doctor_options {
 
 /* Writes a row for each check to OUT. Returns the number of problems: 0 means that tracing a CUDA program would work.
  */
-int doctor_examine(const struct doctor_options *options, struct sink *out);
+int doctor_examine(const struct doctor_options *options, struct buffer *out);
 
 /* Whether CUDA cannot start here, as found out in a child process. WORDS becomes the reason: "CUDA found no driver". */
 bool doctor_lacks_cuda(char *words, size_t size);

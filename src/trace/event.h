@@ -140,11 +140,11 @@ enum arg_type {
     ARG_TYPE_MEMBERS, /* text: the inside of an object of JSON, as it is; the argument's own key is not told */
 };
 
-struct sink;
+struct buffer;
 
 /* Writes one JSON value of whatever CONTEXT and the numbers name. */
 struct arg_json {
-    void (*put)(struct sink *sink, const struct arg_json *json);
+    void (*put)(struct buffer *buffer, const struct arg_json *json);
     const void *context;
     uint64_t number, stride;
     uint32_t domain, index;
@@ -264,8 +264,8 @@ struct counter {
     size_t value_count;
 };
 
-/* One end of the arrow from a call to the GPU work it started. */
-struct arrow {
+/* One end of the flow from a call to the GPU work it started. */
+struct flow {
     uint32_t id;
     struct row row;
     uint64_t time;

@@ -11,18 +11,18 @@
 #include "trace/event_records.h"
 #include "trace/json/scan.h"
 
-void event_feed_init(struct event_feed *feed, struct interner *strings, const struct event_sink *sink)
+void event_feed_init(struct event_feed *feed, struct interner *strings, const struct event_sink *buffer)
 {
-    *feed = (struct event_feed){.sink = sink};
+    *feed = (struct event_feed){.buffer = buffer};
     parser_init(&feed->parser, strings);
-    sink_init_memory(&feed->rest);
+    buffer_init_memory(&feed->rest);
 }
 
 void event_feed_release(struct event_feed *feed)
 {
     array_release(&feed->numbers);
     parser_release(&feed->parser);
-    sink_release(&feed->rest);
+    buffer_release(&feed->rest);
 }
 
 static int take_text(struct event_feed *feed, const char *text, size_t size)
@@ -35,14 +35,14 @@ static int take_text(struct event_feed *feed, const char *text, size_t size)
 
 static int take_one_by_one(struct event_feed *feed, const struct event_run *run)
 {
-    const struct event_sink *sink = feed->sink;
+    const struct event_sink *buffer = feed->buffer;
     const char *at = run->bytes;
     struct trace_event own = event_nothing;
     int status = 0;
     for (size_t i = 0; i < run->count && status == 0; i++) {
-        struct trace_event *event = event_sink_place(sink, &own);
+        struct trace_event *event = event_sink_place(buffer, &own);
         at = event_run_take(at, run->numbers, event);
-        status = sink->event(sink->context, event);
+        status = buffer->event(buffer->context, event);
     }
     return status;
 }
@@ -59,7 +59,7 @@ static int take_run(struct event_feed *feed, const char *data, size_t size)
         .numbers = feed->numbers.items,
         .number_count = feed->numbers.count,
     };
-    return feed->sink->run ? feed->sink->run(feed->sink->context, &run) : take_one_by_one(feed, &run);
+    return feed->buffer->run ? feed->buffer->run(feed->buffer->context, &run) : take_one_by_one(feed, &run);
 }
 
 static int take_metadata(struct event_feed *feed, const char *data, size_t size)
@@ -68,7 +68,7 @@ static int take_metadata(struct event_feed *feed, const char *data, size_t size)
     struct scan scan = {.length = size - (size_t)(value - data)};
     int status = 0;
     if (parser_json(&feed->parser, value, &scan) == PARSE_DONE)
-        status = feed->sink->metadata(feed->sink->context, data, feed->parser.root);
+        status = feed->buffer->metadata(feed->buffer->context, data, feed->parser.root);
     parser_clear(&feed->parser);
     return status;
 }
@@ -103,7 +103,7 @@ static int take(struct event_feed *feed, const char *data, size_t size)
     size_t used;
     bool had_rest = feed->rest.length > 0;
     if (had_rest) {
-        sink_bytes(&feed->rest, data, size);
+        buffer_bytes(&feed->rest, data, size);
         if (feed->rest.failure)
             return error_no_memory("the trace's events");
         data = feed->rest.data;
@@ -115,7 +115,7 @@ static int take(struct event_feed *feed, const char *data, size_t size)
         memmove(feed->rest.data, data + used, size - used);
         feed->rest.length = size - used;
     } else if (used < size) {
-        sink_bytes(&feed->rest, data + used, size - used);
+        buffer_bytes(&feed->rest, data + used, size - used);
     }
     return feed->rest.failure ? error_no_memory("the trace's events") : 0;
 }
@@ -124,6 +124,6 @@ int event_feed_take(void *context, const char *data, size_t size)
 {
     if (take(context, data, size) == 0)
         return 0;
-    errno = ECANCELED; /* a sink remembers it */
+    errno = ECANCELED; /* a buffer remembers it */
     return -1;
 }

@@ -16,39 +16,39 @@
 
 /* --- records --- */
 
-static void put_record(struct sink *sink, enum event_record_kind kind, const void *data, size_t size)
+static void put_record(struct buffer *buffer, enum event_record_kind kind, const void *data, size_t size)
 {
     struct event_record record = {kind, (uint32_t)size};
-    char *at = sink_reserve(sink, sizeof(record) + size);
+    char *at = buffer_reserve(buffer, sizeof(record) + size);
     if (!at)
         return;
     memcpy(at, &record, sizeof(record));
     if (size > 0)
         memcpy(at + sizeof(record), data, size);
-    sink_advance(sink, sizeof(record) + size);
+    buffer_advance(buffer, sizeof(record) + size);
 }
 
-void event_records_put_piece(struct sink *sink)
+void event_records_put_piece(struct buffer *buffer)
 {
-    put_record(sink, EVENT_RECORD_PIECE, NULL, 0);
+    put_record(buffer, EVENT_RECORD_PIECE, NULL, 0);
 }
 
 /* As JSON would give it: valid UTF-8, up to its first NUL. */
-void event_records_put_text(struct sink *sink, const char *text, size_t length)
+void event_records_put_text(struct buffer *buffer, const char *text, size_t length)
 {
-    struct sink clean;
-    sink_init_memory(&clean);
+    struct buffer clean;
+    buffer_init_memory(&clean);
     length = strnlen(text, length);
     for (size_t at = 0, size; at < length; at += size ? size : 1) {
         size = utf8_size(text + at, length - at);
-        sink_bytes(&clean, size ? text + at : UTF8_REPLACEMENT, size ? size : strlen(UTF8_REPLACEMENT));
+        buffer_bytes(&clean, size ? text + at : UTF8_REPLACEMENT, size ? size : strlen(UTF8_REPLACEMENT));
     }
-    put_record(sink, EVENT_RECORD_TEXT, clean.data, clean.length);
-    sink->failure = sink->failure ? sink->failure : clean.failure;
-    sink_release(&clean);
+    put_record(buffer, EVENT_RECORD_TEXT, clean.data, clean.length);
+    buffer->failure = buffer->failure ? buffer->failure : clean.failure;
+    buffer_release(&clean);
 }
 
-/* The head of a run's record; nothing in a sink is aligned. */
+/* The head of a run's record; nothing in a buffer is aligned. */
 struct run_head {
     struct event_record record;
     struct event_record_run run;
@@ -63,40 +63,40 @@ static void count_event(char *at, struct run_head before, const struct trace_eve
     memcpy(at, &before, sizeof(before));
 }
 
-/* Whether the run can go on in SINK; *HEAD is what it has. */
-static bool goes_on(const struct sink *sink, const struct event_record_end *end, struct run_head *head)
+/* Whether the run can go on in BUFFER; *HEAD is what it has. */
+static bool goes_on(const struct buffer *buffer, const struct event_record_end *end, struct run_head *head)
 {
-    if (end->end == 0 || sink->total != end->drained || sink->length != end->end)
+    if (end->end == 0 || buffer->total != end->drained || buffer->length != end->end)
         return false;
-    memcpy(head, sink->data + end->run, sizeof(*head));
+    memcpy(head, buffer->data + end->run, sizeof(*head));
     return head->run.count < EVENT_RUN_MOST;
 }
 
-void event_records_put_event(struct sink *sink, struct event_record_end *end, struct trace_event *event)
+void event_records_put_event(struct buffer *buffer, struct event_record_end *end, struct trace_event *event)
 {
     struct run_head head;
     event_find_extent(event);
-    if (!sink_reserve(sink, sizeof(head) + event->extent)) /* from here on what is in the sink stays there */
+    if (!buffer_reserve(buffer, sizeof(head) + event->extent)) /* from here on what is in the buffer stays there */
         return;
-    if (!goes_on(sink, end, &head)) {
+    if (!goes_on(buffer, end, &head)) {
         head = (struct run_head){.record = {EVENT_RECORD_RUN, sizeof(head.run)}};
-        *end = (struct event_record_end){.drained = sink->total, .run = sink->length};
-        sink_advance(sink, sizeof(head));
+        *end = (struct event_record_end){.drained = buffer->total, .run = buffer->length};
+        buffer_advance(buffer, sizeof(head));
     }
-    sink_bytes(sink, event, event->extent);
-    count_event(sink->data + end->run, head, event);
-    end->end = sink->length;
+    buffer_bytes(buffer, event, event->extent);
+    count_event(buffer->data + end->run, head, event);
+    end->end = buffer->length;
 }
 
-void event_records_put_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+void event_records_put_metadata(struct buffer *buffer, const char *key, const char *value, size_t size)
 {
-    struct sink text;
-    sink_init_memory(&text);
-    sink_bytes(&text, key, strlen(key) + 1);
-    sink_bytes(&text, value, size);
-    put_record(sink, EVENT_RECORD_METADATA, text.data, text.length);
-    sink->failure = sink->failure ? sink->failure : text.failure;
-    sink_release(&text);
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_bytes(&text, key, strlen(key) + 1);
+    buffer_bytes(&text, value, size);
+    put_record(buffer, EVENT_RECORD_METADATA, text.data, text.length);
+    buffer->failure = buffer->failure ? buffer->failure : text.failure;
+    buffer_release(&text);
 }
 
 /* --- events of JSON --- */
@@ -117,13 +117,13 @@ static int parse_event(struct parser *parser, const char *text, size_t *size, st
     return result == PARSE_NO_MEMORY ? -1 : result == PARSE_DONE;
 }
 
-int event_records_parse(struct parser *parser, struct sink *text, void (*put)(void *context, struct trace_event *event),
-                        void *context)
+int event_records_parse(struct parser *parser, struct buffer *text,
+                        void (*put)(void *context, struct trace_event *event), void *context)
 {
     static const char padding[FAST_PATH_PADDING];
     size_t length = text->length, passed;
     int result = 0;
-    sink_bytes(text, padding, sizeof(padding));
+    buffer_bytes(text, padding, sizeof(padding));
     if (text->failure)
         return -1;
     for (size_t at = 0; at < length && result >= 0; at += passed) {
@@ -171,7 +171,7 @@ static void make_tables(void)
 
 static void no_memory(struct writer *writer)
 {
-    writer->sink->failure = writer->sink->failure ? writer->sink->failure : ENOMEM;
+    writer->buffer->failure = writer->buffer->failure ? writer->buffer->failure : ENOMEM;
 }
 
 /* The writer's own state, made when it is first needed. NULL after a failure. */
@@ -193,7 +193,7 @@ static void begin_piece(struct writer *writer)
 {
     writer->state = NULL;
     state_of(writer);
-    event_records_put_piece(writer->sink);
+    event_records_put_piece(writer->buffer);
 }
 
 static void release(struct writer *writer)
@@ -212,7 +212,7 @@ static void put_new_texts(struct writer *writer)
     struct state *state = writer->state;
     for (; state->written < state->texts.count; state->written++) {
         const struct interned *text = interner_at(&state->texts, state->written);
-        event_records_put_text(writer->sink, text->text, text->length);
+        event_records_put_text(writer->buffer, text->text, text->length);
     }
 }
 
@@ -315,7 +315,7 @@ static struct trace_event begin_event(struct writer *writer, char phase, const s
 static void put_event(struct writer *writer, struct trace_event *event)
 {
     struct state *state = writer->state;
-    event_records_put_event(writer->sink, &state->end, event);
+    event_records_put_event(writer->buffer, &state->end, event);
 }
 
 static enum event_category category_of(enum category category, const char *other)
@@ -331,17 +331,17 @@ static void put_parsed(void *context, struct trace_event *event)
 }
 
 /* An argument of a form that JSON alone has: the event is written as JSON and parsed again. */
-#define PUT_BY_JSON(writer, what, thing)                                                      \
-    do {                                                                                      \
-        struct sink text;                                                                     \
-        sink_init_memory(&text);                                                              \
-        struct writer json = {.format = &chrome_json, .sink = &text, .base = (writer)->base}; \
-        chrome_json.what(&json, thing);                                                       \
-        struct state *state = (writer)->state;                                                \
-        if (event_records_parse(&state->parser, &text, put_parsed, writer) < 0)               \
-            no_memory(writer);                                                                \
-        put_new_texts(writer);                                                                \
-        sink_release(&text);                                                                  \
+#define PUT_BY_JSON(writer, what, thing)                                                        \
+    do {                                                                                        \
+        struct buffer text;                                                                     \
+        buffer_init_memory(&text);                                                              \
+        struct writer json = {.format = &chrome_json, .buffer = &text, .base = (writer)->base}; \
+        chrome_json.what(&json, thing);                                                         \
+        struct state *state = (writer)->state;                                                  \
+        if (event_records_parse(&state->parser, &text, put_parsed, writer) < 0)                 \
+            no_memory(writer);                                                                  \
+        put_new_texts(writer);                                                                  \
+        buffer_release(&text);                                                                  \
     } while (0)
 
 static void write_slice(struct writer *writer, const struct slice *slice)
@@ -437,7 +437,7 @@ static void write_thread(struct writer *writer, const struct row_name *thread)
 
 static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
 {
-    event_records_put_metadata(writer->sink, key, value, size);
+    event_records_put_metadata(writer->buffer, key, value, size);
 }
 
 static void write_begin(struct writer *writer, uint64_t base)
@@ -446,9 +446,9 @@ static void write_begin(struct writer *writer, uint64_t base)
 }
 
 /* A flow says nothing that the events at its ends do not. */
-static void write_arrow(struct writer *writer, const struct arrow *arrow)
+static void write_flow(struct writer *writer, const struct flow *flow)
 {
-    (void)writer, (void)arrow;
+    (void)writer, (void)flow;
 }
 
 static void finish(struct writer *writer)
@@ -468,8 +468,8 @@ const struct writer_format event_records = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .arrow_start = write_arrow,
-    .arrow_end = write_arrow,
+    .flow_start = write_flow,
+    .flow_end = write_flow,
     .finish = finish,
     .release = release,
 };

@@ -6,7 +6,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 
 /* The C++ runtime's demangler, whose header is C++. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
@@ -25,17 +25,17 @@ void names_release(struct names *names)
 
 static int make_ready(struct name *name, const char *text, size_t length)
 {
-    struct sink sink;
-    sink_init_memory(&sink);
-    json_escape(&sink, text, length);
-    if (sink_finish(&sink) != 0) {
-        sink_release(&sink);
+    struct buffer buffer;
+    buffer_init_memory(&buffer);
+    json_escape(&buffer, text, length);
+    if (buffer_finish(&buffer) != 0) {
+        buffer_release(&buffer);
         return error_no_memory("names");
     }
     name->text = text;
     name->length = length;
-    name->json = sink.data ? sink.data : calloc(1, 1); /* ours now */
-    name->json_length = sink.length;
+    name->json = buffer.data ? buffer.data : calloc(1, 1); /* ours now */
+    name->json_length = buffer.length;
     return name->json ? 0 : error_no_memory("names");
 }
 

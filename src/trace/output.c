@@ -17,10 +17,10 @@ static const char *volatile unfinished;
 
 static int write_packed(struct output *output)
 {
-    return sink_drain_fd(SINK_FD(output->fd), output->packed.data, output->packed.length);
+    return buffer_drain_fd(BUFFER_FD(output->fd), output->packed.data, output->packed.length);
 }
 
-/* One block of the sink becomes members of its own. */
+/* One block of the buffer becomes members of its own. */
 static int members_drain(void *context, const char *data, size_t size)
 {
     struct output *output = context;
@@ -31,7 +31,7 @@ static int members_drain(void *context, const char *data, size_t size)
 /* Writes the sections that are whole; ALL: the last one is whole, too. */
 static int write_sections(struct output *output, bool all)
 {
-    struct sink *held = &output->held;
+    struct buffer *held = &output->held;
     size_t done;
     output->packed.length = 0;
     if (pftrace_compress(output->gzip, &output->packed, held->data, held->length, all, &done) != 0 ||
@@ -46,7 +46,7 @@ static int write_sections(struct output *output, bool all)
 static int sections_drain(void *context, const char *data, size_t size)
 {
     struct output *output = context;
-    sink_bytes(&output->held, data, size);
+    buffer_bytes(&output->held, data, size);
     errno = output->held.failure;
     return output->held.failure ? -1 : write_sections(output, false);
 }
@@ -61,20 +61,20 @@ static int set_up_sink(struct output *output, const char *path)
 {
     bool members = output_name_ends(path, ".gz"), sections = output_name_ends(path, ".pftrace");
     if (!members && !sections) {
-        sink_init(&output->sink, sink_drain_fd, SINK_FD(output->fd));
+        buffer_init(&output->buffer, buffer_drain_fd, BUFFER_FD(output->fd));
         return 0;
     }
-    sink_init(&output->sink, members ? members_drain : sections_drain, output);
-    sink_init_memory(&output->packed);
-    sink_init_memory(&output->held);
+    buffer_init(&output->buffer, members ? members_drain : sections_drain, output);
+    buffer_init_memory(&output->packed);
+    buffer_init_memory(&output->held);
     output->gzip = gzip_new(members ? GZIP_MEMBERS : GZIP_STREAMS);
     return output->gzip ? 0 : -1;
 }
 
-/* Hands on everything that went through the sink. Gives 0, or errno of the first failure. */
+/* Hands on everything that went through the buffer. Gives 0, or errno of the first failure. */
 static int finish_sink(struct output *output)
 {
-    int failure = sink_finish(&output->sink);
+    int failure = buffer_finish(&output->buffer);
     if (failure == 0 && output->held.length > 0 && write_sections(output, true) != 0)
         failure = errno;
     return failure;
@@ -134,9 +134,9 @@ static int open_file(struct output *output, const char *path)
 static void release(struct output *output)
 {
     gzip_free(output->gzip);
-    sink_release(&output->packed);
-    sink_release(&output->held);
-    sink_release(&output->sink);
+    buffer_release(&output->packed);
+    buffer_release(&output->held);
+    buffer_release(&output->buffer);
     if (output->fd >= 0)
         close(output->fd);
     unfinished = NULL;
@@ -177,7 +177,7 @@ static int take_drain(void *context, const char *data, size_t size)
 void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size), void *context)
 {
     *output = (struct output){.fd = -1, .take = take, .context = context};
-    sink_init(&output->sink, take_drain, output);
+    buffer_init(&output->buffer, take_drain, output);
 }
 
 static int cannot_write(const struct output *output, int failure)
@@ -191,23 +191,23 @@ static int cannot_write(const struct output *output, int failure)
 
 int output_put(struct output *output, const struct output_block *block)
 {
-    const struct sink *bytes = output->gzip ? &block->packed : &block->text;
+    const struct buffer *bytes = output->gzip ? &block->packed : &block->text;
     int failure = finish_sink(output);
     if (failure == 0)
         failure = bytes->failure;
     if (failure == 0 && bytes->length > 0 &&
         (output->take ? take_drain(output, bytes->data, bytes->length)
-                      : sink_drain_fd(SINK_FD(output->fd), bytes->data, bytes->length)) != 0)
+                      : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
         failure = errno;
-    output->sink.total += block->text.length;
+    output->buffer.total += block->text.length;
     return failure ? cannot_write(output, failure) : 0;
 }
 
 static int write_rest(struct output *output)
 {
     int failure = finish_sink(output);
-    bool empty = output->sink.total == 0; /* a .gz file has at least one member */
-    if (failure == 0 && empty && output->sink.drain == members_drain && members_drain(output, "", 0) != 0)
+    bool empty = output->buffer.total == 0; /* a .gz file has at least one member */
+    if (failure == 0 && empty && output->buffer.drain == members_drain && members_drain(output, "", 0) != 0)
         failure = errno;
     return failure ? cannot_write(output, failure) : 0;
 }
@@ -229,7 +229,7 @@ static int put_in_place(struct output *output)
 static int end_stream(struct output *output, uint64_t *bytes)
 {
     int result = write_rest(output);
-    *bytes = output->sink.total;
+    *bytes = output->buffer.total;
     release(output);
     return result;
 }
@@ -263,14 +263,14 @@ void output_discard(struct output *output)
 
 void output_block_init(struct output_block *block)
 {
-    sink_init_memory(&block->text);
-    sink_init_memory(&block->packed);
+    buffer_init_memory(&block->text);
+    buffer_init_memory(&block->packed);
 }
 
 void output_block_release(struct output_block *block)
 {
-    sink_release(&block->text);
-    sink_release(&block->packed);
+    buffer_release(&block->text);
+    buffer_release(&block->packed);
 }
 
 void output_block_clear(struct output_block *block)
@@ -280,7 +280,7 @@ void output_block_clear(struct output_block *block)
 
 static int pack(struct output_block *block, struct gzip *gzip)
 {
-    const struct sink *text = &block->text;
+    const struct buffer *text = &block->text;
     size_t done;
     return gzip_form(gzip) == GZIP_MEMBERS
                ? gzip_members(gzip, &block->packed, text->data, text->length)

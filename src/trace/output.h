@@ -10,17 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/gzip/gzip.h"
 
 struct output {
-    struct sink sink; /* what is written goes here */
+    struct buffer buffer; /* what is written goes here */
     char *path;
     char *temporary; /* NULL when PATH is no regular file: then it is written in place */
     int fd;
-    struct gzip *gzip;  /* for what goes through the sink; NULL: the file is not compressed */
-    struct sink packed; /* in memory: the compressed bytes at hand */
-    struct sink held;   /* in memory: of a .pftrace, what went through the sink since the last whole section */
+    struct gzip *gzip;    /* for what goes through the buffer; NULL: the file is not compressed */
+    struct buffer packed; /* in memory: the compressed bytes at hand */
+    struct buffer held;   /* in memory: of a .pftrace, what went through the buffer since the last whole section */
     /* Takes all instead of a file, and gives 0, or -1 after error(); NULL: it is a file. */
     int (*take)(void *context, const char *data, size_t size);
     void *context;
@@ -28,8 +28,8 @@ struct output {
 
 /* Some text of the file that was made apart, as a rule by another thread. */
 struct output_block {
-    struct sink text;   /* in memory; to be written to */
-    struct sink packed; /* the same as it stands in a compressed file */
+    struct buffer text;   /* in memory; to be written to */
+    struct buffer packed; /* the same as it stands in a compressed file */
 };
 
 void output_block_init(struct output_block *block);
@@ -54,7 +54,7 @@ int output_open(struct output *output, const char *path);
 void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size),
                         void *context);
 
-/* Puts a packed block into the file, after what went through the sink. Gives 0, or -1 after error(). */
+/* Puts a packed block into the file, after what went through the buffer. Gives 0, or -1 after error(). */
 int output_put(struct output *output, const struct output_block *block);
 
 /* Puts the file in its place, and tells its size in bytes. Gives 0, or -1 after error(): the file is as it was before.

@@ -9,9 +9,9 @@ const struct writer_format *writer_format_for(const char *path)
     return &chrome_json;
 }
 
-void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink)
+void writer_init(struct writer *writer, const struct writer_format *format, struct buffer *buffer)
 {
-    *writer = (struct writer){.format = format, .sink = sink};
+    *writer = (struct writer){.format = format, .buffer = buffer};
 }
 
 void writer_release(struct writer *writer)
@@ -20,10 +20,10 @@ void writer_release(struct writer *writer)
         writer->format->release(writer);
 }
 
-void writer_piece(struct writer *piece, const struct writer *whole, struct sink *sink)
+void writer_piece(struct writer *piece, const struct writer *whole, struct buffer *buffer)
 {
-    *piece =
-        (struct writer){.format = whole->format, .sink = sink, .base = whole->base, .any = true, .state = whole->state};
+    *piece = (struct writer){
+        .format = whole->format, .buffer = buffer, .base = whole->base, .any = true, .state = whole->state};
     if (piece->format->piece)
         piece->format->piece(piece);
 }

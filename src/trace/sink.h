@@ -1,14 +1,14 @@
 /*
- * A trace file format as a struct of functions. Errors are sticky in the writer's sink and told by finish().
+ * A trace file format as a struct of functions. Errors are sticky in the writer's buffer and told by finish().
  *
  *     metadata* begin (process | thread)*
- *     (piece (slice | instant | async | counter | arrow_start | arrow_end)*)*
+ *     (piece (slice | instant | async | counter | flow_start | flow_end)*)*
  *     finish
  *
  * The order of events is free but for two things: of slices that begin at the same time on the same row, the enclosing
- * one comes first; and an arrow's end follows its slice, with nothing but other arrows' between them.
+ * one comes first; and a flow's end follows its slice, with nothing but other flows' between them.
  *
- * Pieces are written by several threads at once, each with a writer and a sink of its own (writer_piece()), and their
+ * Pieces are written by several threads at once, each with a writer and a buffer of its own (writer_piece()), and their
  * bytes stand one after another between those of begin() with its rows and those of finish(). A piece of no events may
  * be left out. So a piece may know nothing of what another one holds.
  */
@@ -19,7 +19,7 @@
 
 #include "trace/event.h"
 
-struct sink;
+struct buffer;
 struct writer;
 
 struct writer_format {
@@ -38,8 +38,8 @@ struct writer_format {
     void (*instant)(struct writer *writer, const struct slice *instant);
     void (*async)(struct writer *writer, const struct async_slice *slice);
     void (*counter)(struct writer *writer, const struct counter *counter);
-    void (*arrow_start)(struct writer *writer, const struct arrow *arrow);
-    void (*arrow_end)(struct writer *writer, const struct arrow *arrow);
+    void (*flow_start)(struct writer *writer, const struct flow *flow);
+    void (*flow_end)(struct writer *writer, const struct flow *flow);
     void (*finish)(struct writer *writer);
     /* Writes what was held back, and frees the writer's state. NULL: it has none. */
     void (*release)(struct writer *writer);
@@ -47,14 +47,14 @@ struct writer_format {
 
 struct writer {
     const struct writer_format *format;
-    struct sink *sink;
+    struct buffer *buffer;
     uint64_t base;
     uint64_t events; /* slices, instants, asynchronous ranges and counters written */
     bool any;        /* something stands before the next event; true for every piece: rows come first */
     void *state;     /* of the format, for this writer alone; released by `release` */
 };
 
-/* Trace Event JSON, the object form: one event per line. Arrows are flow events, "s" and "f", as Kineto writes them. */
+/* Trace Event JSON, the object form: one event per line. Flows are flow events, "s" and "f", as Kineto writes them. */
 extern const struct writer_format chrome_json;
 /* Perfetto's own format: trace/pftrace/fields.h. */
 extern const struct writer_format pftrace;
@@ -62,10 +62,10 @@ extern const struct writer_format pftrace;
 /* The format of a file of this name: .pftrace or .pftrace.gz, else JSON. */
 const struct writer_format *writer_format_for(const char *path);
 
-void writer_init(struct writer *writer, const struct writer_format *format, struct sink *sink);
+void writer_init(struct writer *writer, const struct writer_format *format, struct buffer *buffer);
 void writer_release(struct writer *writer);
 
-/* Begins a piece of what WHOLE writes, after its begin() and rows, into SINK. */
-void writer_piece(struct writer *piece, const struct writer *whole, struct sink *sink);
+/* Begins a piece of what WHOLE writes, after its begin() and rows, into BUFFER. */
+void writer_piece(struct writer *piece, const struct writer *whole, struct buffer *buffer);
 
 #endif

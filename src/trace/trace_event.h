@@ -193,10 +193,10 @@ struct event_sink {
     bool quiet; /* warnings were printed when the file was read before */
 };
 
-/* Where to put the next event: in the sink, or in OWN. */
-static inline struct trace_event *event_sink_place(const struct event_sink *sink, struct trace_event *own)
+/* Where to put the next event: in the buffer, or in OWN. */
+static inline struct trace_event *event_sink_place(const struct event_sink *buffer, struct trace_event *own)
 {
-    return sink->place ? sink->place(sink->context) : own;
+    return buffer->place ? buffer->place(buffer->context) : own;
 }
 
 #endif

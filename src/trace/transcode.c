@@ -37,7 +37,7 @@ int transcode(const char *input, const char *path, struct transcode_summary *sum
     struct writer writer;
     if (check_readable_twice(input) != 0 || output_open(&output, path) != 0)
         return -1;
-    writer_init(&writer, writer_format_for(path), &output.sink);
+    writer_init(&writer, writer_format_for(path), &output.buffer);
     int result = transcode_is_pftrace(input) ? replay_pftrace(input, &writer) : replay_json(input, &writer);
     writer_release(&writer);
     *summary = (struct transcode_summary){.events = writer.events};

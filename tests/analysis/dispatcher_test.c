@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/trace_event.h"
 #include "analysis/dispatcher.h"
 
@@ -97,10 +97,10 @@ static int hand_out(struct test *test, int64_t number)
  * than others. */
 static int hand_out_run(struct test *test, int64_t first, size_t count)
 {
-    struct sink bytes;
+    struct buffer bytes;
     uint32_t *numbers = test_calloc(count, sizeof(*numbers));
     struct event_run run = {.count = count, .numbers = numbers, .number_count = count};
-    sink_init_memory(&bytes);
+    buffer_init_memory(&bytes);
     for (size_t i = 0; i < count; i++) {
         struct trace_event event = event_nothing;
         int64_t number = first + (int64_t)i;
@@ -109,14 +109,14 @@ static int hand_out_run(struct test *test, int64_t first, size_t count)
         event.name = (uint32_t)(count - 1 - i);
         event.address = number % 5 ? EVENT_NONE : number;
         event_find_extent(&event);
-        sink_bytes(&bytes, &event, event.extent);
+        buffer_bytes(&bytes, &event, event.extent);
         run.categories |= EVENT_BIT(event.category);
         numbers[event.name] = new_name(test, number);
     }
     run.bytes = bytes.data;
     run.size = bytes.length;
     int status = dispatcher_run(&test->dispatcher, &run);
-    sink_release(&bytes);
+    buffer_release(&bytes);
     test_free(numbers);
     return status;
 }

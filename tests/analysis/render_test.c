@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/render.h"
 #include "analysis/table.h"
 
@@ -15,7 +15,7 @@ enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
 static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 static struct table table;
-static struct sink out;
+static struct buffer out;
 
 static void add_row(int64_t total, double average, int64_t size, const char *name)
 {
@@ -31,7 +31,7 @@ static int begin(void **state)
 {
     (void)state;
     table = (struct table){.word = "things", .title = "Things", .columns = columns, .column_count = COLUMNS_END};
-    sink_init_memory(&out);
+    buffer_init_memory(&out);
     return 0;
 }
 
@@ -39,7 +39,7 @@ static int end(void **state)
 {
     (void)state;
     table_release(&table);
-    sink_release(&out);
+    buffer_release(&out);
     return 0;
 }
 
@@ -59,8 +59,8 @@ static const char *rendered(const struct renderer *format, const struct report_o
         format->trace_end(&render);
     if (format->end)
         format->end(&render);
-    sink_char(&out, '\0');
-    assert_int_equal(sink_finish(&out), 0);
+    buffer_char(&out, '\0');
+    assert_int_equal(buffer_finish(&out), 0);
     return out.data;
 }
 

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/report.h"
 
 /* Tests run at the top of the project. */
@@ -58,17 +58,17 @@ static int end(void **state)
 static int report_bytes(const char *bytes, size_t size, const struct report_options *options, size_t *length)
 {
     const char *const paths[] = {path};
-    struct sink out;
+    struct buffer out;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, size), (ssize_t)size);
     close(fd);
-    sink_init_memory(&out);
+    buffer_init_memory(&out);
     unit_stderr_begin();
     int status = report_files(options, paths, 1, &out);
     const char *message = unit_stderr_end();
     *length = out.length;
-    sink_release(&out);
+    buffer_release(&out);
     if (status < 0)
         assert_contains(message, path);
     return status;
@@ -163,39 +163,40 @@ static void several_traces_are_reported_on_their_own(void **state)
     (void)state;
     const char *const paths[] = {SMALL, SMALL};
     struct report_options options = {.format = REPORT_JSON, .sections = 1u << REPORT_KERNELS};
-    struct sink once, twice;
-    sink_init_memory(&once);
-    sink_init_memory(&twice);
+    struct buffer once, twice;
+    buffer_init_memory(&once);
+    buffer_init_memory(&twice);
     assert_int_equal(report_files(&options, paths, 1, &once), 0);
     assert_int_equal(report_files(&options, paths, 2, &twice), 0);
     assert_true(twice.length > 2 * once.length);
-    sink_release(&once);
-    sink_release(&twice);
+    buffer_release(&once);
+    buffer_release(&twice);
 }
 
 /* A trace of several threads, with more of everything than is done without threads: calls come thread by thread, GPU
  * operations neither by correlation id nor by start, and there are ranges, waits, allocations and counters. */
-static void write_large_trace(struct sink *trace)
+static void write_large_trace(struct buffer *trace)
 {
     enum { THREADS = 3, CALLS = 8000 };
-    sink_text(trace, "{\"traceEvents\":[");
+    buffer_text(trace, "{\"traceEvents\":[");
     for (int thread = 0; thread < THREADS; thread++)
         for (int i = 0; i < CALLS; i++) {
             int id = i * THREADS + thread + 1, at = 10 * id;
-            sink_format(trace, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,\"ts\":%d,",
-                        i % 10 ? "cudaLaunchKernel" : "cudaStreamSynchronize", thread + 1, at);
-            sink_format(trace, "\"dur\":%d.125,\"args\":{\"correlation\":%d}},", 1 + i % 7, id);
-            sink_format(trace, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"work %d\",\"pid\":0,\"tid\":%d,\"ts\":%d,",
-                        i % 10 ? "kernel" : "cuda_sync", i * 13 % 400, thread + 7, at + 500 * (id % 5));
-            sink_format(trace, "\"dur\":%d,\"args\":{\"device\":0,\"context\":1,\"stream\":%d,\"correlation\":%d}},",
-                        3 + i % 11, thread + 7, id);
+            buffer_format(trace,
+                          "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,\"ts\":%d,",
+                          i % 10 ? "cudaLaunchKernel" : "cudaStreamSynchronize", thread + 1, at);
+            buffer_format(trace, "\"dur\":%d.125,\"args\":{\"correlation\":%d}},", 1 + i % 7, id);
+            buffer_format(trace, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"work %d\",\"pid\":0,\"tid\":%d,\"ts\":%d,",
+                          i % 10 ? "kernel" : "cuda_sync", i * 13 % 400, thread + 7, at + 500 * (id % 5));
+            buffer_format(trace, "\"dur\":%d,\"args\":{\"device\":0,\"context\":1,\"stream\":%d,\"correlation\":%d}},",
+                          3 + i % 11, thread + 7, id);
             if (i % 50 == 0)
-                sink_format(trace,
-                            "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"range %d\",\"pid\":1,\"tid\":%d,"
-                            "\"ts\":%d.5,\"dur\":%d},",
-                            i % 3, thread + 1, at - 1, 10 * THREADS * (i % 100 ? 20 : 70));
+                buffer_format(trace,
+                              "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"range %d\",\"pid\":1,\"tid\":%d,"
+                              "\"ts\":%d.5,\"dur\":%d},",
+                              i % 3, thread + 1, at - 1, 10 * THREADS * (i % 100 ? 20 : 70));
             if (i % 70 == 0)
-                sink_format(
+                buffer_format(
                     trace,
                     "{\"ph\":\"b\",\"cat\":\"user_annotation\",\"name\":\"task %d\",\"pid\":1,\"tid\":%d,"
                     "\"id\":%d,\"ts\":%d},"
@@ -203,20 +204,20 @@ static void write_large_trace(struct sink *trace)
                     "\"ts\":%d},",
                     i % 4, thread + 1, id, at, THREADS - thread, id, at + 900);
             if (i % 30 == 0)
-                sink_format(trace,
-                            "{\"ph\":\"s\",\"cat\":\"fwdbwd\",\"pid\":1,\"tid\":%d,\"id\":%d,\"ts\":%d},"
-                            "{\"ph\":\"f\",\"cat\":\"fwdbwd\",\"pid\":1,\"tid\":%d,\"id\":%d,\"ts\":%d},",
-                            thread + 1, id, at, 1 + (thread + 1) % THREADS, id, at + 100);
+                buffer_format(trace,
+                              "{\"ph\":\"s\",\"cat\":\"fwdbwd\",\"pid\":1,\"tid\":%d,\"id\":%d,\"ts\":%d},"
+                              "{\"ph\":\"f\",\"cat\":\"fwdbwd\",\"pid\":1,\"tid\":%d,\"id\":%d,\"ts\":%d},",
+                              thread + 1, id, at, 1 + (thread + 1) % THREADS, id, at + 100);
             if (i % 20 == 0)
-                sink_format(trace,
-                            "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"tid\":0,\"ts\":%d,"
-                            "\"args\":{\"bytes\":%d}},"
-                            "{\"ph\":\"i\",\"cat\":\"memory\",\"name\":\"Allocate\",\"pid\":1,\"tid\":1,\"ts\":%d,"
-                            "\"args\":{\"kind\":\"device\",\"device\":0,\"bytes\":%d,\"address\":%d}},",
-                            at, 512 * (i % 700), at, 512 * (i % 9), 4096 * id);
+                buffer_format(trace,
+                              "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"tid\":0,\"ts\":%d,"
+                              "\"args\":{\"bytes\":%d}},"
+                              "{\"ph\":\"i\",\"cat\":\"memory\",\"name\":\"Allocate\",\"pid\":1,\"tid\":1,\"ts\":%d,"
+                              "\"args\":{\"kind\":\"device\",\"device\":0,\"bytes\":%d,\"address\":%d}},",
+                              at, 512 * (i % 700), at, 512 * (i % 9), 4096 * id);
         }
-    sink_text(trace, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"app\"}}],"
-                     "\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\"}]}");
+    buffer_text(trace, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"app\"}}],"
+                       "\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\"}]}");
 }
 
 static void the_number_of_threads_changes_nothing(void **state)
@@ -224,8 +225,8 @@ static void the_number_of_threads_changes_nothing(void **state)
     (void)state;
     static const unsigned workers[] = {1, 2, 3, 5, 16};
     const char *const paths[] = {path};
-    struct sink trace, alone, several;
-    sink_init_memory(&trace);
+    struct buffer trace, alone, several;
+    buffer_init_memory(&trace);
     write_large_trace(&trace);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, trace.data, trace.length), (ssize_t)trace.length);
@@ -234,8 +235,8 @@ static void the_number_of_threads_changes_nothing(void **state)
         for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
             struct report_options options = {
                 .format = REPORT_JSON, .workers = workers[i], .names = (enum report_names)names};
-            struct sink *out = i == 0 ? &alone : &several;
-            sink_init_memory(out);
+            struct buffer *out = i == 0 ? &alone : &several;
+            buffer_init_memory(out);
             assert_int_equal(report_files(&options, paths, 1, out), 0);
             if (i == 0) {
                 assert_true(out->length > 20000);
@@ -243,11 +244,11 @@ static void the_number_of_threads_changes_nothing(void **state)
             }
             assert_int_equal(several.length, alone.length);
             assert_memory_equal(several.data, alone.data, alone.length);
-            sink_release(&several);
+            buffer_release(&several);
             if (i + 1 == sizeof(workers) / sizeof(*workers))
-                sink_release(&alone);
+                buffer_release(&alone);
         }
-    sink_release(&trace);
+    buffer_release(&trace);
 }
 
 int main(void)

@@ -2,22 +2,22 @@
 
 #include <limits.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/stack_text.h"
 
-static struct sink out;
+static struct buffer out;
 
 static int begin(void **state)
 {
     (void)state;
-    sink_init_memory(&out);
+    buffer_init_memory(&out);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    sink_release(&out);
+    buffer_release(&out);
     return 0;
 }
 
@@ -25,8 +25,8 @@ static const char *written(const struct stack_frame *frames, size_t count)
 {
     out.length = 0;
     frames_write(&out, frames, count, "  ");
-    sink_char(&out, '\0');
-    assert_int_equal(sink_finish(&out), 0);
+    buffer_char(&out, '\0');
+    assert_int_equal(buffer_finish(&out), 0);
     return out.data;
 }
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "tests/trace/build/make_plugin.h"
 #include "tests/trace/build/make_spool.h"
 #include "trace/build/passes.h"
@@ -52,7 +52,8 @@ static void write_chunk(struct growing *growing)
     struct make_spool *spool = &growing->spool;
     make_spool_done(spool, SPOOL_DONE);
     size_t size = spool->size - SPOOL_HEADER_BYTES;
-    growing->failed |= sink_drain_fd(SINK_FD(growing->fd), (const char *)spool->data + SPOOL_HEADER_BYTES, size) != 0;
+    growing->failed |=
+        buffer_drain_fd(BUFFER_FD(growing->fd), (const char *)spool->data + SPOOL_HEADER_BYTES, size) != 0;
     growing->bytes += size;
     spool->size = SPOOL_HEADER_BYTES;
 }

@@ -73,7 +73,7 @@ with_flows_on_slices() { # TRACE.json
     "$check_pftrace" made.pftrace made.json
 }
 
-@test "flow_in and flow_out that are no arrows from calls to GPU work are left out" {
+@test "flow_in and flow_out that are no flows from calls to GPU work are left out" {
     cat >trace.json <<'END'
 {"baseTimeNanoseconds": 1000, "traceEvents": [
 {"ph":"X","cat":"cuda_runtime","name":"a","pid":5,"tid":6,"ts":1.000,"dur":1.000,"bind_id":7,"flow_out":true},
@@ -90,9 +90,9 @@ END
     assert_equal "$(jq -c '[.traceEvents[] | select(.ph != "X") | [.ph, .id]]' made.json)" '[["s",7],["f",7]]'
 }
 
-@test "--arrows is not an option" {
-    run -2 "$gputrace" convert --arrows=slices spool trace.json
-    assert_output --partial "no option '--arrows"
+@test "--flows is not an option" {
+    run -2 "$gputrace" convert --flows=slices spool trace.json
+    assert_output --partial "no option '--flows"
 }
 
 @test "the checker tells what is broken" {
@@ -177,8 +177,8 @@ END
 
 @test "a trace of PyTorch's profiler keeps its events" {
     run -0 "$gputrace" convert "$data/kineto/kineto-train-h200.json.gz" trace.pftrace
-    assert_output --partial ': 42 events are left out: arrows' # of backward to forward
-    "$check_pftrace" --lone-arrows trace.pftrace
+    assert_output --partial ': 42 events are left out: flows' # of backward to forward
+    "$check_pftrace" --lone-flows trace.pftrace
     "$gputrace" convert -q trace.pftrace back.json
     local slices='[.traceEvents[] | select(.ph == "X") | [.cat, .name, .ts, .dur, .args]] | sort'
     diff <(gzip -dc "$data/kineto/kineto-train-h200.json.gz" | jq -S "$slices") <(jq -S "$slices" back.json)
@@ -212,11 +212,11 @@ END
     "$check_pftrace" trace.pftrace trace.json
 }
 
-# What Perfetto's importer makes of a trace: its counts of errors and losses, then arrows, and slices by name.
+# What Perfetto's importer makes of a trace: its counts of errors and losses, then flows, and slices by name.
 imported() { # TRACE
     cat >import.sql <<'END'
 select 'error', name, value from stats where severity in ('error', 'data_loss') and value > 0
-union all select 'arrows', count(*), count(distinct slice_in) from flow
+union all select 'flows', count(*), count(distinct slice_in) from flow
 union all select * from (select 'slice ' || name, count(*), sum(dur) from slice group by name order by name);
 END
     "$TRACE_PROCESSOR" -q import.sql "$1" 2>/dev/null

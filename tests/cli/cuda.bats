@@ -2,7 +2,7 @@
 
 load common
 
-@test "a sample's trace has its kernels, copies, calls and arrows" {
+@test "a sample's trace has its kernels, copies, calls and flows" {
     run -0 "$gputrace" run "$samples/vector_add"
     assert_line --regexp "^gputrace: [0-9]+ events in 'trace\.json' \([0-9.]+ [kM]B\); to look at it, open https://ui.perfetto.dev or run 'gputrace report trace\.json'$"
     [ "$(count kernel)" -gt 0 ]

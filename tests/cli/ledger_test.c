@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 #include <cupti.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "tests/trace/build/make_nvtx_extension.h"
 #include "cli/summary.h"
 #include "trace/build/passes.h"
@@ -83,7 +83,7 @@ static void make_unnamed(struct make_spool *spool)
     kernel(spool, (struct make_kernel){.name = NAME + 64, .correlation = 6, .start = 7000, .end = 8000});
 }
 
-static void make_unmatched_arrows(struct make_spool *spool)
+static void make_unmatched_flows(struct make_spool *spool)
 {
     kernel(spool, (struct make_kernel){.name = NAME, .correlation = 6, .start = 7000, .end = 8000});
 }
@@ -206,14 +206,14 @@ static void assert_report(const char *words)
     char path[300];
     const char *name = path;
     struct report_options options = {.sections = 1u << REPORT_OVERVIEW};
-    struct sink out;
+    struct buffer out;
     snprintf(path, sizeof(path), "%s/trace.json", directory);
-    sink_init_memory(&out);
+    buffer_init_memory(&out);
     assert_int_equal(report_files(&options, &name, 1, &out), 0);
-    sink_char(&out, '\0');
-    assert_int_equal(sink_finish(&out), 0);
+    buffer_char(&out, '\0');
+    assert_int_equal(buffer_finish(&out), 0);
     assert_contains(out.data, words);
-    sink_release(&out);
+    buffer_release(&out);
 }
 
 static void assert_last_line(const struct convert_summary *summary, const char *words)

@@ -1,7 +1,7 @@
 #include "tests/unit.h"
 
 #include "common/clock.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "cli/run_plugins.h"
 
 static struct stack_frame frames[] = {{.function = "main", .file = "/leak.cu", .line = 42}};
@@ -18,13 +18,13 @@ static const struct convert_plugins both = {.items = plugins, .count = 2};
 static const char *written(const struct convert_plugins *said, uint64_t run_ns, bool every_time)
 {
     static char text[1024];
-    struct sink out;
-    sink_init_memory(&out);
+    struct buffer out;
+    buffer_init_memory(&out);
     run_plugins_write(&out, said, run_ns, every_time);
-    sink_char(&out, '\0');
-    assert_int_equal(sink_finish(&out), 0);
+    buffer_char(&out, '\0');
+    assert_int_equal(buffer_finish(&out), 0);
     snprintf(text, sizeof(text), "%s", out.data);
-    sink_release(&out);
+    buffer_release(&out);
     return text;
 }
 

@@ -3,26 +3,26 @@
 #include <math.h>
 
 #include "common/json_out.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 
 struct page {
-    struct sink sink;
+    struct buffer buffer;
     struct json_out json;
 };
 
 static int open_page(struct page *page, bool pretty)
 {
-    sink_init_memory(&page->sink);
-    json_out_init(&page->json, &page->sink, pretty);
+    buffer_init_memory(&page->buffer);
+    json_out_init(&page->json, &page->buffer, pretty);
     return 0;
 }
 
 static void expect_page(struct page *page, const char *text)
 {
-    sink_char(&page->sink, '\0');
-    assert_int_equal(sink_finish(&page->sink), 0);
-    assert_string_equal(page->sink.data, text);
-    sink_release(&page->sink);
+    buffer_char(&page->buffer, '\0');
+    assert_int_equal(buffer_finish(&page->buffer), 0);
+    assert_string_equal(page->buffer.data, text);
+    buffer_release(&page->buffer);
 }
 
 static void commas_stand_between_values_and_nowhere_else(void **state)
@@ -72,12 +72,12 @@ static void pretty_output_has_a_line_per_value(void **state)
 
 static void expect_escaped(const char *bytes, size_t length, const char *text)
 {
-    struct sink sink;
-    sink_init_memory(&sink);
-    json_escape(&sink, bytes, length);
-    sink_char(&sink, '\0');
-    assert_string_equal(sink.data, text);
-    sink_release(&sink);
+    struct buffer buffer;
+    buffer_init_memory(&buffer);
+    json_escape(&buffer, bytes, length);
+    buffer_char(&buffer, '\0');
+    assert_string_equal(buffer.data, text);
+    buffer_release(&buffer);
 }
 
 static void what_json_demands_is_escaped(void **state)

@@ -2,25 +2,25 @@
 
 #include "common/protobuf.h"
 
-static struct sink sink;
+static struct buffer buffer;
 
 static int set_up(void **state)
 {
     (void)state;
-    sink_init_memory(&sink);
+    buffer_init_memory(&buffer);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    sink_release(&sink);
+    buffer_release(&buffer);
     return 0;
 }
 
 static struct protobuf_reader written(void)
 {
-    return protobuf_reader(sink.data, sink.length);
+    return protobuf_reader(buffer.data, buffer.length);
 }
 
 static void test_numbers_come_back(void **state)
@@ -30,7 +30,7 @@ static void test_numbers_come_back(void **state)
     struct protobuf_field field;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         char bytes[PROTOBUF_VARINT_ROOM];
-        protobuf_put_u64(&sink, (uint32_t)i + 1, numbers[i]);
+        protobuf_put_u64(&buffer, (uint32_t)i + 1, numbers[i]);
         assert_int_equal(protobuf_varint(bytes, numbers[i]) - bytes, protobuf_varint_size(numbers[i]));
     }
     struct protobuf_reader reader = written();
@@ -49,17 +49,17 @@ static void test_bytes_are_those_of_the_documentation(void **state)
 {
     (void)state;
     static const unsigned char expected[] = {0x08, 0x96, 0x01, 0x12, 0x07, 't', 'e', 's', 't', 'i', 'n', 'g'};
-    protobuf_put_u64(&sink, 1, 150);
-    protobuf_put_text(&sink, 2, "testing");
-    assert_int_equal(sink.length, sizeof(expected));
-    assert_memory_equal(sink.data, expected, sizeof(expected));
+    protobuf_put_u64(&buffer, 1, 150);
+    protobuf_put_text(&buffer, 2, "testing");
+    assert_int_equal(buffer.length, sizeof(expected));
+    assert_memory_equal(buffer.data, expected, sizeof(expected));
 }
 
 static void test_doubles_come_back(void **state)
 {
     (void)state;
     struct protobuf_field field;
-    protobuf_put_double(&sink, 3000, -1.5e300);
+    protobuf_put_double(&buffer, 3000, -1.5e300);
     struct protobuf_reader reader = written();
     assert_true(protobuf_next(&reader, &field));
     assert_int_equal(field.number, 3000);
@@ -75,12 +75,12 @@ static void test_messages_of_any_length_nest(void **state)
     memset(text, 'x', sizeof(text));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct protobuf_field field;
-        sink.length = 0;
-        size_t outer = protobuf_begin(&sink, 1), inner = protobuf_begin(&sink, 2);
-        protobuf_put_bytes(&sink, 3, text, sizes[i]);
-        protobuf_end(&sink, inner);
-        protobuf_put_u64(&sink, 4, 44);
-        protobuf_end(&sink, outer);
+        buffer.length = 0;
+        size_t outer = protobuf_begin(&buffer, 1), inner = protobuf_begin(&buffer, 2);
+        protobuf_put_bytes(&buffer, 3, text, sizes[i]);
+        protobuf_end(&buffer, inner);
+        protobuf_put_u64(&buffer, 4, 44);
+        protobuf_end(&buffer, outer);
         struct protobuf_reader reader = written();
         assert_true(protobuf_next(&reader, &field));
         assert_true(reader.at == reader.end);

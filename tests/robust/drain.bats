@@ -143,7 +143,7 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
            | ($all | length) > 1000 and ($all | unique | length) == ($all | length)
            and $all[-1] - $all[0] + 1 == ($all | length)' trace.json
     # Killed within a launch: its kernel may be there, and its call, which has not returned, is not.
-    jq -e '.gputrace.losses | .unmatched_arrows <= 1 and ([del(.in_flight, .unmatched_arrows)[]] | add == 0)' trace.json
+    jq -e '.gputrace.losses | .unmatched_flows <= 1 and ([del(.in_flight, .unmatched_flows)[]] | add == 0)' trace.json
 }
 
 @test "a disk that is full: the program runs on, and what is missing is counted" {

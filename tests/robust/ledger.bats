@@ -34,7 +34,7 @@ loses() { # LOSS PROGRAM [ARG...]
 @test "work whose launch was dropped" {
     need_simulated
     export SIMGPU_DROP_RECORDS=3
-    loses unmatched_arrows "$samples/launch_loop" 1000
+    loses unmatched_flows "$samples/launch_loop" 1000
 }
 
 @test "work without times" {

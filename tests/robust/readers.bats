@@ -37,8 +37,8 @@ value() { # STATUS VALUE
     both "$1" value.json
     printf '{"a":%s,"traceEvents":[]}' "$2" >metadata.json
     both "$1" metadata.json
-    printf '{"traceEvents":[{"ph":"s","id":1,"cat":"\\u0061c2g","name":"n","ts":1,"pid":0,"tid":7,"args":{"a":%s}}]}' "$2" >arrow.json
-    both "$1" arrow.json
+    printf '{"traceEvents":[{"ph":"s","id":1,"cat":"\\u0061c2g","name":"n","ts":1,"pid":0,"tid":7,"args":{"a":%s}}]}' "$2" >flow.json
+    both "$1" flow.json
 }
 
 whole() { # STATUS TEXT, in which printf's escapes count

@@ -177,7 +177,7 @@ sound() { # [LOSS...]
     jq -e '[.traceEvents[] | select(.cat == "cuda_driver") | .args.correlation] | length == (unique | length)' \
         trace.json >/dev/null || fail "correlation ids collide"
     jq -e '[.traceEvents[] | select(.ph == "s") | .id] | length == (unique | length)' trace.json >/dev/null ||
-        fail "ids of arrows collide"
+        fail "ids of flows collide"
     jq -e '[.gputrace.processes[].gpu_pids[]] | length == (unique | length)' trace.json >/dev/null ||
         fail "two processes share the rows of a GPU"
     jq -e '[.traceEvents[] | select(.cat == "gpu_in_flight")] | all(.name // "" | length > 0 and . != "unknown")' \

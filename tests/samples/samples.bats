@@ -113,7 +113,7 @@ waits() { # TRACE
     traces "$samples/conditional"
     jq -e '[.traceEvents[] | select(.name == "cudaGraphLaunch").args.correlation] as $calls
         | [.traceEvents[] | select(.args["graph id"])] | length == 25 and all(.args.correlation | IN($calls[]))' trace.json
-    jq -e .gputrace.losses.unmatched_arrows==0 trace.json
+    jq -e .gputrace.losses.unmatched_flows==0 trace.json
     # In the order of the GPU: each launch has its works together.
     jq -e '[.traceEvents[] | select(.args["graph id"])] | sort_by(.ts) | [.[].args.correlation]
         | . == sort' trace.json
@@ -135,7 +135,7 @@ waits() { # TRACE
     record --graph=graph "$samples/graphs"
     # What the nodes did is not in this trace; the calls are.
     sed -i -E '/^expect (kernel|graph-kernels|memcpy|memcpys|memset|kernels) /d' statement
-    printf 'expect %s\n' "graphs 12" "kernels 0" "memcpys 0" "memset 0" "arrows 12" >>statement
+    printf 'expect %s\n' "graphs 12" "kernels 0" "memcpys 0" "memset 0" "flows 12" >>statement
     judge
 }
 
@@ -495,7 +495,7 @@ event_moments() { # COUNT
 
 @test "two processes, traced together" {
     record sh -c '"$1" >/dev/null & "$1" >/dev/null; wait' sh "$samples/vector_add"
-    printf 'expect %s\n' "processes 2" "kernel vector_add 32" "kernels 32" "api cudaLaunchKernel 32" "arrows 134" \
+    printf 'expect %s\n' "processes 2" "kernel vector_add 32" "kernels 32" "api cudaLaunchKernel 32" "flows 134" \
         >statement
     judge
 }

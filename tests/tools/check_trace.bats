@@ -42,7 +42,7 @@ states() { # STATUS LINE...
 }
 
 # The events below, by where they stand in good.json
-call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_end=.traceEvents[7]
+call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=.traceEvents[7]
 
 @test "accepts a good trace" {
     run -0 "$check" --strict "$good"
@@ -306,52 +306,52 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
     rejects rows ".traceEvents += [$kernel | .ts += 50 | .args.stream = 8]"
 }
 
-@test "rejects an arrow without its other end" {
-    rejects arrows "del($arrow_start)"
-    rejects arrows "del($arrow_end)"
-    rejects arrows ".traceEvents += [$arrow_end]"
+@test "rejects a flow without its other end" {
+    rejects flows "del($flow_start)"
+    rejects flows "del($flow_end)"
+    rejects flows ".traceEvents += [$flow_end]"
 }
 
-@test "rejects an arrow that ends before it starts" {
-    rejects arrows "$arrow_start.ts = 24"
+@test "rejects a flow that ends before it starts" {
+    rejects flows "$flow_start.ts = 24"
 }
 
-@test "rejects an arrow's end that lies on no slice" {
-    rejects arrows "$arrow_start.ts = 1"
-    rejects arrows "$arrow_end.ts = 99"
-    rejects arrows "$arrow_end.tid = 99"
+@test "rejects a flow's end that lies on no slice" {
+    rejects flows "$flow_start.ts = 1"
+    rejects flows "$flow_end.ts = 99"
+    rejects flows "$flow_end.tid = 99"
 }
 
-@test "rejects an arrow that binds to a slice of another kind" {
-    rejects arrows ".traceEvents += [{ph: \"X\", cat: \"user_annotation\", name: \"in\", ts: 11, dur: 2, pid: 100, tid: 100}]
-        | $arrow_start.ts = 12"
+@test "rejects a flow that binds to a slice of another kind" {
+    rejects flows ".traceEvents += [{ph: \"X\", cat: \"user_annotation\", name: \"in\", ts: 11, dur: 2, pid: 100, tid: 100}]
+        | $flow_start.ts = 12"
 }
 
-@test "rejects an arrow between different correlations" {
-    rejects arrows "$kernel.args.correlation = 99"
+@test "rejects a flow between different correlations" {
+    rejects flows "$kernel.args.correlation = 99"
 }
 
-@test "rejects an arrow without bp, and ids beyond 32 bits" {
-    rejects arrows "del($arrow_end.bp)"
-    rejects arrows "$arrow_start.id = 4294967296 | $arrow_end.id = 4294967296"
-    rejects arrows "$arrow_start.id = \"1\" | $arrow_end.id = \"1\""
+@test "rejects a flow without bp, and ids beyond 32 bits" {
+    rejects flows "del($flow_end.bp)"
+    rejects flows "$flow_start.id = 4294967296 | $flow_end.id = 4294967296"
+    rejects flows "$flow_start.id = \"1\" | $flow_end.id = \"1\""
 }
 
 @test "rejects flows that are members of slices" {
-    rejects arrows "$call.bind_id = 1"
-    rejects arrows "$call.flow_out = true"
-    rejects arrows "$kernel.flow_in = true"
+    rejects flows "$call.bind_id = 1"
+    rejects flows "$call.flow_out = true"
+    rejects flows "$kernel.flow_in = true"
 }
 
-@test "rejects work without an arrow, with --strict" {
-    jq "del($arrow_start, $arrow_end)" "$good" >"$bad"
+@test "rejects work without a flow, with --strict" {
+    jq "del($flow_start, $flow_end)" "$good" >"$bad"
     run -0 "$check" "$bad"
-    broken arrows --strict
+    broken flows --strict
 }
 
 @test "rejects work that starts before its call" {
-    rejects causality "$kernel.ts = 9.999 | $arrow_end.ts = 10"
-    jq "del($arrow_start, $arrow_end) | $kernel.ts = 9.999" "$good" >"$bad"
+    rejects causality "$kernel.ts = 9.999 | $flow_end.ts = 10"
+    jq "del($flow_start, $flow_end) | $kernel.ts = 9.999" "$good" >"$bad"
     broken causality
 }
 
@@ -393,14 +393,14 @@ call=.traceEvents[4] kernel=.traceEvents[5] arrow_start=.traceEvents[6] arrow_en
         'expect compilation "PTX compilation" 1' 'expect compilation "JIT compile" 1..' 'expect compilation "Linking" 0' \
         'expect plugin slice "alive" 1' 'expect plugin instant "leak \"it\"" 1' 'expect plugin slice "leak" 0' \
         'expect row "main" 1' "expect streams 1" "expect devices 1" "expect threads 1" "expect processes 1" \
-        "expect arrows 2" "expect memory Device allocations 2 bytes 1500 releases 1 peak 1500 end 1000"
+        "expect flows 2" "expect memory Device allocations 2 bytes 1500 releases 1 peak 1500 end 1000"
 }
 
 @test "a statement that is wrong, in each of its lines" {
     for line in "kernel add 2" "kernel other 1" "kernels 0" "kernels 2.." "kernels 2..3" "memcpy HtoD 1 bytes 1" \
         "memset 1" "api cudaLaunchKernel 0" 'sync "Stream Sync" 2..' 'nvtx push "train \"it\"" 1' \
         'compilation "PTX compilation" 2' 'plugin slice "alive" 0' 'plugin instant "alive" 1' \
-        'row "nobody" 1' "streams 2" "arrows 1" \
+        'row "nobody" 1' "streams 2" "flows 1" \
         "memory Device allocations 1 bytes 1500 releases 1 peak 1500 end 1000" \
         "memory Device allocations 2 bytes 1400 releases 1 peak 1500 end 1000" \
         "memory Device allocations 2 bytes 1500 releases 2 peak 1500 end 1000" \

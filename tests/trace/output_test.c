@@ -50,7 +50,7 @@ static void test_a_file_appears_when_it_is_whole(void **state)
     uint64_t bytes;
     name_it(state, "trace.json");
     assert_int_equal(output_open(&output, path), 0);
-    sink_text(&output.sink, "hello");
+    buffer_text(&output.buffer, "hello");
     assert_false(exists());
     assert_int_equal(output_commit(&output, &bytes), 0);
     assert_true(exists());
@@ -110,7 +110,7 @@ static void test_a_link_under_the_temporary_name_is_left_alone(void **state)
     snprintf(temporary, sizeof(temporary), "%s.%ld-0.tmp", path, (long)getpid());
     assert_int_equal(symlink(victim, temporary), 0);
     assert_int_equal(output_open(&output, path), 0);
-    sink_text(&output.sink, "hello");
+    buffer_text(&output.buffer, "hello");
     assert_int_equal(output_commit(&output, &bytes), 0);
     assert_int_equal(stat(victim, &status), 0);
     assert_int_equal(status.st_size, strlen("precious"));
@@ -127,7 +127,7 @@ static void test_what_is_discarded_leaves_the_old_file(void **state)
     name_it(state, "trace.json");
     unit_write_file(path, "old");
     assert_int_equal(output_open(&output, path), 0);
-    sink_text(&output.sink, "new");
+    buffer_text(&output.buffer, "new");
     output_discard(&output);
     FILE *file = fopen(path, "r");
     assert_non_null(fgets(text, sizeof(text), file));
@@ -145,7 +145,7 @@ static void test_gz_unpacks_to_what_was_written(void **state)
     memset(line, 'x', sizeof(line) - 1);
     assert_int_equal(output_open(&output, path), 0);
     for (int i = 0; i < 20; i++)
-        sink_text(&output.sink, line);
+        buffer_text(&output.buffer, line);
     assert_int_equal(output_commit(&output, &bytes), 0);
     assert_true(bytes < 20000);
     gzFile file = gzopen(path, "rb");
@@ -158,7 +158,7 @@ static void test_gz_unpacks_to_what_was_written(void **state)
     gzclose(file);
 }
 
-/* A packet that stands alone before them is not. Blocks of threads come between what goes through the sink. */
+/* A packet that stands alone before them is not. Blocks of threads come between what goes through the buffer. */
 static void test_sections_of_a_pftrace_are_compressed(void **state)
 {
     enum { CALLS = 1000 };
@@ -169,13 +169,13 @@ static void test_sections_of_a_pftrace_are_compressed(void **state)
     char start[16] = "";
     name_it(state, "trace.pftrace");
     assert_int_equal(output_open(&output, path), 0);
-    sink_text(&output.sink, head);
+    buffer_text(&output.buffer, head);
     output_block_init(&block);
     for (int i = 0; i < 4; i++) {
-        struct sink *sink = i % 2 ? &output.sink : &block.text;
-        sink_text(sink, section);
+        struct buffer *buffer = i % 2 ? &output.buffer : &block.text;
+        buffer_text(buffer, section);
         for (int j = 0; j < CALLS; j++)
-            sink_text(sink, packet);
+            buffer_text(buffer, packet);
         if (i % 2)
             continue;
         output_block_pack(&block, output.gzip);
@@ -193,8 +193,8 @@ static void test_sections_of_a_pftrace_are_compressed(void **state)
     fclose(file);
     struct packets packets;
     struct packets_run run = {0};
-    struct sink text;
-    sink_init_memory(&text);
+    struct buffer text;
+    buffer_init_memory(&text);
     assert_int_equal(packets_open(&packets, path, 1), 0);
     assert_int_equal(packets_next_run(&packets, &run), 1);
     size_t at = 4, count = 0, frame, size;
@@ -208,7 +208,7 @@ static void test_sections_of_a_pftrace_are_compressed(void **state)
     }
     assert_int_equal(count, 4);
     assert_int_equal(at, bytes);
-    sink_release(&text);
+    buffer_release(&text);
     packets_run_release(&run);
     packets_close(&packets);
 }
@@ -219,7 +219,7 @@ static void test_a_full_device_is_an_error(void **state)
     struct output output;
     uint64_t bytes;
     assert_int_equal(output_open(&output, "/dev/full"), 0);
-    sink_text(&output.sink, "hello");
+    buffer_text(&output.buffer, "hello");
     unit_stderr_begin();
     int result = output_commit(&output, &bytes);
     assert_contains(unit_stderr_end(), "cannot write '/dev/full': No space left on device");

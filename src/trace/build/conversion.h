@@ -41,22 +41,22 @@ struct convert_options {
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.
  *      field              words for the user */
-#define CONVERT_LOSSES(X)                                                       \
-    X(cupti_dropped, "records dropped by CUPTI")                                \
-    X(spool_dropped, "records dropped by the recorder")                         \
-    X(zero_time, "GPU records without times")                                   \
-    X(in_flight, "GPU records still in flight at the end")                      \
-    X(unnamed, "kernels without a name")                                        \
-    X(unmatched_arrows, "GPU records whose launching call is not in the trace") \
-    X(before_launch, "kernels that start before their launch")                  \
-    X(undecoded, "records that could not be decoded")                           \
-    X(unmatched_ranges, "NVTX pops and ends without a start")                   \
-    X(left_out_stacks, "call stacks left out")                                  \
-    X(untimed_ranges, "device ranges without times")                            \
-    X(unplaced, "NVTX events and samples whose clock is not known")             \
-    X(cut_texts, "texts cut at 16 KiB")                                         \
-    X(unannounced, "calls in children of _Fork() or clone()")                   \
-    X(unrecorded, "processes that could not be recorded")                       \
+#define CONVERT_LOSSES(X)                                                      \
+    X(cupti_dropped, "records dropped by CUPTI")                               \
+    X(spool_dropped, "records dropped by the recorder")                        \
+    X(zero_time, "GPU records without times")                                  \
+    X(in_flight, "GPU records still in flight at the end")                     \
+    X(unnamed, "kernels without a name")                                       \
+    X(unmatched_flows, "GPU records whose launching call is not in the trace") \
+    X(before_launch, "kernels that start before their launch")                 \
+    X(undecoded, "records that could not be decoded")                          \
+    X(unmatched_ranges, "NVTX pops and ends without a start")                  \
+    X(left_out_stacks, "call stacks left out")                                 \
+    X(untimed_ranges, "device ranges without times")                           \
+    X(unplaced, "NVTX events and samples whose clock is not known")            \
+    X(cut_texts, "texts cut at 16 KiB")                                        \
+    X(unannounced, "calls in children of _Fork() or clone()")                  \
+    X(unrecorded, "processes that could not be recorded")                      \
     X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end")
 
 struct convert_losses {

@@ -218,12 +218,12 @@ static void write_untimed(struct piece_writer *out, struct process *process, con
     out->writer.format->instant(&out->writer, slice);
 }
 
-/* How many GPU operations with an flow this launch had before this one. */
+/* How many GPU operations with a flow this launch had before this one. */
 static uint32_t count_earlier(struct piece_writer *out, const struct process *process, uint32_t correlation)
 {
     uint64_t *next = map_put(&out->gpu_ops, correlation, NULL);
     if (!next) {
-        out->writer.sink->failure = ENOMEM;
+        out->writer.buffer->failure = ENOMEM;
         return 0;
     }
     if (*next == 0)
@@ -237,13 +237,13 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
     if (!launch || !launch_reaches(launch, event->end))
         return;
     uint32_t earlier = launch->gpu_ops > 1 ? count_earlier(out, process, event->correlation) : 0;
-    struct arrow arrow = {
+    struct flow flow = {
         .id = launch_flow(process->launches, launch, event->correlation, earlier),
         .row = row,
         .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
     };
-    if (arrow.id != 0)
-        out->writer.format->arrow_end(&out->writer, &arrow);
+    if (flow.id != 0)
+        out->writer.format->flow_end(&out->writer, &flow);
 }
 
 int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)

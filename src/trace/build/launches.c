@@ -300,11 +300,11 @@ static void write_flow_starts(struct piece_writer *out, struct process *process,
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     if (!launch || launch->gpu_ops == 0 || !launch_is_call(launch, event))
         return;
-    struct arrow arrow = {.row = row, .time = event->start};
+    struct flow flow = {.row = row, .time = event->start};
     for (uint32_t i = 0; i < launch->gpu_ops; i++) {
-        arrow.id = launch_flow(process->launches, launch, event->correlation, i);
-        if (arrow.id != 0)
-            out->writer.format->arrow_start(&out->writer, &arrow);
+        flow.id = launch_flow(process->launches, launch, event->correlation, i);
+        if (flow.id != 0)
+            out->writer.format->flow_start(&out->writer, &flow);
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/build/crashes.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx_counters.h"
@@ -156,12 +156,12 @@ static bool is_plain(const struct process *process)
 
 static void write_processes(const struct conversion *conversion, struct json_out *json)
 {
-    size_t before = json->sink->length, left_out = 0;
+    size_t before = json->buffer->length, left_out = 0;
     json_key(json, "processes");
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
-        if (json->sink->length - before < (is_plain(process) ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
+        if (json->buffer->length - before < (is_plain(process) ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
             put_process(conversion, process, json);
         else
             left_out++;
@@ -251,23 +251,23 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
 
 /* One value, put together in memory and handed to the format. */
 struct value {
-    struct sink sink;
+    struct buffer buffer;
     struct json_out json;
 };
 
 static struct json_out *value_begin(struct value *value)
 {
-    sink_init_memory(&value->sink);
-    json_out_init(&value->json, &value->sink, false);
+    buffer_init_memory(&value->buffer);
+    json_out_init(&value->json, &value->buffer, false);
     return &value->json;
 }
 
 static int value_end(struct value *value, struct conversion *conversion, const char *key)
 {
-    int failure = sink_finish(&value->sink);
+    int failure = buffer_finish(&value->buffer);
     if (failure == 0)
-        conversion->writer.format->metadata(&conversion->writer, key, value->sink.data, value->sink.length);
-    sink_release(&value->sink);
+        conversion->writer.format->metadata(&conversion->writer, key, value->buffer.data, value->buffer.length);
+    buffer_release(&value->buffer);
     return failure == 0 ? 0 : error_no_memory("the trace's metadata");
 }
 

@@ -7,7 +7,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/build/nvtx_write.h"
 #include "trace/build/payload_values.h"
 #include "trace/build/piece_writer.h"
@@ -311,21 +311,21 @@ static bool series_value_meant(const struct series_value *value, double *total, 
 enum { NO_VALUE_ZERO = 0, NO_VALUE_UNCHANGED = 1 };
 
 /* "domain: name (scope)": those of different domains and scopes are different. To be released. */
-static void counter_name(struct sink *name, const struct process *process, const struct nvtx_counter *counter)
+static void counter_name(struct buffer *name, const struct process *process, const struct nvtx_counter *counter)
 {
     struct nvtx_text domain = nvtx_domain_name(process->nvtx, counter->record->domain);
-    sink_init_memory(name);
+    buffer_init_memory(name);
     if (domain.text)
-        sink_format(name, "%.*s: ", (int)domain.length, domain.text);
+        buffer_format(name, "%.*s: ", (int)domain.length, domain.text);
     if (counter->name.text)
-        sink_bytes(name, counter->name.text, counter->name.length);
+        buffer_bytes(name, counter->name.text, counter->name.length);
     else
-        sink_format(name, "counter %llu", (unsigned long long)counter->record->id);
+        buffer_format(name, "counter %llu", (unsigned long long)counter->record->id);
     if (counter->record->scope == NVTX_SCOPES_NONE)
         return;
-    sink_text(name, " (");
+    buffer_text(name, " (");
     nvtx_scopes_put(process->nvtx_scopes, name, counter->record->domain, counter->record->scope);
-    sink_char(name, ')');
+    buffer_char(name, ')');
 }
 
 /* --- samples --- */
@@ -395,7 +395,7 @@ static void write_sample(struct piece_writer *out, const struct process *process
 {
     struct counter_value values[NVTX_SERIES_MAX];
     struct series series;
-    struct sink name;
+    struct buffer name;
     struct counter written = {.pid = process->pid, .time = sample->time, .values = values};
     read_values(&series, process, counter, sample);
     for (size_t i = 0; i < series.count; i++)
@@ -405,7 +405,7 @@ static void write_sample(struct piece_writer *out, const struct process *process
     counter_name(&name, process, counter);
     written.name = name_passing(name.data, name.length);
     out->writer.format->counter(&out->writer, &written);
-    sink_release(&name);
+    buffer_release(&name);
 }
 
 int emit_nvtx_counters(struct piece_writer *out, struct process *process)
@@ -484,13 +484,13 @@ static void put_series(struct json_out *json, const struct process *process, con
 
 static void put_counter(struct json_out *json, const struct process *process, const struct nvtx_counter *counter)
 {
-    struct sink text;
+    struct buffer text;
     counter_name(&text, process, counter);
     json_begin_object(json);
     json_key(json, "pid");
     json_u64(json, process->pid);
     put_text(json, "name", text.data, text.length);
-    sink_release(&text);
+    buffer_release(&text);
     if (counter->description.text)
         put_text(json, "description", counter->description.text, counter->description.length);
     put_series(json, process, counter);

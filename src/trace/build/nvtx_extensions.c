@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/build/nvtx_clocks.h"
 #include "trace/build/nvtx_counters.h"
 #include "trace/build/nvtx_deferred.h"
@@ -130,17 +130,17 @@ char *deferred_row_name(const struct process *process, uint32_t number)
 {
     const struct nvtx_deferred_row *row = &process->nvtx_deferred->rows.items[number - 1];
     struct nvtx_text domain = nvtx_domain_name(process->nvtx, row->domain);
-    struct sink name;
-    sink_init_memory(&name);
-    sink_text(&name, "NVTX");
+    struct buffer name;
+    buffer_init_memory(&name);
+    buffer_text(&name, "NVTX");
     if (domain.text)
-        sink_format(&name, " %.*s", (int)domain.length, domain.text);
-    sink_text(&name, row->scope == NVTX_SCOPES_NONE ? " deferred" : ": ");
+        buffer_format(&name, " %.*s", (int)domain.length, domain.text);
+    buffer_text(&name, row->scope == NVTX_SCOPES_NONE ? " deferred" : ": ");
     nvtx_scopes_put(process->nvtx_scopes, &name, row->domain, row->scope);
-    sink_char(&name, '\0');
-    if (sink_finish(&name) != 0) {
+    buffer_char(&name, '\0');
+    if (buffer_finish(&name) != 0) {
         error_no_memory("names of rows");
-        sink_release(&name);
+        buffer_release(&name);
         return NULL;
     }
     return name.data; /* the caller's */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
 
@@ -249,16 +249,16 @@ static const char *operation_words(uint16_t operation)
 /* --- counters --- */
 
 /* "NVTX heap pool": by its name, else by its handle. To be released. */
-static void heap_name(struct sink *name, const struct nvtx_heap *heap)
+static void heap_name(struct buffer *name, const struct nvtx_heap *heap)
 {
-    sink_init_memory(name);
-    sink_text(name, "NVTX heap ");
+    buffer_init_memory(name);
+    buffer_text(name, "NVTX heap ");
     if (heap->name.text)
-        sink_bytes(name, heap->name.text, heap->name.length);
+        buffer_bytes(name, heap->name.text, heap->name.length);
     else if (heap->handle == 0)
-        sink_text(name, "of the process");
+        buffer_text(name, "of the process");
     else
-        sink_format(name, "0x%llx", (unsigned long long)heap->handle);
+        buffer_format(name, "0x%llx", (unsigned long long)heap->handle);
 }
 
 static void write_heap(struct piece_writer *out, const struct process *process, const struct nvtx_heap *heap,
@@ -269,7 +269,7 @@ static void write_heap(struct piece_writer *out, const struct process *process, 
         {.name = regions, .length = sizeof(regions) - 1, .kind = COUNTER_UNSIGNED, .u64 = heap->regions},
         {.name = size, .length = sizeof(size) - 1, .kind = COUNTER_UNSIGNED, .u64 = heap->size},
     };
-    struct sink name;
+    struct buffer name;
     heap_name(&name, heap);
     struct counter counter = {.name = name_passing(name.data, name.length),
                               .pid = process->pid,
@@ -277,7 +277,7 @@ static void write_heap(struct piece_writer *out, const struct process *process, 
                               .values = values,
                               .value_count = heap->handle == 0 ? 1 : 2}; /* a process's is as large as it is */
     out->writer.format->counter(&out->writer, &counter);
-    sink_release(&name);
+    buffer_release(&name);
 }
 
 static void write_heaps(struct piece_writer *out, struct process *process, uint64_t time)
@@ -290,45 +290,45 @@ static void write_heaps(struct piece_writer *out, struct process *process, uint6
 /* --- instants --- */
 
 /* "READ | WRITE", what of NAMES has its bit set; to be written when it is asked for. */
-static void put_bits(struct sink *sink, uint64_t bits, const char *const *names, size_t count)
+static void put_bits(struct buffer *buffer, uint64_t bits, const char *const *names, size_t count)
 {
     bool any = false;
-    sink_char(sink, '"');
+    buffer_char(buffer, '"');
     for (size_t i = 0; i < count; i++) {
         if (!(bits >> i & 1))
             continue;
-        sink_format(sink, "%s%s", any ? " | " : "", names[i]);
+        buffer_format(buffer, "%s%s", any ? " | " : "", names[i]);
         any = true;
     }
-    sink_text(sink, any ? "\"" : "none\"");
+    buffer_text(buffer, any ? "\"" : "none\"");
 }
 
-static void put_access(struct sink *sink, const struct arg_json *arg)
+static void put_access(struct buffer *buffer, const struct arg_json *arg)
 {
     static const char *const names[] = {"read", "write", "atomic", "reset"};
-    put_bits(sink, arg->number, names, sizeof(names) / sizeof(*names));
+    put_bits(buffer, arg->number, names, sizeof(names) / sizeof(*names));
 }
 
-static void put_strictness(struct sink *sink, const struct arg_json *arg)
+static void put_strictness(struct buffer *buffer, const struct arg_json *arg)
 {
     static const char *const names[] = {"strict read", "strict write", "strict atomic"};
-    put_bits(sink, arg->number, names, sizeof(names) / sizeof(*names));
+    put_bits(buffer, arg->number, names, sizeof(names) / sizeof(*names));
 }
 
-static void put_exclusion(struct sink *sink, const struct arg_json *arg)
+static void put_exclusion(struct buffer *buffer, const struct arg_json *arg)
 {
     static const char *const names[] = {"exclude global read", "exclude global write", "exclude global atomic"};
-    put_bits(sink, arg->number, names, sizeof(names) / sizeof(*names));
+    put_bits(buffer, arg->number, names, sizeof(names) / sizeof(*names));
 }
 
-static void put_extent(struct sink *sink, const struct arg_json *arg)
+static void put_extent(struct buffer *buffer, const struct arg_json *arg)
 {
     const uint64_t *size = arg->context;
-    sink_format(sink, "[%llu,%llu,%llu]", (unsigned long long)size[0], (unsigned long long)size[1],
-                (unsigned long long)size[2]);
+    buffer_format(buffer, "[%llu,%llu,%llu]", (unsigned long long)size[0], (unsigned long long)size[1],
+                  (unsigned long long)size[2]);
 }
 
-static void args_json(struct args *args, enum arg_key key, void (*put)(struct sink *, const struct arg_json *),
+static void args_json(struct args *args, enum arg_key key, void (*put)(struct buffer *, const struct arg_json *),
                       uint64_t number, const void *context)
 {
     args_add(args, key, ARG_TYPE_JSON)->json = (struct arg_json){.put = put, .number = number, .context = context};

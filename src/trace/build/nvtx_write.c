@@ -9,7 +9,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/spool_records.h"
 #include "trace/build/payload_json.h"
 #include "trace/build/piece_writer.h"
@@ -192,12 +192,12 @@ struct payload_sources process_payload_sources(const struct process *process)
                                     .nvtx = process->nvtx};
 }
 
-static void put_payload(struct sink *sink, const struct arg_json *arg)
+static void put_payload(struct buffer *buffer, const struct arg_json *arg)
 {
     struct payload_sources sources = process_payload_sources(arg->context);
     struct payload_view view;
     struct json_out json;
-    json_out_init(&json, sink, false);
+    json_out_init(&json, buffer, false);
     payload_view_open(&view, &sources, arg->domain, arg->number);
     payload_view_put(&view, &json, arg->stride, arg->index);
 }

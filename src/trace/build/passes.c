@@ -171,7 +171,7 @@ static void process_close(struct process *process)
     compilation_release(process->compilation);
     plugins_release(process->plugins);
     stacks_release(process->stacks);
-    sink_release(&process->mapping_lines);
+    buffer_release(&process->mapping_lines);
     array_release(&process->devices);
     array_release(&process->names);
     array_release(&process->gpus);
@@ -336,10 +336,10 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
         output_open_stream(&output, stream->take, stream->context);
     else if (output_open(&output, path) != 0)
         return -1;
-    writer_init(&conversion->writer, stream ? stream->format : writer_format_for(path), &output.sink);
+    writer_init(&conversion->writer, stream ? stream->format : writer_format_for(path), &output.buffer);
     int result = write_trace(conversion, &output);
     writer_release(&conversion->writer);
-    summary->unpacked = output.sink.total + output.sink.length;
+    summary->unpacked = output.buffer.total + output.buffer.length;
     if (result == 0)
         return output_commit(&output, &summary->bytes);
     output_discard(&output);
@@ -373,8 +373,8 @@ static void release(struct conversion *conversion)
     session_note_release(conversion->session);
     release_missed(conversion->missed);
     convert_plugins_release(&conversion->plugins);
-    sink_release(&conversion->stacks.frames);
-    sink_release(&conversion->stacks.stacks);
+    buffer_release(&conversion->stacks.frames);
+    buffer_release(&conversion->stacks.stacks);
     names_release(&conversion->names);
     rows_release(&conversion->rows);
     free(conversion);

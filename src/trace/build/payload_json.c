@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/json_out.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/build/payload_values.h"
 
 #define ENUM_TEXT_MAX 512u /* of the names of all bits */
@@ -80,11 +80,11 @@ static void put_color(struct json_out *json, uint32_t color)
 
 static void put_scope(const struct payload_view *view, struct json_out *json, uint64_t scope)
 {
-    struct sink path;
-    sink_init_memory(&path);
+    struct buffer path;
+    buffer_init_memory(&path);
     nvtx_scopes_put(view->sources->scopes, &path, view->domain, scope);
     json_string_n(json, path.data, path.length);
-    sink_release(&path);
+    buffer_release(&path);
 }
 
 static void put_handle(const struct payload_view *view, struct json_out *json, uint64_t handle)

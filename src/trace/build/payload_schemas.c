@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 
 void payload_schemas_release(struct payload_schemas *schemas)
 {
@@ -295,16 +295,16 @@ static const char *predefined(uint64_t id)
     return NULL;
 }
 
-static void put_path(struct sink *sink, const struct spool_nvtx_scope *scope)
+static void put_path(struct buffer *buffer, const struct spool_nvtx_scope *scope)
 {
     uint32_t slashes = 0;
     while (slashes < scope->length && scope->text[slashes] == '/')
         slashes++;
-    sink_bytes(sink, scope->text + slashes, scope->length - slashes);
+    buffer_bytes(buffer, scope->text + slashes, scope->length - slashes);
 }
 
 /* The root, and none, are above all paths and not part of them. */
-void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct sink *sink, uint32_t domain, uint64_t id)
+void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct buffer *buffer, uint32_t domain, uint64_t id)
 {
     const struct spool_nvtx_scope *path[PARENTS_MAX];
     size_t count = 0;
@@ -315,12 +315,12 @@ void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct sink *sink, uint32
     const char *name = predefined(above);
     bool told = above != NVTX_SCOPES_NONE && (count == 0 || above != NVTX_SCOPES_ROOT) && count < PARENTS_MAX;
     if (told && name)
-        sink_text(sink, name);
+        buffer_text(buffer, name);
     else if (told)
-        sink_u64(sink, above);
+        buffer_u64(buffer, above);
     for (size_t i = count; i > 0; i--) {
         if (i < count || told)
-            sink_char(sink, '/');
-        put_path(sink, path[i - 1]);
+            buffer_char(buffer, '/');
+        put_path(buffer, path[i - 1]);
     }
 }

@@ -111,7 +111,7 @@ const uint8_t *payload_copies_string(const struct payload_copies *pieces, uint64
  * NVTX's scopes: where events and counters of a process come from, by paths.
  */
 
-struct sink;
+struct buffer;
 
 /* Predefined ones that mean something here. */
 enum {
@@ -133,6 +133,6 @@ void nvtx_scopes_release(struct nvtx_scopes *scopes);
 int nvtx_scopes_index(struct nvtx_scopes *scopes, const struct event *event);
 
 /* Writes the path of a scope, "device/queue", as it is; of one that is not known its number, of none nothing. */
-void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct sink *sink, uint32_t domain, uint64_t id);
+void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct buffer *buffer, uint32_t domain, uint64_t id);
 
 #endif

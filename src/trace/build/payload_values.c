@@ -7,7 +7,7 @@
 
 #include "common/json_out.h"
 #include "common/number.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/utf8.h"
 
 #define BYTES_SHOWN 256u

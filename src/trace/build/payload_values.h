@@ -11,7 +11,7 @@
 #include "common/payload.h"
 
 struct json_out;
-struct sink;
+struct buffer;
 
 struct payload_number {
     enum { PAYLOAD_NUMBER_SIGNED, PAYLOAD_NUMBER_UNSIGNED, PAYLOAD_NUMBER_REAL } kind;

@@ -1,11 +1,11 @@
 #include "trace/build/piece_writer.h"
 
-void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct sink *sink)
+void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct buffer *buffer)
 {
     out->conversion = conversion;
     out->kernels = 0;
     out->part = 0;
-    writer_piece(&out->writer, &conversion->writer, sink);
+    writer_piece(&out->writer, &conversion->writer, buffer);
 }
 
 void piece_writer_end(struct piece_writer *out)
@@ -23,7 +23,7 @@ void piece_writer_release(struct piece_writer *out)
 
 void piece_writer_passed(struct piece_writer *out, const struct process *process)
 {
-    uint64_t written = out->writer.sink->total;
+    uint64_t written = out->writer.buffer->total;
     if (++out->passed < PIECE_WRITER_EVICT_EVENTS && written - out->rested < PIECE_WRITER_EVICT_BYTES)
         return;
     process_evict(process);

@@ -26,8 +26,8 @@ struct piece_writer {
     uint64_t rested;    /* … and bytes that were written until then */
 };
 
-/* The next events go to SINK. */
-void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct sink *sink);
+/* The next events go to BUFFER. */
+void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct buffer *buffer);
 void piece_writer_end(struct piece_writer *out);
 /* Of one that is all zero, too. */
 void piece_writer_release(struct piece_writer *out);

@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/spill.h"
 #include "trace/build/conversion.h"
 #include "trace/names.h"
@@ -100,7 +100,7 @@ struct process {
     uint32_t stack_offset;            /* what the trace adds to their numbers */
     uint64_t async_before;            /* ids of asynchronous ranges that other processes may have */
     struct mapping_text mapping_text; /* for the namer, once it is needed; its text is in mapping_lines */
-    struct sink mapping_lines;
+    struct buffer mapping_lines;
     ARRAY(struct device) devices;
     struct map device_of_context; /* context -> device + 1 */
     struct map stream_of_handle;  /* CUstream -> stream id + 1 */
@@ -127,7 +127,7 @@ struct conversion {
     struct convert_losses losses; /* of all processes */
     struct convert_plugins plugins;
     struct {
-        struct sink frames, stacks; /* JSON arrays, once gathered */
+        struct buffer frames, stacks; /* JSON arrays, once gathered */
     } stacks;
     uint64_t base;            /* ns */
     uint64_t events, kernels; /* written */

@@ -113,7 +113,7 @@ static int take(struct conversion *conversion, struct process *process, void *co
     }
     found->gpu_ops.count = 0;
     if (calls_recorded(process))
-        process->losses.unmatched_arrows += found->unmatched;
+        process->losses.unmatched_flows += found->unmatched;
     process->losses.before_launch += found->before_launch;
     found->unmatched = found->before_launch = 0;
     return result;

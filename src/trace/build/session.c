@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
 #include "common/spool_records.h"
@@ -38,14 +38,14 @@ static int open_note(const char *path)
     return -1;
 }
 
-static int read_all(struct sink *text, const char *path)
+static int read_all(struct buffer *text, const char *path)
 {
     int fd = open_note(path);
     ssize_t got = fd < 0 ? -1 : 1;
     while (got > 0 && text->length < SESSION_MAX) {
-        char *room = sink_reserve(text, 4096);
+        char *room = buffer_reserve(text, 4096);
         got = room ? read(fd, room, 4096) : -1;
-        sink_advance(text, got > 0 ? (size_t)got : 0);
+        buffer_advance(text, got > 0 ? (size_t)got : 0);
     }
     if (fd >= 0)
         close(fd);
@@ -80,10 +80,10 @@ void session_note_read(struct session_note *session, const char *directory)
 {
     *session = (struct session_note){.rank = -1, .world_size = -1};
     char *path = NULL;
-    struct sink text;
+    struct buffer text;
     if (asprintf(&path, "%s/%s", directory, SPOOL_SESSION_FILE) < 0)
         return;
-    sink_init_memory(&text);
+    buffer_init_memory(&text);
     if (read_all(&text, path) == 0) {
         session->json = is_bounded(text.data, text.length) ? cJSON_ParseWithLength(text.data, text.length) : NULL;
         if (!cJSON_IsObject((cJSON *)session->json))
@@ -91,7 +91,7 @@ void session_note_read(struct session_note *session, const char *directory)
         session->rank = number_of(session->json, "rank");
         session->world_size = number_of(session->json, "world_size");
     }
-    sink_release(&text);
+    buffer_release(&text);
     free(path);
 }
 
@@ -195,35 +195,35 @@ void release_missed(struct missed *missed)
 {
     interner_release(&missed->ranges);
     interner_release(&missed->domains);
-    sink_release(&missed->text);
+    buffer_release(&missed->text);
 }
 
 /* --- parts of sentences --- */
 
-static void put_time(struct sink *text, uint64_t ns)
+static void put_time(struct buffer *text, uint64_t ns)
 {
     if (ns < NS_PER_S - NS_PER_MS / 2) /* else it would be 1e+03 ms */
-        sink_format(text, "%.3g ms", (double)ns / (double)NS_PER_MS);
+        buffer_format(text, "%.3g ms", (double)ns / (double)NS_PER_MS);
     else
-        sink_format(text, ns % NS_PER_S < NS_PER_S / 20 ? "%.0f s" : "%.1f s", (double)ns / (double)NS_PER_S);
+        buffer_format(text, ns % NS_PER_S < NS_PER_S / 20 ? "%.0f s" : "%.1f s", (double)ns / (double)NS_PER_S);
 }
 
-static void put_option(struct sink *text, const char *option, uint64_t ns)
+static void put_option(struct buffer *text, const char *option, uint64_t ns)
 {
-    sink_format(text, "--%s=", option);
+    buffer_format(text, "--%s=", option);
     put_time(text, ns);
 }
 
-static void put_seen(struct sink *text, const struct interner *names)
+static void put_seen(struct buffer *text, const struct interner *names)
 {
-    sink_text(text, names->count ? "; seen: " : "; none was seen");
+    buffer_text(text, names->count ? "; seen: " : "; none was seen");
     for (uint32_t i = 0; i < names->count && i < NAMES_SHOWN; i++) {
         const struct interned *name = interner_at(names, i);
-        sink_text(text, i ? ", " : "");
-        sink_bytes(text, name->text, name->length);
+        buffer_text(text, i ? ", " : "");
+        buffer_bytes(text, name->text, name->length);
     }
     if (names->count >= NAMES_SHOWN)
-        sink_text(text, ", …");
+        buffer_text(text, ", …");
 }
 
 /* --- what was asked for --- */
@@ -280,45 +280,45 @@ static bool is_nvtx(const char *range)
 /* --- sentences --- */
 
 /* The time in which the program could be recorded, or all other time. */
-static void put_window(struct sink *text, uint64_t delay, uint64_t duration, bool inside)
+static void put_window(struct buffer *text, uint64_t delay, uint64_t duration, bool inside)
 {
     if (delay && duration) {
-        sink_text(text, inside ? "within " : "outside of ");
+        buffer_text(text, inside ? "within " : "outside of ");
         put_option(text, "duration", duration);
-        sink_text(text, " after ");
+        buffer_text(text, " after ");
         put_option(text, "delay", delay);
         return;
     }
-    sink_text(text, inside == (delay > 0) ? "after " : "before ");
+    buffer_text(text, inside == (delay > 0) ? "after " : "before ");
     put_option(text, delay ? "delay" : "duration", delay ? delay : duration);
-    sink_text(text, " had passed");
+    buffer_text(text, " had passed");
 }
 
-static void write_too_short(struct sink *text, uint64_t ran, uint64_t delay)
+static void write_too_short(struct buffer *text, uint64_t ran, uint64_t delay)
 {
-    sink_text(text, "the program ended after ");
+    buffer_text(text, "the program ended after ");
     put_time(text, ran);
-    sink_text(text, ", before ");
+    buffer_text(text, ", before ");
     put_option(text, "delay", delay);
-    sink_text(text, " had passed");
+    buffer_text(text, " had passed");
 }
 
-static void put_range(const struct conversion *conversion, struct sink *text, const char *range)
+static void put_range(const struct conversion *conversion, struct buffer *text, const char *range)
 {
     bool outside = conversion->missed->started_outside;
     const char *name = range + 5, *at = is_nvtx(range) ? strrchr(name, '@') : NULL;
     if (is_profiler(range) && !any_cuda(conversion)) {
-        sink_text(text, "cudaProfilerStart was not seen, as no process used CUDA");
+        buffer_text(text, "cudaProfilerStart was not seen, as no process used CUDA");
     } else if (!is_nvtx(range)) {
-        sink_text(text, is_profiler(range) ? "cudaProfilerStart" : "gputrace_start");
-        sink_text(text, outside ? " was called only " : " was never called");
+        buffer_text(text, is_profiler(range) ? "cudaProfilerStart" : "gputrace_start");
+        buffer_text(text, outside ? " was called only " : " was never called");
     } else {
-        sink_format(text, "%s NVTX range '%.*s' was opened", outside ? "the" : "no",
-                    (int)(at ? (size_t)(at - name) : strlen(name)), name);
+        buffer_format(text, "%s NVTX range '%.*s' was opened", outside ? "the" : "no",
+                      (int)(at ? (size_t)(at - name) : strlen(name)), name);
         if (at)
-            sink_format(text, " in domain '%s'", at + 1);
+            buffer_format(text, " in domain '%s'", at + 1);
         if (outside)
-            sink_text(text, " only ");
+            buffer_text(text, " only ");
         else
             put_seen(text, &conversion->missed->ranges);
     }
@@ -332,10 +332,10 @@ static bool waited_in_vain(const struct conversion *conversion, const struct ask
     return (asked->range || asked->delay || asked->duration) && !any_began(conversion) && !blind;
 }
 
-static void put_capture(const struct conversion *conversion, struct sink *text, const struct asked *asked)
+static void put_capture(const struct conversion *conversion, struct buffer *text, const struct asked *asked)
 {
     uint64_t ran = conversion->options->ran;
-    sink_text(text, "nothing was recorded: ");
+    buffer_text(text, "nothing was recorded: ");
     if (ran > 0 && ran < asked->delay) {
         write_too_short(text, ran, asked->delay);
     } else if (asked->range) {
@@ -343,7 +343,7 @@ static void put_capture(const struct conversion *conversion, struct sink *text, 
         if (conversion->missed->started_outside)
             put_window(text, asked->delay, asked->duration, false);
     } else {
-        sink_text(text, "no process used CUDA or NVTX ");
+        buffer_text(text, "no process used CUDA or NVTX ");
         put_window(text, asked->delay, asked->duration, true);
     }
 }
@@ -363,17 +363,17 @@ int find_missed(struct conversion *conversion)
                           .domains = session_note_text(session, "nvtx_domains"),
                           .delay = session_note_number(session, "delay"),
                           .duration = session_note_number(session, "duration")};
-    sink_init_memory(&missed->text);
+    buffer_init_memory(&missed->text);
     missed->all = waited_in_vain(conversion, &asked);
     if (missed->all)
         put_capture(conversion, &missed->text, &asked);
     if (lacks_domains(conversion, &asked)) {
-        sink_format(&missed->text, "%sno NVTX domain of --nvtx-domains=%s was used", missed->all ? "; " : "",
-                    asked.domains);
+        buffer_format(&missed->text, "%sno NVTX domain of --nvtx-domains=%s was used", missed->all ? "; " : "",
+                      asked.domains);
         put_seen(&missed->text, &missed->domains);
     }
-    sink_char(&missed->text, '\0');
-    return sink_finish(&missed->text) == 0 ? 0 : error_no_memory("what was not recorded");
+    buffer_char(&missed->text, '\0');
+    return buffer_finish(&missed->text) == 0 ? 0 : error_no_memory("what was not recorded");
 }
 
 void write_missed(const struct conversion *conversion, struct json_out *json)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/names.h"
 
 struct conversion;
@@ -21,7 +21,7 @@ struct missed {
     struct interner ranges, domains; /* that were there */
     bool started_outside;            /* the program started what was waited for, outside of the time window */
     bool all;                        /* nothing was recorded */
-    struct sink text;                /* once found; NUL-terminated, "": all that was waited for came */
+    struct buffer text;              /* once found; NUL-terminated, "": all that was waited for came */
 };
 
 /* session_note.c */

@@ -84,19 +84,19 @@ static const struct mapping_text *mappings_of(struct process *process)
     struct mapping_text *maps = &process->mapping_text;
     if (maps->text)
         return maps;
-    struct sink *sink = &process->mapping_lines;
-    sink_init_memory(sink);
+    struct buffer *buffer = &process->mapping_lines;
+    buffer_init_memory(buffer);
     for (size_t i = 0; i < process->stacks->mappings.count; i++) {
         const struct recorded_mapping *line = &process->stacks->mappings.items[i];
-        sink_bytes(sink, line->text, line->length);
-        sink_char(sink, '\n');
+        buffer_bytes(buffer, line->text, line->length);
+        buffer_char(buffer, '\n');
     }
-    sink_char(sink, '\0');
-    if (sink_finish(sink) != 0) {
+    buffer_char(buffer, '\0');
+    if (buffer_finish(buffer) != 0) {
         error_no_memory("the mappings of a process");
         return NULL;
     }
-    *maps = (struct mapping_text){.pid = process->pid, .text = sink->data, .length = sink->length - 1};
+    *maps = (struct mapping_text){.pid = process->pid, .text = buffer->data, .length = buffer->length - 1};
     return maps;
 }
 
@@ -189,7 +189,7 @@ static int gather_process(struct gathering *gathering)
         struct recorded_stack *stack = &process->stacks->items.items[i];
         if (!stack->wanted)
             continue;
-        bool fits = gathering->frames.sink->length + gathering->stacks.sink->length < STACKS_BYTES_MAX;
+        bool fits = gathering->frames.buffer->length + gathering->stacks.buffer->length < STACKS_BYTES_MAX;
         if (fits && stack->count > 0)
             result = gather_stack(gathering, stack);
         else
@@ -204,8 +204,8 @@ int gather_stacks(struct conversion *conversion)
     struct gathering gathering = {.conversion = conversion};
     uint32_t offset = 0;
     int result = 0;
-    sink_init_memory(&conversion->stacks.frames);
-    sink_init_memory(&conversion->stacks.stacks);
+    buffer_init_memory(&conversion->stacks.frames);
+    buffer_init_memory(&conversion->stacks.stacks);
     json_out_init(&gathering.frames, &conversion->stacks.frames, false);
     json_out_init(&gathering.stacks, &conversion->stacks.stacks, false);
     json_begin_array(&gathering.frames);
@@ -218,7 +218,8 @@ int gather_stacks(struct conversion *conversion)
     }
     json_end(&gathering.frames);
     json_end(&gathering.stacks);
-    if (result == 0 && (sink_finish(&conversion->stacks.frames) != 0 || sink_finish(&conversion->stacks.stacks) != 0))
+    if (result == 0 &&
+        (buffer_finish(&conversion->stacks.frames) != 0 || buffer_finish(&conversion->stacks.stacks) != 0))
         result = error_no_memory("call stacks");
     return result;
 }

@@ -262,7 +262,7 @@ static size_t piece_size(void *context, size_t piece)
 static int write_alone(struct write_pass *write_pass, const struct job *job)
 {
     struct piece_writer *out = &write_pass->alone;
-    piece_writer_begin(out, write_pass->conversion, &write_pass->output->sink);
+    piece_writer_begin(out, write_pass->conversion, &write_pass->output->buffer);
     int result = job->write_events(out, job->process);
     write_pass->conversion->events += out->writer.events;
     piece_writer_end(out);
@@ -281,7 +281,7 @@ static int take_piece(void *context, size_t piece, unsigned slot)
     write_pass->conversion->events += made->events;
     write_pass->conversion->kernels += made->kernels;
     int result = output_put(write_pass->output, &made->block);
-    uint64_t written = write_pass->output->sink.total;
+    uint64_t written = write_pass->output->buffer.total;
     write_pass->passed += job->bytes;
     if (write_pass->passed >= PROCESS_EVICT_BYTES || written - write_pass->rested >= PIECE_WRITER_EVICT_BYTES) {
         process_evict(job->process);

@@ -8,7 +8,7 @@
 #include <libdeflate.h>
 
 #include "common/log.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/gzip/member.h"
 
 /* Levels of libdeflate, by what a PyTorch trace becomes. Members: 6 makes 12.2 : 1 at 259 MB/s (zlib's 5: 11.4 : 1 at
@@ -50,15 +50,15 @@ enum gzip_form gzip_form(const struct gzip *gzip)
 }
 
 /* Room for MOST bytes in OUT; NULL with errno set. */
-static uint8_t *reserve(struct sink *out, size_t most)
+static uint8_t *reserve(struct buffer *out, size_t most)
 {
-    char *room = sink_reserve(out, most);
+    char *room = buffer_reserve(out, most);
     if (!room)
         errno = out->failure;
     return (uint8_t *)room;
 }
 
-static int one_member(struct gzip *gzip, struct sink *out, const char *data, size_t size)
+static int one_member(struct gzip *gzip, struct buffer *out, const char *data, size_t size)
 {
     size_t most = libdeflate_deflate_compress_bound(gzip->compressor, size);
     uint8_t *room = reserve(out, MEMBER_HEAD_SIZE + most + MEMBER_TAIL_SIZE);
@@ -69,11 +69,11 @@ static int one_member(struct gzip *gzip, struct sink *out, const char *data, siz
     member_write_head(room, GZIP_OS_UNIX, (uint32_t)made);
     member_write_u32(room + made - 8, libdeflate_crc32(0, data, size));
     member_write_u32(room + made - 4, (uint32_t)size);
-    sink_advance(out, made);
+    buffer_advance(out, made);
     return 0;
 }
 
-int gzip_members(struct gzip *gzip, struct sink *out, const char *data, size_t size)
+int gzip_members(struct gzip *gzip, struct buffer *out, const char *data, size_t size)
 {
     for (; size > MEMBER_TEXT_MOST; data += MEMBER_TEXT_MOST, size -= MEMBER_TEXT_MOST)
         if (one_member(gzip, out, data, MEMBER_TEXT_MOST) != 0)
@@ -81,17 +81,17 @@ int gzip_members(struct gzip *gzip, struct sink *out, const char *data, size_t s
     return one_member(gzip, out, data, size);
 }
 
-int gzip_stream(struct gzip *gzip, struct sink *out, const char *data, size_t size)
+int gzip_stream(struct gzip *gzip, struct buffer *out, const char *data, size_t size)
 {
     size_t most = libdeflate_zlib_compress_bound(gzip->compressor, size);
     uint8_t *room = reserve(out, most);
     if (!room)
         return -1;
-    sink_advance(out, libdeflate_zlib_compress(gzip->compressor, data, size, room, most));
+    buffer_advance(out, libdeflate_zlib_compress(gzip->compressor, data, size, room, most));
     return 0;
 }
 
-int gzip_unpack_stream(struct sink *out, const uint8_t *data, size_t size, size_t most)
+int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, size_t most)
 {
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
     enum libdeflate_result result = LIBDEFLATE_INSUFFICIENT_SPACE;
@@ -102,7 +102,7 @@ int gzip_unpack_stream(struct sink *out, const uint8_t *data, size_t size, size_
         return -1;
     for (size_t room = UNPACKED_USUAL * (size + 64); result == LIBDEFLATE_INSUFFICIENT_SPACE; room *= 2) {
         room = room < most ? room : most;
-        char *at = sink_reserve(out, room);
+        char *at = buffer_reserve(out, room);
         if (!at)
             break;
         result = libdeflate_zlib_decompress_ex(decompressor, data, size, at, room, &used, &length);
@@ -112,7 +112,7 @@ int gzip_unpack_stream(struct sink *out, const uint8_t *data, size_t size, size_
     libdeflate_free_decompressor(decompressor);
     bool whole = result == LIBDEFLATE_SUCCESS && used == size && length < most;
     if (whole)
-        sink_advance(out, length);
+        buffer_advance(out, length);
     errno = out->failure ? out->failure : EBADMSG;
     return whole ? 0 : -1;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct gzip;
-struct sink;
+struct buffer;
 
 enum gzip_form {
     GZIP_MEMBERS, /* gzip_members(): RFC 1952 */
@@ -23,15 +23,15 @@ enum gzip_form gzip_form(const struct gzip *gzip);
 /* Also of NULL. */
 void gzip_free(struct gzip *gzip);
 
-/* Adds to OUT, a sink in memory, members that hold SIZE bytes of DATA: one for each MiB begun; 0 bytes make one too.
+/* Adds to OUT, a buffer in memory, members that hold SIZE bytes of DATA: one for each MiB begun; 0 bytes make one too.
  * Gives 0, or -1 with errno set. */
-int gzip_members(struct gzip *gzip, struct sink *out, const char *data, size_t size);
+int gzip_members(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Adds to OUT, a sink in memory, one zlib stream that holds DATA. Gives 0, or -1 with errno set. */
-int gzip_stream(struct gzip *gzip, struct sink *out, const char *data, size_t size);
+/* Adds to OUT, a buffer in memory, one zlib stream that holds DATA. Gives 0, or -1 with errno set. */
+int gzip_stream(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Makes OUT, a sink in memory, what the zlib stream DATA holds. Gives 0, or -1 with errno set: EBADMSG, DATA is not one
- * whole stream, or holds MOST bytes or more; else there was no memory. */
-int gzip_unpack_stream(struct sink *out, const uint8_t *data, size_t size, size_t most);
+/* Makes OUT, a buffer in memory, what the zlib stream DATA holds. Gives 0, or -1 with errno set: EBADMSG, DATA is not
+ * one whole stream, or holds MOST bytes or more; else there was no memory. */
+int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, size_t most);
 
 #endif

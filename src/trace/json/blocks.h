@@ -20,9 +20,9 @@ struct batch_text {
 };
 
 struct batch {
-    bool keeps_texts; /* set before batch_read(): of what is an event or an arrow the text alone is wanted */
+    bool keeps_texts; /* set before batch_read(): of what is an event or a flow the text alone is wanted */
     ARRAY(struct batch_text) texts;   /* where these are; then `events` is empty */
-    ARRAY(struct trace_event) events; /* in the file's order, without arrows; their texts are numbers of `strings` */
+    ARRAY(struct trace_event) events; /* in the file's order, without flows; their texts are numbers of `strings` */
     struct interner strings;
     size_t length;        /* bytes read of the piece, from its start */
     bool after_event;     /* what comes next is the ',' or ']' after an event, else an event or ']' */

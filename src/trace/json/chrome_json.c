@@ -1,6 +1,6 @@
 /*
  * Trace Event JSON. Everything of fixed text is a literal of known length; an event is put together in room reserved in
- * the sink once, and only names and texts of unknown length go through the sink's own functions.
+ * the buffer once, and only names and texts of unknown length go through the buffer's own functions.
  */
 #include <assert.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "common/json_out.h"
 #include "common/number.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/sink.h"
 #include "trace/tracks.h"
 
@@ -82,10 +82,10 @@ static inline char *put_hex(char *at, uint64_t value)
     return at;
 }
 
-/* Makes what was put up to AT part of the sink. */
+/* Makes what was put up to AT part of the buffer. */
 static inline void claim(struct writer *writer, const char *at)
 {
-    sink_advance(writer->sink, (size_t)(at - (writer->sink->data + writer->sink->length)));
+    buffer_advance(writer->buffer, (size_t)(at - (writer->buffer->data + writer->buffer->length)));
 }
 
 #define HEAD_ROOM 128 /* for what stands before a name */
@@ -100,7 +100,7 @@ static inline char *put_time(const struct writer *writer, char *at, uint64_t tim
 /* The separator from what stands before, and room for SIZE more bytes. NULL after a failure. */
 static inline char *next_event(struct writer *writer, size_t size)
 {
-    char *at = sink_reserve(writer->sink, size + 2);
+    char *at = buffer_reserve(writer->buffer, size + 2);
     if (!at)
         return NULL;
     if (writer->any)
@@ -119,40 +119,40 @@ static const struct literal keys[ARG_KEY_COUNT] = {
 #define ARG_ROOM 128 /* for one argument that is no text */
 #define ENDS_ROOM 64 /* for what stands around them */
 
-static void put_text(struct sink *sink, const char *text, size_t length)
+static void put_text(struct buffer *buffer, const char *text, size_t length)
 {
-    sink_char(sink, '"');
-    json_escape(sink, text, length);
-    sink_char(sink, '"');
+    buffer_char(buffer, '"');
+    json_escape(buffer, text, length);
+    buffer_char(buffer, '"');
 }
 
 /* Texts are what JSON has no form for, so that nothing is made up. */
-static void put_real(struct sink *sink, double value)
+static void put_real(struct buffer *buffer, double value)
 {
     if (isnan(value)) {
-        sink_text(sink, "\"NaN\"");
+        buffer_text(buffer, "\"NaN\"");
     } else if (isinf(value)) {
-        sink_text(sink, value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+        buffer_text(buffer, value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
     } else {
         struct json_out json;
-        json_out_init(&json, sink, false);
+        json_out_init(&json, buffer, false);
         json_double(&json, value, -1);
     }
 }
 
-/* Values of unknown length, through the sink; then there is room again. */
+/* Values of unknown length, through the buffer; then there is room again. */
 static char *put_long_value(struct writer *writer, char *at, const struct arg *arg)
 {
     claim(writer, at);
     if (arg->type == ARG_TYPE_MEMBERS)
-        sink_bytes(writer->sink, arg->text, arg->length);
+        buffer_bytes(writer->buffer, arg->text, arg->length);
     else if (arg->type == ARG_TYPE_TEXT)
-        put_text(writer->sink, arg->text, arg->length);
+        put_text(writer->buffer, arg->text, arg->length);
     else if (arg->type == ARG_TYPE_JSON)
-        arg->json.put(writer->sink, &arg->json);
+        arg->json.put(writer->buffer, &arg->json);
     else
-        put_real(writer->sink, arg->real);
-    return sink_reserve(writer->sink, ARGS_MAX * ARG_ROOM);
+        put_real(writer->buffer, arg->real);
+    return buffer_reserve(writer->buffer, ARGS_MAX * ARG_ROOM);
 }
 
 static inline char *put_value(struct writer *writer, char *at, const struct arg *arg)
@@ -178,7 +178,7 @@ static inline char *put_value(struct writer *writer, char *at, const struct arg 
 static void end_event(struct writer *writer, char *at, const struct args *args)
 {
     claim(writer, at);
-    at = sink_reserve(writer->sink, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+    at = buffer_reserve(writer->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
     if (!at)
         return;
     if (args && args->count > 0) {
@@ -209,8 +209,8 @@ static inline char *put_name(struct writer *writer, char *at, const struct name 
     if (name->json)
         return put_bytes(at, name->json, name->json_length); /* within the room of next_event() */
     claim(writer, at);
-    json_escape(writer->sink, name->text, name->length);
-    return sink_reserve(writer->sink, TAIL_ROOM);
+    json_escape(writer->buffer, name->text, name->length);
+    return buffer_reserve(writer->buffer, TAIL_ROOM);
 }
 
 /* The beginning of an event up to its name and the quote after it. */
@@ -237,16 +237,16 @@ static char *put_head(struct writer *writer, const char *phase, enum category ca
 
 static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
 {
-    sink_text(writer->sink, writer->any ? ",\n\"" : "{\n\"");
-    json_escape(writer->sink, key, strlen(key));
-    sink_text(writer->sink, "\":");
-    sink_bytes(writer->sink, value, size);
+    buffer_text(writer->buffer, writer->any ? ",\n\"" : "{\n\"");
+    json_escape(writer->buffer, key, strlen(key));
+    buffer_text(writer->buffer, "\":");
+    buffer_bytes(writer->buffer, value, size);
     writer->any = true;
 }
 
 static void write_begin(struct writer *writer, uint64_t base)
 {
-    sink_text(writer->sink, writer->any ? ",\n\"traceEvents\":[" : "{\n\"traceEvents\":[");
+    buffer_text(writer->buffer, writer->any ? ",\n\"traceEvents\":[" : "{\n\"traceEvents\":[");
     writer->any = false;
     writer->base = base;
 }
@@ -268,10 +268,10 @@ static void write_naming(struct writer *writer, struct row row, const char *name
     at = PUT(at, "\":");
     claim(writer, at);
     if (text)
-        put_text(writer->sink, text, strlen(text));
+        put_text(writer->buffer, text, strlen(text));
     else
-        sink_i64(writer->sink, number);
-    sink_bytes(writer->sink, "}}", 2);
+        buffer_i64(writer->buffer, number);
+    buffer_bytes(writer->buffer, "}}", 2);
 }
 
 static void write_process(struct writer *writer, const struct row_name *process)
@@ -334,26 +334,26 @@ static void write_async(struct writer *writer, const struct async_slice *slice)
     end_event(writer, at, NULL);
 }
 
-static void put_counter_value(struct sink *sink, const struct counter_value *value)
+static void put_counter_value(struct buffer *buffer, const struct counter_value *value)
 {
-    put_text(sink, value->name, value->length);
-    sink_char(sink, ':');
+    put_text(buffer, value->name, value->length);
+    buffer_char(buffer, ':');
     switch (value->kind) {
-    case COUNTER_UNSIGNED: sink_u64(sink, value->u64); break;
-    case COUNTER_SIGNED: sink_i64(sink, value->i64); break;
-    case COUNTER_REAL: put_real(sink, value->real); break;
+    case COUNTER_UNSIGNED: buffer_u64(buffer, value->u64); break;
+    case COUNTER_SIGNED: buffer_i64(buffer, value->i64); break;
+    case COUNTER_REAL: put_real(buffer, value->real); break;
     }
 }
 
-static void put_counter_values(struct sink *sink, const struct counter *counter)
+static void put_counter_values(struct buffer *buffer, const struct counter *counter)
 {
-    sink_text(sink, ",\"args\":{");
+    buffer_text(buffer, ",\"args\":{");
     for (size_t i = 0; i < counter->value_count; i++) {
         if (i > 0)
-            sink_char(sink, ',');
-        put_counter_value(sink, &counter->values[i]);
+            buffer_char(buffer, ',');
+        put_counter_value(buffer, &counter->values[i]);
     }
-    sink_bytes(sink, "}}", 2);
+    buffer_bytes(buffer, "}}", 2);
 }
 
 static void write_counter(struct writer *writer, const struct counter *counter)
@@ -372,28 +372,28 @@ static void write_counter(struct writer *writer, const struct counter *counter)
     at = put_time(writer, at, counter->time);
     if (counter->value_count > 0) {
         claim(writer, at);
-        put_counter_values(writer->sink, counter);
+        put_counter_values(writer->buffer, counter);
         return;
     }
     at = counter->real ? PUT(at, ",\"args\":{\"value\":") : PUT(at, ",\"args\":{\"bytes\":");
     claim(writer, at);
     if (counter->real)
-        put_real(writer->sink, counter->value);
+        put_real(writer->buffer, counter->value);
     else
-        sink_u64(writer->sink, counter->bytes);
-    sink_bytes(writer->sink, "}}", 2);
+        buffer_u64(writer->buffer, counter->bytes);
+    buffer_bytes(writer->buffer, "}}", 2);
 }
 
-static void write_arrow(struct writer *writer, const struct arrow *arrow, const char *phase)
+static void write_flow(struct writer *writer, const struct flow *flow, const char *phase)
 {
     char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
     if (!at)
         return;
     at = put_bytes(at, phase, 10);
     at = PUT(at, "\"id\":");
-    at = number_u64(at, arrow->id);
-    at = put_row(at, arrow->row);
-    at = put_time(writer, at, arrow->time);
+    at = number_u64(at, flow->id);
+    at = put_row(at, flow->row);
+    at = put_time(writer, at, flow->time);
     at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
     if (phase[7] == 'f')
         at = PUT(at, ",\"bp\":\"e\"");
@@ -401,19 +401,19 @@ static void write_arrow(struct writer *writer, const struct arrow *arrow, const 
     claim(writer, at);
 }
 
-static void write_arrow_start(struct writer *writer, const struct arrow *arrow)
+static void write_flow_start(struct writer *writer, const struct flow *flow)
 {
-    write_arrow(writer, arrow, "{\"ph\":\"s\",");
+    write_flow(writer, flow, "{\"ph\":\"s\",");
 }
 
-static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
+static void write_flow_end(struct writer *writer, const struct flow *flow)
 {
-    write_arrow(writer, arrow, "{\"ph\":\"f\",");
+    write_flow(writer, flow, "{\"ph\":\"f\",");
 }
 
 static void write_finish(struct writer *writer)
 {
-    sink_text(writer->sink, "\n]}\n");
+    buffer_text(writer->buffer, "\n]}\n");
 }
 
 const struct writer_format chrome_json = {
@@ -427,7 +427,7 @@ const struct writer_format chrome_json = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .arrow_start = write_arrow_start,
-    .arrow_end = write_arrow_end,
+    .flow_start = write_flow_start,
+    .flow_end = write_flow_end,
     .finish = write_finish,
 };

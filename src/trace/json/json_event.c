@@ -8,7 +8,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 
 static bool is_key(struct json_text key, const char *word)
 {
@@ -119,13 +119,13 @@ char *json_unescaped(struct json_text text)
     struct json_text plain = inside(text);
     if (!json_is_string(text) || !memchr(plain.at, '\\', plain.length))
         return json_is_string(text) ? strndup(plain.at, plain.length) : strndup(text.at, text.length);
-    struct sink out;
-    sink_init_memory(&out);
+    struct buffer out;
+    buffer_init_memory(&out);
     json_unescape(&out, plain);
-    sink_char(&out, '\0');
+    buffer_char(&out, '\0');
     if (!out.failure)
         return out.data;
-    sink_release(&out);
+    buffer_release(&out);
     return NULL;
 }
 
@@ -157,7 +157,7 @@ static void read_value(struct counter_value *value, struct json_text text)
 }
 
 /* Names without escapes are put into TEXTS, which has room for all. */
-static struct json_text read_name(struct json_text key, struct sink *texts)
+static struct json_text read_name(struct json_text key, struct buffer *texts)
 {
     size_t start = texts->length;
     if (!memchr(key.at, '\\', key.length))
@@ -166,14 +166,14 @@ static struct json_text read_name(struct json_text key, struct sink *texts)
     return (struct json_text){texts->data + start, texts->length - start};
 }
 
-static int read_values(const struct json_event *event, struct counter_values *values, struct sink *texts)
+static int read_values(const struct json_event *event, struct counter_values *values, struct buffer *texts)
 {
     values->count = texts->length = 0;
     if (event->args.length == 0)
         return 0;
     const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
     struct json_text key, value;
-    if (!sink_reserve(texts, event->args.length))
+    if (!buffer_reserve(texts, event->args.length))
         return error_no_memory("a counter's values");
     while (json_member(&at, end, &key, &value)) {
         struct counter_value *read = array_push(values);
@@ -207,7 +207,7 @@ static double as_real(const struct counter_value *value)
 }
 
 int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
-                      struct sink *texts)
+                      struct buffer *texts)
 {
     if (read_values(event, values, texts) < 0)
         return -1;

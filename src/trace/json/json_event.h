@@ -14,7 +14,7 @@ struct json_event {
     char phase;                          /* 0: it is no event */
     struct json_text category, name;     /* without quotes, in JSON's escapes */
     struct json_text pid, tid, id, args; /* values; length 0: not there */
-    struct json_text bind_id;            /* of the arrow that a slice is an end of: likewise */
+    struct json_text bind_id;            /* of the flow that a slice is an end of: likewise */
     bool flow_out, flow_in;              /* it begins there, ends there */
     uint64_t time, duration;             /* ns; what is negative is 0 */
 };
@@ -34,8 +34,8 @@ uint64_t json_ns(struct json_text text);
 char *json_unescaped(struct json_text text);
 
 /* Sets COUNTER's value, or its values, which are then those of VALUES, made anew; their names are the event's, or in
- * TEXTS, a sink in memory. Returns 0, or -1 after error(). */
+ * TEXTS, a buffer in memory. Returns 0, or -1 after error(). */
 int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
-                      struct sink *texts);
+                      struct buffer *texts);
 
 #endif

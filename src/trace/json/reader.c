@@ -11,7 +11,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/json/blocks.h"
 #include "trace/json/fast_path.h"
 #include "trace/json/input.h"
@@ -29,9 +29,9 @@
 struct reader {
     struct input input;
     struct parser parser;
-    const struct event_sink *sink;
+    const struct event_sink *buffer;
     ARRAY(uint32_t) numbers; /* of a batch's texts */
-    struct sink key;         /* in memory: the key at hand of the trace's object, with a final NUL */
+    struct buffer key;       /* in memory: the key at hand of the trace's object, with a final NUL */
     int status;              /* -1 once an error was told */
     uint64_t left_out;       /* elements that are no events */
     uint64_t left_out_line, left_out_offset;
@@ -116,8 +116,8 @@ static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const
 /* Hands on the text of the event that starts the window. Names are of no use then, and are not kept. */
 static void pass_text(struct reader *reader, size_t length)
 {
-    const struct event_sink *sink = reader->sink;
-    if (sink->text(sink->context, (struct json_text){input_text(&reader->input), length}) < 0)
+    const struct event_sink *buffer = reader->buffer;
+    if (buffer->text(buffer->context, (struct json_text){input_text(&reader->input), length}) < 0)
         reader->status = -1;
     if (reader->parser.strings->count >= NAMES_KEPT || length >= LARGE_BYTES)
         interner_release(reader->parser.strings);
@@ -129,9 +129,9 @@ static enum fast_path_result read_by_fast_path(struct reader *reader)
     struct trace_event event;
     size_t length;
     enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
-    if (result != FAST_PATH_NOT && reader->sink->text)
+    if (result != FAST_PATH_NOT && reader->buffer->text)
         pass_text(reader, length);
-    else if (result == FAST_PATH_EVENT && reader->sink->event(reader->sink->context, &event) < 0)
+    else if (result == FAST_PATH_EVENT && reader->buffer->event(reader->buffer->context, &event) < 0)
         reader->status = -1;
     if (result != FAST_PATH_NOT)
         input_advance(&reader->input, length);
@@ -141,16 +141,16 @@ static enum fast_path_result read_by_fast_path(struct reader *reader)
 static int read_event(struct reader *reader, const struct scan *scan)
 {
     struct trace_event event;
-    bool arrow = scan_is_flow(input_text(&reader->input), scan);
-    enum parse_result result = arrow ? parser_check(&reader->parser, input_text(&reader->input), scan)
-                                     : parser_event(&reader->parser, input_text(&reader->input), scan, &event);
+    bool flow = scan_is_flow(input_text(&reader->input), scan);
+    enum parse_result result = flow ? parser_check(&reader->parser, input_text(&reader->input), scan)
+                                    : parser_event(&reader->parser, input_text(&reader->input), scan, &event);
     if (result == PARSE_NOT_AN_EVENT)
         leave_out(reader, 1, 0, reader->parser.expected);
     else if (result != PARSE_DONE)
         return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
-    else if (reader->sink->text)
+    else if (reader->buffer->text)
         pass_text(reader, scan->length);
-    else if (!arrow && reader->sink->event(reader->sink->context, &event) < 0)
+    else if (!flow && reader->buffer->event(reader->buffer->context, &event) < 0)
         reader->status = -1;
     if (reader->status == 0)
         input_advance(&reader->input, scan->length);
@@ -175,10 +175,10 @@ static int number_texts(struct reader *reader, const struct interner *strings)
 
 static int take_texts(struct reader *reader, const struct batch *batch)
 {
-    const struct event_sink *sink = reader->sink;
+    const struct event_sink *buffer = reader->buffer;
     for (size_t i = 0; i < batch->texts.count; i++) {
         const struct batch_text *text = &batch->texts.items[i];
-        if (sink->text(sink->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
+        if (buffer->text(buffer->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
             return reader->status = -1;
     }
     return 0;
@@ -190,10 +190,10 @@ static int take_events(struct reader *reader, const struct batch *batch)
     if (number_texts(reader, &batch->strings) < 0)
         return reader->status = -1;
     for (size_t i = 0; i < batch->events.count; i++) {
-        struct trace_event *event = event_sink_place(reader->sink, &own);
+        struct trace_event *event = event_sink_place(reader->buffer, &own);
         event_copy(event, &batch->events.items[i]);
         event_translate(event, reader->numbers.items);
-        if (reader->sink->event(reader->sink->context, event) < 0)
+        if (reader->buffer->event(reader->buffer->context, event) < 0)
             return reader->status = -1;
     }
     return 0;
@@ -202,7 +202,7 @@ static int take_events(struct reader *reader, const struct batch *batch)
 /* Takes the events that were read ahead, where the window starts with an element. */
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
-    if ((reader->sink->text ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
+    if ((reader->buffer->text ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
         return -1;
     if (batch->left_out > 0)
         leave_out(reader, batch->left_out, batch->left_out_at, batch->expected);
@@ -218,7 +218,7 @@ static int cut_off(struct reader *reader, bool bare)
     if (!bare)
         return reader_cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
     input_advance(&reader->input, input_left(&reader->input));
-    if (!reader->sink->quiet)
+    if (!reader->buffer->quiet)
         warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out",
                 reader->input.path, reader->input.offset);
     return 0;
@@ -269,11 +269,11 @@ static int read_events(struct reader *reader, bool bare)
 
 static int pass_metadata(struct reader *reader, const struct scan *scan)
 {
-    const struct event_sink *sink = reader->sink;
+    const struct event_sink *buffer = reader->buffer;
     const char *key = reader->key.data;
-    if (!sink->metadata_text)
-        return sink->metadata(sink->context, key, reader->parser.root);
-    return sink->metadata_text(sink->context, key, (struct json_text){input_text(&reader->input), scan->length});
+    if (!buffer->metadata_text)
+        return buffer->metadata(buffer->context, key, reader->parser.root);
+    return buffer->metadata_text(buffer->context, key, (struct json_text){input_text(&reader->input), scan->length});
 }
 
 static int read_metadata(struct reader *reader)
@@ -298,7 +298,7 @@ static int read_metadata(struct reader *reader)
 static int read_key(struct reader *reader)
 {
     struct scan scan;
-    struct sink *key = &reader->key;
+    struct buffer *key = &reader->key;
     if (reader_next_byte(reader) != '"')
         return reader_expected(reader, "a key in quotes, such as \"traceEvents\"");
     if (!reader_whole_value(reader, &scan))
@@ -307,7 +307,7 @@ static int read_key(struct reader *reader)
         return reader_value_error(reader, PARSE_NOT_JSON, &scan, "a key");
     key->length = 0;
     json_unescape(key, (struct json_text){input_text(&reader->input) + 1, scan.length - 2});
-    sink_char(key, '\0');
+    buffer_char(key, '\0');
     if (key->failure)
         return reader->status = error_no_memory("a key of the trace");
     input_advance(&reader->input, scan.length);
@@ -361,22 +361,22 @@ static int read_file(struct reader *reader)
     return reader->status;
 }
 
-int json_read(const char *path, struct interner *strings, const struct event_sink *sink)
+int json_read(const char *path, struct interner *strings, const struct event_sink *buffer)
 {
-    struct reader reader = {.sink = sink};
+    struct reader reader = {.buffer = buffer};
     parser_init(&reader.parser, strings);
-    sink_init_memory(&reader.key);
-    int status = input_open(&reader.input, path, sink->workers);
-    if (status == 0 && sink->text)
+    buffer_init_memory(&reader.key);
+    int status = input_open(&reader.input, path, buffer->workers);
+    if (status == 0 && buffer->text)
         blocks_keep_texts(reader.input.blocks);
     if (status == 0)
         status = read_file(&reader);
-    if (status == 0 && reader.left_out > 0 && !sink->quiet)
+    if (status == 0 && reader.left_out > 0 && !buffer->quiet)
         warning("'%s': %" PRIu64 " events are left out, the first at line %" PRIu64 " (byte %" PRIu64 "): expected %s",
                 reader.input.path, reader.left_out, reader.left_out_line, reader.left_out_offset,
                 reader.left_out_expected);
     array_release(&reader.numbers);
-    sink_release(&reader.key);
+    buffer_release(&reader.key);
     parser_release(&reader.parser);
     input_close(&reader.input);
     return status;

@@ -14,7 +14,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/event.h"
 #include "trace/json/json_event.h"
 #include "trace/json/reader.h"
@@ -29,18 +29,18 @@ struct json_replay {
     struct writer *writer;
     struct json_rows rows;
     struct flow_ids flows;
-    struct map open;      /* id and category -> the range that was begun and not ended yet, a struct open_range */
-    size_t open_bytes;    /* of these */
-    struct sink clean;    /* in memory: the text at hand, where it is not as it stands in the file */
-    struct sink category; /* in memory: of the event at hand */
-    uint64_t base;        /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
-    uint64_t left_out;    /* events */
-    uint64_t too_many;    /* ranges beyond JSON_REPLAY_OPEN_MOST */
-    bool after_slice;     /* the event before was a slice, or an arrow behind one */
-    struct row last;      /* of that slice */
-    char *unescaped;      /* of the event at hand, … */
+    struct map open;        /* id and category -> the range that was begun and not ended yet, a struct open_range */
+    size_t open_bytes;      /* of these */
+    struct buffer clean;    /* in memory: the text at hand, where it is not as it stands in the file */
+    struct buffer category; /* in memory: of the event at hand */
+    uint64_t base;          /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    uint64_t left_out;      /* events */
+    uint64_t too_many;      /* ranges beyond JSON_REPLAY_OPEN_MOST */
+    bool after_slice;       /* the event before was a slice, or a flow behind one */
+    struct row last;        /* of that slice */
+    char *unescaped;        /* of the event at hand, … */
     struct counter_values values; /* … and of a counter's, … */
-    struct sink texts;            /* … in memory, the names of these */
+    struct buffer texts;          /* … in memory, the names of these */
 };
 
 static int no_memory(void)
@@ -54,8 +54,8 @@ static const char *find_category(struct json_replay *replay, struct json_text te
     if (slice_category_find(text.at, text.length, category))
         return NULL;
     replay->category.length = 0;
-    sink_bytes(&replay->category, text.at ? text.at : "", text.length);
-    sink_char(&replay->category, '\0');
+    buffer_bytes(&replay->category, text.at ? text.at : "", text.length);
+    buffer_char(&replay->category, '\0');
     return replay->category.failure ? "" : replay->category.data;
 }
 
@@ -90,30 +90,30 @@ static struct slice slice_of(struct json_replay *replay, const struct json_event
     return slice;
 }
 
-/* --- arrows --- */
+/* --- flows --- */
 
-static bool is_arrow(const struct json_event *event)
+static bool is_flow(const struct json_event *event)
 {
     return event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0;
 }
 
-/* Formats other than JSON bind an arrow to the slice that was written right before it. */
-static int replay_arrow(struct json_replay *replay, const struct json_event *event)
+/* Formats other than JSON bind a flow to the slice that was written right before it. */
+static int replay_flow_event(struct json_replay *replay, const struct json_event *event)
 {
-    struct arrow arrow = {.id = (uint32_t)json_id(event->id),
-                          .row = json_row_of(&replay->rows, event),
-                          .time = replay->base + event->time};
-    bool placed = replay->after_slice && arrow.row.pid == replay->last.pid && arrow.row.tid == replay->last.tid;
-    if (!is_arrow(event) || (replay->writer->format != &chrome_json && !placed))
+    struct flow flow = {.id = (uint32_t)json_id(event->id),
+                        .row = json_row_of(&replay->rows, event),
+                        .time = replay->base + event->time};
+    bool placed = replay->after_slice && flow.row.pid == replay->last.pid && flow.row.tid == replay->last.tid;
+    if (!is_flow(event) || (replay->writer->format != &chrome_json && !placed))
         replay->left_out++;
     else if (event->phase == 's')
-        replay->writer->format->arrow_start(replay->writer, &arrow);
+        replay->writer->format->flow_start(replay->writer, &flow);
     else
-        replay->writer->format->arrow_end(replay->writer, &arrow);
+        replay->writer->format->flow_end(replay->writer, &flow);
     return 0;
 }
 
-/* Kineto has arrows from calls to calls, too. */
+/* Kineto has flows from calls to calls, too. */
 static bool is_call_or_work(struct json_replay *replay, const struct json_event *event)
 {
     enum category category;
@@ -129,7 +129,7 @@ static bool is_call_or_work(struct json_replay *replay, const struct json_event 
     }
 }
 
-/* Of the arrow that stands on the slice itself; 0: none does that could be understood. */
+/* Of the flow that stands on the slice itself; 0: none does that could be understood. */
 static uint32_t bind_id_of(struct json_replay *replay, const struct json_event *event)
 {
     uint64_t id = json_id(event->bind_id);
@@ -141,21 +141,21 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
 {
     const struct writer_format *format = replay->writer->format;
     uint32_t bind_id = bind_id_of(replay, event);
-    struct arrow arrow = {.row = slice->row, .time = slice->start};
+    struct flow flow = {.row = slice->row, .time = slice->start};
     if (bind_id == 0) {
         replay->left_out += event->flow_out || event->flow_in;
         return;
     }
     for (uint32_t i = 0; event->flow_out && i < flow_ids_count(&replay->flows, bind_id); i++) {
-        arrow.id = flow_ids_tail(&replay->flows, bind_id, i);
-        format->arrow_start(replay->writer, &arrow);
+        flow.id = flow_ids_tail(&replay->flows, bind_id, i);
+        format->flow_start(replay->writer, &flow);
     }
     if (event->flow_out)
         return;
-    arrow.id = flow_ids_head(&replay->flows, bind_id);
-    if (arrow.id != 0)
-        format->arrow_end(replay->writer, &arrow);
-    replay->left_out += arrow.id == 0;
+    flow.id = flow_ids_head(&replay->flows, bind_id);
+    if (flow.id != 0)
+        format->flow_end(replay->writer, &flow);
+    replay->left_out += flow.id == 0;
 }
 
 /* --- ranges that are begun and ended apart --- */
@@ -286,7 +286,7 @@ static int json_replay_event(struct json_replay *replay, struct json_text as_it_
     case 'e': result = end_range(replay, &event); break;
     case 'C': result = replay_counter(replay, &event); break;
     case 's':
-    case 'f': result = replay_arrow(replay, &event); break;
+    case 'f': result = replay_flow_event(replay, &event); break;
     case 'M': break;
     default: replay->left_out++; break;
     }
@@ -297,9 +297,9 @@ static int json_replay_event(struct json_replay *replay, struct json_text as_it_
 static void json_replay_init(struct json_replay *replay, struct writer *writer)
 {
     *replay = (struct json_replay){.writer = writer};
-    sink_init_memory(&replay->clean);
-    sink_init_memory(&replay->category);
-    sink_init_memory(&replay->texts);
+    buffer_init_memory(&replay->clean);
+    buffer_init_memory(&replay->category);
+    buffer_init_memory(&replay->texts);
 }
 
 static int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
@@ -340,9 +340,9 @@ static void json_replay_release(struct json_replay *replay)
 {
     map_each(&replay->open, free_range, NULL);
     map_release(&replay->open);
-    sink_release(&replay->clean);
-    sink_release(&replay->category);
-    sink_release(&replay->texts);
+    buffer_release(&replay->clean);
+    buffer_release(&replay->category);
+    buffer_release(&replay->texts);
     json_rows_release(&replay->rows);
     flow_ids_release(&replay->flows);
     array_release(&replay->values);
@@ -382,11 +382,11 @@ static int pass_metadata(void *context, const char *key, struct json_text value)
 static int read_once(struct json_replay *replay, const char *path, bool first)
 {
     struct interner names = {0};
-    const struct event_sink sink = {.context = replay,
-                                    .text = first ? note_event : write_event,
-                                    .metadata_text = first ? write_metadata : pass_metadata,
-                                    .quiet = !first};
-    int result = json_read(path, &names, &sink);
+    const struct event_sink buffer = {.context = replay,
+                                      .text = first ? note_event : write_event,
+                                      .metadata_text = first ? write_metadata : pass_metadata,
+                                      .quiet = !first};
+    int result = json_read(path, &names, &buffer);
     interner_release(&names);
     return result;
 }
@@ -403,7 +403,7 @@ static int both_passes(struct json_replay *replay, const char *path)
     writer->format->finish(writer);
     json_replay_end(replay);
     if (replay->left_out > 0)
-        warning("'%s': %" PRIu64 " events are left out: arrows that do not follow their slice, ranges without an end, "
+        warning("'%s': %" PRIu64 " events are left out: flows that do not follow their slice, ranges without an end, "
                 "or of kinds that '%s' has no form for",
                 path, replay->left_out, writer->format->name);
     if (replay->too_many > 0)

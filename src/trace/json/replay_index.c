@@ -184,7 +184,7 @@ static int note_further(struct flow_ids *ids, uint32_t bind_id)
         fan = array_push(&ids->fans);
         uint64_t *index = fan ? map_put(&ids->several, bind_id, NULL) : NULL;
         if (!index)
-            return error_no_memory("arrows");
+            return error_no_memory("flows");
         *index = ids->fans.count;
     }
     fan->further++;
@@ -199,7 +199,7 @@ int flow_ids_note(struct flow_ids *ids, uint32_t bind_id, bool is_head)
         return 0;
     uint64_t *bits = map_put(&ids->seen, bind_id / 64, NULL), bit = UINT64_C(1) << bind_id % 64;
     if (!bits)
-        return error_no_memory("arrows");
+        return error_no_memory("flows");
     if (*bits & bit)
         return note_further(ids, bind_id);
     *bits |= bit;

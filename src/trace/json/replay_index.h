@@ -57,17 +57,17 @@ struct flow_ids {
 
 void flow_ids_release(struct flow_ids *ids);
 
-/* Tells of a slice of this bind_id, which is not 0; IS_HEAD: the arrow ends there. Gives 0, or -1 after error(). */
+/* Tells of a slice of this bind_id, which is not 0; IS_HEAD: the flow ends there. Gives 0, or -1 after error(). */
 int flow_ids_note(struct flow_ids *ids, uint32_t bind_id, bool is_head);
 
 /* After the last was told. */
 void flow_ids_number(struct flow_ids *ids);
 
-/* How many arrows begin at the call of BIND_ID, as far as there are ids, and the id of number I of them. */
+/* How many flows begin at the call of BIND_ID, as far as there are ids, and the id of number I of them. */
 uint32_t flow_ids_count(const struct flow_ids *ids, uint32_t bind_id);
 uint32_t flow_ids_tail(const struct flow_ids *ids, uint32_t bind_id, uint32_t i);
 
-/* The id of the arrow to the next work of BIND_ID; 0: no id is left. */
+/* The id of the flow to the next work of BIND_ID; 0: no id is left. */
 uint32_t flow_ids_head(struct flow_ids *ids, uint32_t bind_id);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/json_out.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "common/utf8.h"
 
 #define CHARACTER_BYTES 4 /* of UTF-8 */
@@ -285,17 +285,17 @@ static const char *unescape(const char *at, const char *end, char bytes[CHARACTE
     return end;
 }
 
-void json_unescape(struct sink *out, struct json_text inside)
+void json_unescape(struct buffer *out, struct json_text inside)
 {
     char bytes[CHARACTER_BYTES];
     size_t size;
     for (const char *at = inside.at, *end = at + inside.length; at < end;) {
         const char *escape = memchr(at, '\\', (size_t)(end - at));
-        sink_bytes(out, at, (size_t)((escape ? escape : end) - at));
+        buffer_bytes(out, at, (size_t)((escape ? escape : end) - at));
         if (!escape)
             return;
         at = unescape(escape, end, bytes, &size);
-        sink_bytes(out, bytes, size);
+        buffer_bytes(out, bytes, size);
     }
 }
 
@@ -315,7 +315,7 @@ static bool is_plain(const char *at, const char *end)
 }
 
 /* Escapes the inside of a string anew. */
-static void escape_again(struct sink *out, const char *at, const char *end)
+static void escape_again(struct buffer *out, const char *at, const char *end)
 {
     char bytes[CHARACTER_BYTES];
     size_t size;
@@ -329,7 +329,7 @@ static void escape_again(struct sink *out, const char *at, const char *end)
     }
 }
 
-struct json_text json_clean(struct json_text text, struct sink *scratch)
+struct json_text json_clean(struct json_text text, struct buffer *scratch)
 {
     const char *copied = text.at, *end = text.at + text.length, *at = text.at;
     scratch->length = 0;
@@ -338,7 +338,7 @@ struct json_text json_clean(struct json_text text, struct sink *scratch)
         if (!after)
             break;
         if (!is_plain(at + 1, after - 1)) {
-            sink_bytes(scratch, copied, (size_t)(at + 1 - copied));
+            buffer_bytes(scratch, copied, (size_t)(at + 1 - copied));
             escape_again(scratch, at + 1, after - 1);
             copied = after - 1;
         }
@@ -346,6 +346,6 @@ struct json_text json_clean(struct json_text text, struct sink *scratch)
     }
     if (copied == text.at)
         return text;
-    sink_bytes(scratch, copied, (size_t)(end - copied));
+    buffer_bytes(scratch, copied, (size_t)(end - copied));
     return (struct json_text){scratch->data, scratch->length};
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sink;
+struct buffer;
 
 /* Text of one value, or of a key without its quotes. */
 struct json_text {
@@ -34,10 +34,10 @@ bool json_member(const char **at, const char *end, struct json_text *key, struct
 bool json_is_string(struct json_text text);
 
 /* Appends INSIDE, the inside of a string, to OUT without its escapes, as UTF-8. */
-void json_unescape(struct sink *out, struct json_text inside);
+void json_unescape(struct buffer *out, struct json_text inside);
 
 /* TEXT with valid UTF-8 in its strings, where only what must be escaped is: itself where it is so already, else a copy
- * in SCRATCH, a sink in memory, which is overwritten. */
-struct json_text json_clean(struct json_text text, struct sink *scratch);
+ * in SCRATCH, a buffer in memory, which is overwritten. */
+struct json_text json_clean(struct json_text text, struct buffer *scratch);
 
 #endif

@@ -12,11 +12,11 @@
 
 /* The first packet of a section, its mark, becomes a field of the packet that holds the others. The first packet of the
  * file stays as it is: its length, the file's second byte, tells the file from JSON (pftrace_begins()). */
-static int compress_others(struct gzip *gzip, struct sink *out, const char *data, size_t size, size_t first,
+static int compress_others(struct gzip *gzip, struct buffer *out, const char *data, size_t size, size_t first,
                            bool section)
 {
     if (!section)
-        sink_bytes(out, data, first);
+        buffer_bytes(out, data, first);
     size_t packet = protobuf_begin(out, PB_TRACE_PACKET);
     if (section)
         protobuf_put_u64(out, PFTRACE_OWN_SECTION, 1);
@@ -28,19 +28,19 @@ static int compress_others(struct gzip *gzip, struct sink *out, const char *data
     return 0;
 }
 
-static int put(struct gzip *gzip, struct sink *out, const char *data, size_t size, bool section)
+static int put(struct gzip *gzip, struct buffer *out, const char *data, size_t size, bool section)
 {
     size_t frame, length;
     bool whole = packets_frame((const uint8_t *)data, size, &frame, &length) > 0;
     if (!whole || frame + length == size || size > SECTION_MOST)
-        sink_bytes(out, data, size);
+        buffer_bytes(out, data, size);
     else if (compress_others(gzip, out, data, size, frame + length, section) != 0)
         return -1;
     errno = out->failure;
     return out->failure ? -1 : 0;
 }
 
-int pftrace_compress(struct gzip *gzip, struct sink *out, const char *data, size_t size, bool all, size_t *done)
+int pftrace_compress(struct gzip *gzip, struct buffer *out, const char *data, size_t size, bool all, size_t *done)
 {
     size_t at = 0, frame, length;
     bool section = false;

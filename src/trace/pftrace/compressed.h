@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 struct gzip;
-struct sink;
+struct buffer;
 
-/* Adds to OUT, a sink in memory, what the packets of DATA become in the file. *DONE is set to the number of bytes that
- * were used; the rest, a section that may not be whole, must be given again together with what follows it. ALL: nothing
- * follows, and every byte is used. GZIP makes streams. Gives 0, or -1 with errno set. */
-int pftrace_compress(struct gzip *gzip, struct sink *out, const char *data, size_t size, bool all, size_t *done);
+/* Adds to OUT, a buffer in memory, what the packets of DATA become in the file. *DONE is set to the number of bytes
+ * that were used; the rest, a section that may not be whole, must be given again together with what follows it. ALL:
+ * nothing follows, and every byte is used. GZIP makes streams. Gives 0, or -1 with errno set. */
+int pftrace_compress(struct gzip *gzip, struct buffer *out, const char *data, size_t size, bool all, size_t *done);
 
 #endif

@@ -128,7 +128,7 @@ enum {
     PB_EVENT_GPU_CORRELATION = 3000,
 };
 enum { PB_TYPE_SLICE_BEGIN = 1, PB_TYPE_SLICE_END = 2, PB_TYPE_INSTANT = 3, PB_TYPE_COUNTER = 4 };
-enum { PB_CORRELATION_SUBMISSION_IDS = 1 }; /* render_stage_submission_event_ids: what draws the arrows */
+enum { PB_CORRELATION_SUBMISSION_IDS = 1 }; /* render_stage_submission_event_ids: what draws the flows */
 
 /* trace/track_event/debug_annotation.proto: DebugAnnotation */
 enum {
@@ -184,9 +184,9 @@ enum { PB_KERNEL_IID = 1, PB_KERNEL_ARGS = 5 };
 
 enum {
     PFTRACE_OWN_CBID = 9901,           /* EventName: argument "cbid" of all events of this name, + 1 */
-    PFTRACE_OWN_NO_CORRELATION = 9902, /* TracePacket of a TrackEvent, GpuRenderStageEvent: that of the arrow is not an
+    PFTRACE_OWN_NO_CORRELATION = 9902, /* TracePacket of a TrackEvent, GpuRenderStageEvent: that of the flow is not an
                                         * argument */
-    PFTRACE_OWN_ARROW_DELAY = 9904,    /* GpuRenderStageEvent: ns from the slice's start to the arrow's head */
+    PFTRACE_OWN_FLOW_DELAY = 9904,     /* GpuRenderStageEvent: ns from the slice's start to the flow's head */
     PFTRACE_OWN_JSON = 9905,           /* ExtraComputeArg: string_value is JSON; 2: a text "0x…", 3: … */
     PFTRACE_OWN_COUNTER = 9906, /* TrackDescriptor: name of the counter, whose value of this name PB_TRACK_NAME is */
     PFTRACE_OWN_SERIES = 9907,  /* TrackDescriptor: name of the value; without: the counter has one value */

@@ -22,7 +22,7 @@
 
 struct slot {
     struct packets_run run;
-    struct sink records;
+    struct buffer records;
     uint64_t left_out;
     struct pftrace_records *maker; /* of the piece that will be here; NULL: not yet, or its worker's own does */
     pthread_cond_t changed;        /* it is the piece's turn, or its maker is there, or all was stopped */
@@ -136,7 +136,7 @@ static int make(void *context, size_t piece, unsigned slot_number, unsigned work
 static void end_large(struct reading *reading, struct slot *slot)
 {
     packets_run_release(&slot->run);
-    sink_release(&slot->records);
+    buffer_release(&slot->records);
     pthread_mutex_lock(&reading->lock);
     pass_turn(reading);
     pthread_mutex_unlock(&reading->lock);
@@ -166,7 +166,7 @@ static int read_all(struct reading *reading, unsigned workers)
     if (!reading->slots)
         return error_no_memory("reading");
     for (unsigned i = 0; i < reading->slot_count; i++) {
-        sink_init_memory(&reading->slots[i].records);
+        buffer_init_memory(&reading->slots[i].records);
         pthread_cond_init(&reading->slots[i].changed, NULL);
     }
     int result = ordered_loop_run(&pieces);
@@ -182,7 +182,7 @@ static void release(struct reading *reading)
         pftrace_records_free(reading->makers[i]);
     for (unsigned i = 0; reading->slots && i < reading->slot_count; i++) {
         packets_run_release(&reading->slots[i].run);
-        sink_release(&reading->slots[i].records);
+        buffer_release(&reading->slots[i].records);
         pftrace_records_free(reading->slots[i].maker);
         pthread_cond_destroy(&reading->slots[i].changed);
     }
@@ -192,15 +192,15 @@ static void release(struct reading *reading)
     pthread_mutex_destroy(&reading->lock);
 }
 
-int pftrace_read(const char *path, struct interner *strings, const struct event_sink *sink)
+int pftrace_read(const char *path, struct interner *strings, const struct event_sink *buffer)
 {
     struct reading reading = {0};
-    if (packets_open(&reading.packets, path, sink->workers) != 0)
+    if (packets_open(&reading.packets, path, buffer->workers) != 0)
         return -1;
     pthread_mutex_init(&reading.lock, NULL);
-    event_feed_init(&reading.feed, strings, sink);
+    event_feed_init(&reading.feed, strings, buffer);
     mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the room of a large run */
-    int result = read_all(&reading, ordered_loop_workers(sink->workers, WORKERS_MOST));
+    int result = read_all(&reading, ordered_loop_workers(buffer->workers, WORKERS_MOST));
     release(&reading);
     return result;
 }

@@ -9,6 +9,6 @@ struct interner;
 struct event_sink;
 
 /* As json_read(). */
-int pftrace_read(const char *path, struct interner *strings, const struct event_sink *sink);
+int pftrace_read(const char *path, struct interner *strings, const struct event_sink *buffer);
 
 #endif

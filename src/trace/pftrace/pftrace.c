@@ -1,9 +1,9 @@
 /*
  * Perfetto's own format: see trace/pftrace/fields.h for how it is used.
  *
- * Arrows. Perfetto binds them to slices, not to times: a call tells the numbers of the GPU work it started
- * (gpu_correlation), which is told its number itself (event_id). So a slice waits for the arrows that follow it. Work
- * that no arrow leads to has the number 0. The argument "correlation" is the arrow's number unless it is written.
+ * Flows. Perfetto binds them to slices, not to times: a call tells the numbers of the GPU work it started
+ * (gpu_correlation), which is told its number itself (event_id). So a slice waits for the flows that follow it. Work
+ * that no flow leads to has the number 0. The argument "correlation" is the flow's number unless it is written.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ void pftrace_flush(struct writer *writer)
     else if (pending->what == PFTRACE_WORK)
         pftrace_flush_work(writer, state, pending);
     pending->what = PFTRACE_NOTHING;
-    pending->arrows.count = 0;
+    pending->flows.count = 0;
     pending->delay = 0;
 }
 
@@ -34,7 +34,7 @@ static void begin_section(struct writer *writer, uint64_t written)
     pftrace_sequences_init(&state->sequences);
     state->body.length = 0;
     protobuf_put_u64(&state->body, PFTRACE_OWN_SECTION, 1);
-    pftrace_plain_packet(writer->sink, &state->body);
+    pftrace_plain_packet(writer->buffer, &state->body);
     state->in_section = true;
     state->section_start = written;
 }
@@ -43,7 +43,7 @@ static void begin_section(struct writer *writer, uint64_t written)
 static struct pftrace_state *begin_event(struct writer *writer)
 {
     struct pftrace_state *state = writer->state;
-    uint64_t written = writer->sink->total + writer->sink->length;
+    uint64_t written = writer->buffer->total + writer->buffer->length;
     if (!state)
         return NULL;
     pftrace_flush(writer);
@@ -109,32 +109,31 @@ static void write_counter(struct writer *writer, const struct counter *counter)
         pftrace_write_counter(writer, counter);
 }
 
-/* An arrow follows its slice: of what comes otherwise nothing is drawn. */
-static void add_arrow(struct writer *writer, const struct arrow *arrow, int what)
+/* A flow follows its slice: of what comes otherwise nothing is drawn. */
+static void add_flow(struct writer *writer, const struct flow *flow, int what)
 {
     struct pftrace_state *state = writer->state;
     struct pftrace_pending *pending = &state->pending;
-    if (!state || (int)pending->what != what || pending->row.pid != arrow->row.pid ||
-        pending->row.tid != arrow->row.tid)
+    if (!state || (int)pending->what != what || pending->row.pid != flow->row.pid || pending->row.tid != flow->row.tid)
         return;
-    uint64_t *id = array_push(&pending->arrows);
+    uint64_t *id = array_push(&pending->flows);
     if (!id) {
         pftrace_fail(writer);
         return;
     }
-    *id = arrow->id;
-    uint64_t time = pftrace_time(writer, arrow->time);
+    *id = flow->id;
+    uint64_t time = pftrace_time(writer, flow->time);
     pending->delay = what == PFTRACE_WORK && time > pending->start ? time - pending->start : 0;
 }
 
-static void write_arrow_start(struct writer *writer, const struct arrow *arrow)
+static void write_flow_start(struct writer *writer, const struct flow *flow)
 {
-    add_arrow(writer, arrow, PFTRACE_CALL);
+    add_flow(writer, flow, PFTRACE_CALL);
 }
 
-static void write_arrow_end(struct writer *writer, const struct arrow *arrow)
+static void write_flow_end(struct writer *writer, const struct flow *flow)
 {
-    add_arrow(writer, arrow, PFTRACE_WORK);
+    add_flow(writer, flow, PFTRACE_WORK);
 }
 
 static void write_mark(struct writer *writer, uint64_t mark)
@@ -142,7 +141,7 @@ static void write_mark(struct writer *writer, uint64_t mark)
     struct pftrace_state *state = writer->state;
     state->body.length = 0;
     protobuf_put_u64(&state->body, PFTRACE_OWN_WHOLE, mark);
-    pftrace_plain_packet(writer->sink, &state->body);
+    pftrace_plain_packet(writer->buffer, &state->body);
 }
 
 /* Of the whole file, which it begins when it comes first. NULL after a failure. */
@@ -159,7 +158,7 @@ static void write_metadata(struct writer *writer, const char *key, const char *v
     if (!state)
         return;
     pftrace_flush(writer);
-    struct sink *packet = &state->body;
+    struct buffer *packet = &state->body;
     packet->length = 0;
     size_t attributes = protobuf_begin(packet, PB_PACKET_TRACE_ATTRIBUTES);
     size_t attribute = protobuf_begin(packet, PB_ATTRIBUTES_ATTRIBUTE);
@@ -167,7 +166,7 @@ static void write_metadata(struct writer *writer, const char *key, const char *v
     protobuf_put_bytes(packet, PB_ATTRIBUTE_STRING_VALUE, value, size);
     protobuf_end(packet, attribute);
     protobuf_end(packet, attributes);
-    pftrace_plain_packet(writer->sink, packet);
+    pftrace_plain_packet(writer->buffer, packet);
     if (strcmp(key, "deviceProperties") == 0)
         pftrace_write_gpus(writer, value, size);
 }
@@ -180,7 +179,7 @@ static void write_begin(struct writer *writer, uint64_t base)
     if (!state)
         return;
     pftrace_flush(writer);
-    pftrace_relate_clocks(&state->body, writer->sink, base);
+    pftrace_relate_clocks(&state->body, writer->buffer, base);
 }
 
 static void write_process(struct writer *writer, const struct row_name *process)
@@ -225,8 +224,8 @@ const struct writer_format pftrace = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .arrow_start = write_arrow_start,
-    .arrow_end = write_arrow_end,
+    .flow_start = write_flow_start,
+    .flow_end = write_flow_end,
     .finish = write_finish,
     .release = pftrace_state_release,
 };

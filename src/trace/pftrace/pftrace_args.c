@@ -74,7 +74,7 @@ static uint64_t text_iid(struct pftrace_put *put, const char *text, size_t lengt
 
 static void put_annotation_value(struct pftrace_put *put, const struct pftrace_arg *arg)
 {
-    struct sink *body = put->body;
+    struct buffer *body = put->body;
     char text[64];
     size_t length;
     uint64_t iid;
@@ -109,7 +109,7 @@ static void put_annotation(struct pftrace_put *put, enum arg_key key, const stru
 
 /* --- GpuRenderStageEvent.ExtraComputeArg --- */
 
-static void put_compute_value(struct sink *body, const struct pftrace_arg *arg)
+static void put_compute_value(struct buffer *body, const struct pftrace_arg *arg)
 {
     char text[64], *at;
     switch (arg->kind) {
@@ -137,7 +137,7 @@ static void put_compute_arg(struct pftrace_put *put, enum arg_key key, const str
 {
     bool shared = key < ARG_KEY_COUNT &&
                   (shared_keys[key] || (key == ARG_QUEUED && arg->kind == PFTRACE_ARG_U64 && arg->u64 == 0));
-    struct sink *body = shared ? put->shared : put->body;
+    struct buffer *body = shared ? put->shared : put->body;
     size_t begun = protobuf_begin(body, shared ? PB_KERNEL_ARGS : PB_LAUNCH_ARGS);
     protobuf_put_u64(body, PB_COMPUTE_ARG_NAME_IID, name_iid(put, key, arg->name, arg->name_length));
     put_compute_value(body, arg);
@@ -291,7 +291,7 @@ static void set_number(struct pftrace_arg *arg, struct json_text text)
 }
 
 /* TEXT without its escapes, which may be put into SCRATCH. */
-static struct json_text unescaped(struct json_text text, struct sink *scratch)
+static struct json_text unescaped(struct json_text text, struct buffer *scratch)
 {
     if (!memchr(text.at, '\\', text.length))
         return text;
@@ -301,7 +301,7 @@ static struct json_text unescaped(struct json_text text, struct sink *scratch)
 }
 
 struct scratch {
-    struct sink name, text;
+    struct buffer name, text;
 };
 
 static void put_member(struct pftrace_put *put, struct json_text name, struct json_text value, struct scratch *scratch)
@@ -335,17 +335,17 @@ void pftrace_put_members(struct pftrace_put *put, const struct arg *arg)
 {
     struct json_text key, value;
     struct scratch scratch;
-    sink_init_memory(&scratch.name);
-    sink_init_memory(&scratch.text);
+    buffer_init_memory(&scratch.name);
+    buffer_init_memory(&scratch.text);
     for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);)
         put_member(put, key, value, &scratch);
     if (scratch.name.failure || scratch.text.failure)
         put->body->failure = ENOMEM;
-    sink_release(&scratch.name);
-    sink_release(&scratch.text);
+    buffer_release(&scratch.name);
+    buffer_release(&scratch.text);
 }
 
-const char *pftrace_valid_text(struct sink *scratch, const char *text, size_t *length)
+const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t *length)
 {
     size_t valid = 0, size;
     while (valid < *length && ((signed char)text[valid] >= 0 || utf8_size(text + valid, *length - valid) > 0))
@@ -356,9 +356,9 @@ const char *pftrace_valid_text(struct sink *scratch, const char *text, size_t *l
     for (size_t at = 0; at < *length; at += size ? size : 1) {
         size = utf8_size(text + at, *length - at);
         if (size > 0)
-            sink_bytes(scratch, text + at, size);
+            buffer_bytes(scratch, text + at, size);
         else
-            sink_text(scratch, UTF8_REPLACEMENT);
+            buffer_text(scratch, UTF8_REPLACEMENT);
     }
     *length = scratch->length;
     return scratch->data ? scratch->data : "";
@@ -385,17 +385,17 @@ static void set_real(struct pftrace_arg *arg, double value, bool fixed)
         arg->real = value;
 }
 
-static void set_color(struct pftrace_arg *arg, struct sink *text, uint32_t color)
+static void set_color(struct pftrace_arg *arg, struct buffer *text, uint32_t color)
 {
     text->length = 0;
     if (color >> 24 == 0xff)
-        sink_format(text, "#%06x", color & 0xffffff);
+        buffer_format(text, "#%06x", color & 0xffffff);
     else
-        sink_format(text, "#%08x", color);
+        buffer_format(text, "#%08x", color);
     pftrace_set_text(arg, PFTRACE_ARG_TEXT, text->data, text->length);
 }
 
-static void set_json(struct pftrace_arg *arg, struct sink *text, const struct arg_json *json)
+static void set_json(struct pftrace_arg *arg, struct buffer *text, const struct arg_json *json)
 {
     text->length = 0;
     json->put(text, json);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/event.h"
 #include "trace/pftrace/pftrace_event.h"
 #include "trace/pftrace/pftrace_sequence.h"
@@ -16,9 +16,9 @@
 /* Where the arguments of one event go. */
 struct pftrace_put {
     struct pftrace_sequence *sequence;
-    struct sink *body;   /* annotations, or arguments of a launch */
-    struct sink *shared; /* of GPU work: arguments of an interned kernel; NULL: of a TrackEvent */
-    struct sink *text;   /* for texts that must be put together */
+    struct buffer *body;   /* annotations, or arguments of a launch */
+    struct buffer *shared; /* of GPU work: arguments of an interned kernel; NULL: of a TrackEvent */
+    struct buffer *text;   /* for texts that must be put together */
     /* what is not put, but told of: */
     uint64_t cbid; /* + 1; of a TrackEvent alone */
     uint64_t correlation;
@@ -44,6 +44,6 @@ extern const struct pftrace_key {
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
 
 /* pftrace_args.c: TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
-const char *pftrace_valid_text(struct sink *scratch, const char *text, size_t *length);
+const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t *length);
 
 #endif

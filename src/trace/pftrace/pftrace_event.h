@@ -42,7 +42,7 @@ enum pftrace_what {
     PFTRACE_METADATA, /* name: the key; text: the value, JSON */
     PFTRACE_PROCESS,  /* pid, name, text: label, sort_index, is_gpu */
     PFTRACE_THREAD,   /* pid, tid, name, sort_index */
-    PFTRACE_SLICE,    /* pid, tid, category, name, start, end, args, arrows */
+    PFTRACE_SLICE,    /* pid, tid, category, name, start, end, args, flows */
     PFTRACE_INSTANT,  /* pid, tid, category, name, start, args */
     PFTRACE_ASYNC,    /* pid, tid, end_pid, end_tid, category, name, start, end, id, args */
     PFTRACE_COUNTER,  /* pid, name, start, args: its values */
@@ -65,11 +65,11 @@ struct pftrace_event {
     int64_t sort_index;
     uint32_t owner; /* of a GPU's rows: the pid of the process whose work they show */
     bool is_gpu;    /* its rows are those of a GPU */
-    bool is_head;   /* the arrows end at this slice; else they start there */
+    bool is_head;   /* the flows end at this slice; else they start there */
     bool one_value; /* of a counter: it has one value, without a name; the argument's kind tells bytes from a value */
-    uint64_t arrow_time; /* as start */
-    const uint64_t *arrows;
-    size_t arrow_count;
+    uint64_t flow_time; /* as start */
+    const uint64_t *flows;
+    size_t flow_count;
     /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are told otherwise */
     const struct pftrace_arg *args;
     size_t arg_count;

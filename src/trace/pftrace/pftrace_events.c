@@ -55,11 +55,11 @@ static uint64_t name_iid(struct pftrace_state *state, struct pftrace_sequence *s
 
 /* --- TrackEvents --- */
 
-/* The body of an event but for what waits for arrows. */
+/* The body of an event but for what waits for flows. */
 static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsigned type, enum category category,
                       const char *other, const struct name *name, const struct args *args)
 {
-    struct sink *body = &state->body;
+    struct buffer *body = &state->body;
     state->body.length = 0;
     put->body = body;
     put->shared = NULL;
@@ -70,11 +70,11 @@ static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsi
     protobuf_put_u64(body, PB_EVENT_NAME_IID, name_iid(state, put->sequence, name, put->cbid));
 }
 
-static void put_arrows(struct sink *body, const struct pftrace_pending *pending)
+static void put_flows(struct buffer *body, const struct pftrace_pending *pending)
 {
     size_t message = protobuf_begin(body, PB_EVENT_GPU_CORRELATION);
-    for (size_t i = 0; i < pending->arrows.count; i++)
-        protobuf_put_u64(body, PB_CORRELATION_SUBMISSION_IDS, pending->arrows.items[i]);
+    for (size_t i = 0; i < pending->flows.count; i++)
+        protobuf_put_u64(body, PB_CORRELATION_SUBMISSION_IDS, pending->flows.items[i]);
     protobuf_end(body, message);
 }
 
@@ -88,12 +88,12 @@ static void send_end(struct writer *writer, struct pftrace_sequence *sequence, u
 
 void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending)
 {
-    if (pending->put.has_correlation && !pftrace_told_by_arrow(pending))
+    if (pending->put.has_correlation && !pftrace_told_by_flow(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
-    if (!pending->put.has_correlation && pending->arrows.count > 0)
+    if (!pending->put.has_correlation && pending->flows.count > 0)
         pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
-    if (pending->arrows.count > 0)
-        put_arrows(&state->body, pending);
+    if (pending->flows.count > 0)
+        put_flows(&state->body, pending);
     pftrace_send(writer, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
     send_end(writer, pending->put.sequence, pending->end);
 }
@@ -114,7 +114,7 @@ void pftrace_describe_ranges(struct writer *writer, struct row row)
     protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
     protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
     protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(writer->sink, &state->body);
+    pftrace_plain_packet(writer->buffer, &state->body);
 }
 
 void pftrace_write_instant(struct writer *writer, const struct slice *instant)
@@ -137,7 +137,7 @@ static void describe_async(struct writer *writer, const struct async_slice *slic
     protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, pftrace_uuid(slice->begin.pid, 0));
     pftrace_put_valid(state, &state->body, PB_TRACK_NAME, slice->name.text, slice->name.length);
     protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(writer->sink, &state->body);
+    pftrace_plain_packet(writer->buffer, &state->body);
 }
 
 void pftrace_write_async(struct writer *writer, const struct async_slice *slice)
@@ -165,11 +165,11 @@ static void intern_queue(struct pftrace_state *state, struct pftrace_sequence *s
     const struct pftrace_row *process = pftrace_row(state->rows, (struct row){sequence->row.pid, 0});
     state->name.length = 0;
     if (row)
-        sink_text(&state->name, row->name);
+        buffer_text(&state->name, row->name);
     else
-        sink_format(&state->name, "row %u", sequence->row.tid);
+        buffer_format(&state->name, "row %u", sequence->row.tid);
     if (process && sequence->row.pid >= TRACKS_GPU_PID)
-        sink_format(&state->name, ", process %u", process->owner);
+        buffer_format(&state->name, ", process %u", process->owner);
     size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_GPU_SPECIFICATIONS);
     protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_IID, 1);
     pftrace_put_valid(state, &sequence->interned, PB_SPECIFICATION_NAME, state->name.data, state->name.length);
@@ -206,7 +206,7 @@ static uint64_t kernel_iid(struct pftrace_state *state, struct pftrace_sequence 
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_COMPUTE_KERNELS);
         protobuf_put_u64(&sequence->interned, PB_KERNEL_IID, iid);
         if (state->shared.length > 0)
-            sink_bytes(&sequence->interned, state->shared.data, state->shared.length);
+            buffer_bytes(&sequence->interned, state->shared.data, state->shared.length);
         protobuf_end(&sequence->interned, entry);
     }
     return iid;
@@ -228,7 +228,7 @@ static void intern_context(struct pftrace_state *state, struct pftrace_sequence 
 
 void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
 {
-    struct sink *body = &state->body;
+    struct buffer *body = &state->body;
     struct pftrace_sequence *sequence = pending->put.sequence;
     body->length = state->shared.length = state->launch.length = 0;
     pending->put.body = &state->launch;
@@ -248,14 +248,14 @@ void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pendi
 
 void pftrace_flush_work(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending)
 {
-    struct sink *body = &state->body;
-    if (pending->put.has_correlation && !pftrace_told_by_arrow(pending))
+    struct buffer *body = &state->body;
+    if (pending->put.has_correlation && !pftrace_told_by_flow(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
-    if (!pending->put.has_correlation && pending->arrows.count > 0)
+    if (!pending->put.has_correlation && pending->flows.count > 0)
         protobuf_put_u64(body, PFTRACE_OWN_NO_CORRELATION, 1);
-    protobuf_put_u64(body, PB_STAGE_EVENT_ID, pending->arrows.count > 0 ? pending->arrows.items[0] : 0);
+    protobuf_put_u64(body, PB_STAGE_EVENT_ID, pending->flows.count > 0 ? pending->flows.items[0] : 0);
     if (pending->delay != 0)
-        protobuf_put_u64(body, PFTRACE_OWN_ARROW_DELAY, pending->delay);
+        protobuf_put_u64(body, PFTRACE_OWN_FLOW_DELAY, pending->delay);
     if (state->launch.length > 0)
         protobuf_put_bytes(body, PB_STAGE_LAUNCH, state->launch.data, state->launch.length);
     pftrace_send(writer, pending->put.sequence, pending->start, PB_PACKET_GPU_RENDER_STAGE_EVENT);
@@ -279,10 +279,10 @@ static uint64_t series_uuid(uint32_t pid, const struct series *series)
 static void put_name(struct pftrace_state *state, const struct series *series)
 {
     state->name.length = 0;
-    sink_bytes(&state->name, series->counter, series->counter_length);
+    buffer_bytes(&state->name, series->counter, series->counter_length);
     if (series->name) {
-        sink_text(&state->name, ": ");
-        sink_bytes(&state->name, series->name, series->name_length);
+        buffer_text(&state->name, ": ");
+        buffer_bytes(&state->name, series->name, series->name_length);
     }
     pftrace_put_valid(state, &state->body, PB_TRACK_NAME, state->name.data, state->name.length);
 }
@@ -290,7 +290,7 @@ static void put_name(struct pftrace_state *state, const struct series *series)
 static void describe(struct writer *writer, uint64_t uuid, uint32_t pid, const struct series *series)
 {
     struct pftrace_state *state = writer->state;
-    struct sink *packet = &state->body;
+    struct buffer *packet = &state->body;
     packet->length = 0;
     size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
     protobuf_put_u64(packet, PB_TRACK_UUID, uuid);
@@ -304,7 +304,7 @@ static void describe(struct writer *writer, uint64_t uuid, uint32_t pid, const s
     if (series->name)
         pftrace_put_valid(state, packet, PFTRACE_OWN_SERIES, series->name, series->name_length);
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->sink, packet);
+    pftrace_plain_packet(writer->buffer, packet);
 }
 
 /* Perfetto has it as a double. */
@@ -313,7 +313,7 @@ static bool is_large(const struct counter_value *value)
     return value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX;
 }
 
-static void put_value(struct sink *body, const struct counter_value *value)
+static void put_value(struct buffer *body, const struct counter_value *value)
 {
     if (value->kind == COUNTER_REAL)
         protobuf_put_double(body, PB_EVENT_DOUBLE_COUNTER_VALUE, value->real);

@@ -32,7 +32,7 @@ struct meaning {
 
 struct texts {
     struct interner strings; /* the reader's */
-    struct sink *sink;       /* where records go */
+    struct buffer *buffer;   /* where records go */
     ARRAY(struct meaning) meanings;
     uint32_t count;    /* in the records */
     uint32_t nameless; /* "" in the interner */
@@ -89,7 +89,7 @@ static uint32_t texts_number(struct texts *texts, uint32_t number)
     struct meaning *meaning = meaning_of(texts, number);
     if (meaning->number == 0) {
         const struct interned *text = interner_at(&texts->strings, number);
-        event_records_put_text(texts->sink, text->text, text->length);
+        event_records_put_text(texts->buffer, text->text, text->length);
         meaning->number = ++texts->count;
     }
     return meaning->number - 1;
@@ -151,12 +151,12 @@ void pftrace_records_free(struct pftrace_records *records)
     free(records);
 }
 
-static void begin_piece(struct pftrace_records *records, struct sink *sink)
+static void begin_piece(struct pftrace_records *records, struct buffer *buffer)
 {
     texts_forget(&records->texts);
     pftrace_forget(records->reader);
     memset(records->patterns, 0, sizeof(records->patterns));
-    event_records_put_piece(sink);
+    event_records_put_piece(buffer);
 }
 
 /* --- arguments --- */
@@ -247,24 +247,24 @@ static void put_parsed(void *context, struct trace_event *event)
     }
     if (!records->failed) {
         event_translate(event, numbers.items);
-        event_records_put_event(records->texts.sink, &records->end, event);
+        event_records_put_event(records->texts.buffer, &records->end, event);
     }
     array_release(&numbers);
 }
 
 static void put_by_json(struct pftrace_records *records, const struct pftrace_event *event)
 {
-    struct sink text;
+    struct buffer text;
     struct pftrace_replay replay;
-    sink_init_memory(&text);
-    struct writer writer = {.format = &chrome_json, .sink = &text};
+    buffer_init_memory(&text);
+    struct writer writer = {.format = &chrome_json, .buffer = &text};
     pftrace_replay_init(&replay, &writer);
     pftrace_replay_event(&replay, event);
     records->failed |= replay.members.failure || replay.category.failure ||
                        event_records_parse(&records->parser, &text, put_parsed, records) < 0;
     interner_release(&records->parsed);
     pftrace_replay_release(&replay);
-    sink_release(&text);
+    buffer_release(&text);
 }
 
 /* False: the event must be read as JSON. */
@@ -299,7 +299,7 @@ static void put_slice(struct pftrace_records *records, const struct pftrace_even
     }
     if (!instant)
         event.duration = (int64_t)(from->end - from->start);
-    event_records_put_event(records->texts.sink, &records->end, &event);
+    event_records_put_event(records->texts.buffer, &records->end, &event);
 }
 
 static void put_async(struct pftrace_records *records, const struct pftrace_event *from)
@@ -316,8 +316,8 @@ static void put_async(struct pftrace_records *records, const struct pftrace_even
     end.process = event_id_number(from->end_pid);
     end.thread = event_id_number(from->end_tid);
     end.start = (int64_t)from->end;
-    event_records_put_event(records->texts.sink, &records->end, &event);
-    event_records_put_event(records->texts.sink, &records->end, &end);
+    event_records_put_event(records->texts.buffer, &records->end, &event);
+    event_records_put_event(records->texts.buffer, &records->end, &end);
 }
 
 static void put_counter(struct pftrace_records *records, const struct pftrace_event *from)
@@ -329,7 +329,7 @@ static void put_counter(struct pftrace_records *records, const struct pftrace_ev
     }
     if (from->args[0].kind != PFTRACE_ARG_REAL)
         event.bytes = event_unsigned(from->args[0].u64, EVENT_NONE);
-    event_records_put_event(records->texts.sink, &records->end, &event);
+    event_records_put_event(records->texts.buffer, &records->end, &event);
 }
 
 static void put_naming(struct pftrace_records *records, const struct pftrace_event *from, const char *what,
@@ -342,7 +342,7 @@ static void put_naming(struct pftrace_records *records, const struct pftrace_eve
     event.thread = event_id_number(from->what == PFTRACE_PROCESS ? from->pid : from->tid);
     event.start = 0;
     event.label = label;
-    event_records_put_event(records->texts.sink, &records->end, &event);
+    event_records_put_event(records->texts.buffer, &records->end, &event);
 }
 
 static void put_row(struct pftrace_records *records, const struct pftrace_event *from)
@@ -366,7 +366,7 @@ static void put(struct pftrace_records *records, const struct pftrace_event *eve
         if (records->begun)
             records->late++;
         else
-            event_records_put_metadata(records->texts.sink, event->name, event->text, event->length);
+            event_records_put_metadata(records->texts.buffer, event->name, event->text, event->length);
         return;
     }
     records->begun = true;
@@ -383,23 +383,23 @@ static void put(struct pftrace_records *records, const struct pftrace_event *eve
     }
 }
 
-int pftrace_records_take(struct pftrace_records *records, struct packets_run *run, struct sink *sink,
+int pftrace_records_take(struct pftrace_records *records, struct packets_run *run, struct buffer *buffer,
                          uint64_t *left_out)
 {
     const struct pftrace_event *event;
     uint64_t before = pftrace_left_out(records->reader) + records->late;
     int more;
-    records->texts.sink = sink;
+    records->texts.buffer = buffer;
     records->end = (struct event_record_end){0};
     if (run->begins) {
-        begin_piece(records, sink);
+        begin_piece(records, buffer);
         records->begun = !run->first;
     }
     pftrace_take(records->reader, run);
     while ((more = pftrace_next(records->reader, &event)) > 0)
         put(records, event);
     *left_out += pftrace_left_out(records->reader) + records->late - before;
-    if (more == 0 && (records->failed || records->texts.failed || sink->failure))
+    if (more == 0 && (records->failed || records->texts.failed || buffer->failure))
         return error_no_memory("the trace's events");
     return more;
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 
 struct packets_run;
 struct pftrace_records;
@@ -16,9 +16,9 @@ struct pftrace_records;
 struct pftrace_records *pftrace_records_new(void);
 void pftrace_records_free(struct pftrace_records *records); /* NULL: nothing happens */
 
-/* Puts the records of RUN into SINK, and adds to *LEFT_OUT how many packets tell nothing. A run that does not begin a
+/* Puts the records of RUN into BUFFER, and adds to *LEFT_OUT how many packets tell nothing. A run that does not begin a
  * section must be given to who had the one before it. Gives 0, or -1 after error(). */
-int pftrace_records_take(struct pftrace_records *records, struct packets_run *run, struct sink *sink,
+int pftrace_records_take(struct pftrace_records *records, struct packets_run *run, struct buffer *buffer,
                          uint64_t *left_out);
 
 #endif

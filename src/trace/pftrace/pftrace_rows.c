@@ -39,7 +39,7 @@ static void remember(struct writer *writer, uint64_t uuid, const struct row_name
     }
 }
 
-static size_t begin_descriptor(struct sink *packet, uint64_t uuid, const struct row_name *name)
+static size_t begin_descriptor(struct buffer *packet, uint64_t uuid, const struct row_name *name)
 {
     packet->length = 0;
     size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
@@ -61,7 +61,7 @@ static void put_name(struct pftrace_state *state, uint32_t field, const char *na
 void pftrace_write_process(struct writer *writer, const struct row_name *process)
 {
     struct pftrace_state *state = writer->state;
-    struct sink *packet = &state->body;
+    struct buffer *packet = &state->body;
     uint64_t uuid = pftrace_uuid(process->row.pid, 0);
     size_t descriptor = begin_descriptor(packet, uuid, process);
     remember(writer, uuid, process);
@@ -76,7 +76,7 @@ void pftrace_write_process(struct writer *writer, const struct row_name *process
     }
     protobuf_put_u64(packet, PB_TRACK_CHILD_ORDERING, PB_CHILD_ORDERING_EXPLICIT);
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->sink, packet);
+    pftrace_plain_packet(writer->buffer, packet);
 }
 
 /* A thread of the system, and no further lane of one. */
@@ -89,7 +89,7 @@ static bool is_thread(const struct pftrace_state *state, struct row row)
 void pftrace_write_thread(struct writer *writer, const struct row_name *thread)
 {
     struct pftrace_state *state = writer->state;
-    struct sink *packet = &state->body;
+    struct buffer *packet = &state->body;
     uint64_t uuid = pftrace_uuid(thread->row.pid, thread->row.tid);
     size_t descriptor = begin_descriptor(packet, uuid, thread);
     remember(writer, uuid, thread);
@@ -104,13 +104,13 @@ void pftrace_write_thread(struct writer *writer, const struct row_name *thread)
         put_name(state, PB_TRACK_NAME, thread->name);
     }
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->sink, packet);
+    pftrace_plain_packet(writer->buffer, packet);
 }
 
 void pftrace_describe_row(struct writer *writer, struct row row)
 {
     struct pftrace_state *state = writer->state;
-    struct sink *packet = &state->body;
+    struct buffer *packet = &state->body;
     packet->length = 0;
     size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
     protobuf_put_u64(packet, PB_TRACK_UUID, pftrace_uuid(row.pid, row.tid));
@@ -120,7 +120,7 @@ void pftrace_describe_row(struct writer *writer, struct row row)
         protobuf_put_u64(packet, PB_THREAD_TID, row.tid);
     protobuf_end(packet, message);
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->sink, packet);
+    pftrace_plain_packet(writer->buffer, packet);
 }
 
 #define GPUS_MOST 1024 /* a device of a larger number is none */
@@ -151,7 +151,7 @@ static void put_text(struct pftrace_state *state, uint32_t field, const char *te
 }
 
 /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx" as bytes, which Perfetto shows as digits. */
-static void put_uuid(struct sink *packet, const char *text)
+static void put_uuid(struct buffer *packet, const char *text)
 {
     char bytes[16];
     size_t count = 0;
@@ -237,6 +237,6 @@ void pftrace_write_gpus(struct writer *writer, const char *value, size_t size)
         put_gpu(state, find_device(devices, id));
     protobuf_end(&state->body, info);
     if (count > 0)
-        pftrace_plain_packet(writer->sink, &state->body);
+        pftrace_plain_packet(writer->buffer, &state->body);
     cJSON_Delete(devices);
 }

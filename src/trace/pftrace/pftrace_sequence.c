@@ -8,14 +8,14 @@
 void pftrace_sequences_init(struct pftrace_sequences *sequences)
 {
     *sequences = (struct pftrace_sequences){0};
-    sink_init_memory(&sequences->packet);
+    buffer_init_memory(&sequences->packet);
 }
 
 static void free_sequence(struct pftrace_sequence *sequence)
 {
     for (size_t i = 0; i < PFTRACE_INTERNED_COUNT; i++)
         map_release(&sequence->iids[i]);
-    sink_release(&sequence->interned);
+    buffer_release(&sequence->interned);
     free(sequence);
 }
 
@@ -25,7 +25,7 @@ void pftrace_sequences_release(struct pftrace_sequences *sequences)
         free_sequence(sequences->items.items[i]);
     array_release(&sequences->items);
     map_release(&sequences->by_row);
-    sink_release(&sequences->packet);
+    buffer_release(&sequences->packet);
 }
 
 static struct pftrace_sequence *new_sequence(struct pftrace_sequences *sequences, struct row row,
@@ -42,7 +42,7 @@ static struct pftrace_sequence *new_sequence(struct pftrace_sequences *sequences
     sequence->row = row;
     sequence->lane = lane;
     sequence->next_iid[PFTRACE_SPECIFICATIONS] = lane == PFTRACE_LANE_WORK; /* 1 is the queue itself */
-    sink_init_memory(&sequence->interned);
+    buffer_init_memory(&sequence->interned);
     return *item = sequence;
 }
 
@@ -74,7 +74,7 @@ struct pftrace_sequence *pftrace_sequence_find(struct pftrace_sequences *sequenc
     return sequences->recent[lane] = sequences->items.items[*index - 1];
 }
 
-static void take_along(struct pftrace_sequence *sequence, struct sink *packet)
+static void take_along(struct pftrace_sequence *sequence, struct buffer *packet)
 {
     if (sequence->interned.length == 0)
         return;
@@ -85,9 +85,9 @@ static void take_along(struct pftrace_sequence *sequence, struct sink *packet)
 #define PACKET_ROOM 80 /* for all but body and interned data */
 
 /* Trace.packet, with the length before what is put together from two parts. */
-static void put_out(struct sink *out, const char *head, size_t head_size, const char *body, size_t size)
+static void put_out(struct buffer *out, const char *head, size_t head_size, const char *body, size_t size)
 {
-    char *at = sink_reserve(out, PROTOBUF_VARINT_ROOM + head_size + size), *from = at;
+    char *at = buffer_reserve(out, PROTOBUF_VARINT_ROOM + head_size + size), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, PB_TRACE_PACKET, PROTOBUF_BYTES);
@@ -95,16 +95,16 @@ static void put_out(struct sink *out, const char *head, size_t head_size, const 
     memcpy(at, head, head_size);
     if (size > 0)
         memcpy(at + head_size, body, size);
-    sink_advance(out, (size_t)(at - from) + head_size + size);
+    buffer_advance(out, (size_t)(at - from) + head_size + size);
 }
 
-void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct sink *out,
+void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct buffer *out,
                     uint64_t time, uint32_t field, const char *body, size_t size)
 {
-    struct sink *packet = &sequences->packet;
+    struct buffer *packet = &sequences->packet;
     packet->length = 0;
     take_along(sequence, packet);
-    char *at = sink_reserve(packet, PACKET_ROOM), *from = at;
+    char *at = buffer_reserve(packet, PACKET_ROOM), *from = at;
     if (!at) {
         out->failure = out->failure ? out->failure : packet->failure;
         return;
@@ -127,11 +127,11 @@ void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence
     sequences->own_count = 0;
     at = protobuf_tag(at, field, PROTOBUF_BYTES);
     at = protobuf_varint(at, size);
-    sink_advance(packet, (size_t)(at - from));
+    buffer_advance(packet, (size_t)(at - from));
     put_out(out, packet->data, packet->length, body, size);
 }
 
-void pftrace_plain_packet(struct sink *out, const struct sink *body)
+void pftrace_plain_packet(struct buffer *out, const struct buffer *body)
 {
     if (body->failure)
         out->failure = out->failure ? out->failure : body->failure;
@@ -139,7 +139,7 @@ void pftrace_plain_packet(struct sink *out, const struct sink *body)
         put_out(out, body->data, body->length, NULL, 0);
 }
 
-static void put_clock(struct sink *packet, uint64_t id, uint64_t time, bool incremental)
+static void put_clock(struct buffer *packet, uint64_t id, uint64_t time, bool incremental)
 {
     size_t clock = protobuf_begin(packet, PB_SNAPSHOT_CLOCK);
     protobuf_put_u64(packet, PB_CLOCK_ID, id);
@@ -149,7 +149,7 @@ static void put_clock(struct sink *packet, uint64_t id, uint64_t time, bool incr
     protobuf_end(packet, clock);
 }
 
-void pftrace_relate_clocks(struct sink *packet, struct sink *out, uint64_t base)
+void pftrace_relate_clocks(struct buffer *packet, struct buffer *out, uint64_t base)
 {
     packet->length = 0;
     size_t snapshot = protobuf_begin(packet, PB_PACKET_CLOCK_SNAPSHOT);
@@ -160,10 +160,10 @@ void pftrace_relate_clocks(struct sink *packet, struct sink *out, uint64_t base)
     pftrace_plain_packet(out, packet);
 }
 
-void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct sink *out,
+void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct buffer *out,
                             uint64_t base)
 {
-    struct sink *packet = &sequences->packet;
+    struct buffer *packet = &sequences->packet;
     uint64_t uuid = pftrace_uuid(sequence->row.pid, sequence->row.tid);
     if (sequence->begun)
         return;

@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/event.h"
 #include "trace/pftrace/fields.h"
 
@@ -36,7 +36,7 @@ struct pftrace_sequence {
     uint64_t next_iid[PFTRACE_INTERNED_COUNT];
     uint8_t arg_name_iids[ARG_KEY_COUNT];
     uint64_t category_iids[CATEGORY_COUNT];
-    struct sink interned; /* InternedData that the next packet takes along */
+    struct buffer interned; /* InternedData that the next packet takes along */
 };
 
 #define PFTRACE_OWN_FIELDS_MAX 2 /* of one packet of an event */
@@ -52,7 +52,7 @@ struct pftrace_sequences {
     struct map by_row; /* row and lane -> index + 1 in items */
     ARRAY(struct pftrace_sequence *) items;
     struct pftrace_sequence *recent[PFTRACE_LANE_COUNT];
-    struct sink packet;
+    struct buffer packet;
 };
 
 void pftrace_sequences_init(struct pftrace_sequences *sequences);
@@ -83,22 +83,22 @@ static inline uint64_t pftrace_iid(struct pftrace_sequence *sequence, enum pftra
 }
 
 /* A packet of TIME, ns since the base, whose FIELD is BODY, after what is interned, to OUT. */
-void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct sink *out,
+void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct buffer *out,
                     uint64_t time, uint32_t field, const char *body, size_t size);
 
 /* A packet without time of no sequence; BODY is all of it. */
-void pftrace_plain_packet(struct sink *out, const struct sink *body);
+void pftrace_plain_packet(struct buffer *out, const struct buffer *body);
 
 /* A packet that relates BOOTTIME to REALTIME, the clock of the trace, once before the first packet with a time. No time
  * is one of BOOTTIME, and when the machine was booted is not known: the two are written as equal. But a trace processor
  * that finds no way from one to the other counts an error (clock_sync_unrelatable_clock_domains). PACKET is
  * overwritten.
  */
-void pftrace_relate_clocks(struct sink *packet, struct sink *out, uint64_t base);
+void pftrace_relate_clocks(struct buffer *packet, struct buffer *out, uint64_t base);
 
 /* A packet that begins the sequence, once: its state is cleared, its clocks and default track told. BASE is the
  * trace's. */
-void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct sink *out,
+void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct buffer *out,
                             uint64_t base);
 
 #endif

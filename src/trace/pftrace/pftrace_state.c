@@ -7,8 +7,8 @@
 
 void pftrace_fail(struct writer *writer)
 {
-    if (writer->sink->failure == 0)
-        writer->sink->failure = ENOMEM;
+    if (writer->buffer->failure == 0)
+        writer->buffer->failure = ENOMEM;
 }
 
 struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row row, enum pftrace_lane lane)
@@ -20,7 +20,7 @@ struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row r
     } else if (!sequence->begun) {
         if (!pftrace_row(state->rows, row))
             pftrace_describe_row(writer, row);
-        pftrace_sequence_begin(&state->sequences, sequence, writer->sink, writer->base);
+        pftrace_sequence_begin(&state->sequences, sequence, writer->buffer, writer->base);
     }
     return sequence;
 }
@@ -28,7 +28,7 @@ struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row r
 void pftrace_send(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
 {
     struct pftrace_state *state = writer->state;
-    pftrace_packet(&state->sequences, sequence, writer->sink, time, field, state->body.data, state->body.length);
+    pftrace_packet(&state->sequences, sequence, writer->buffer, time, field, state->body.data, state->body.length);
 }
 
 uint64_t pftrace_name_hash(const struct name *name)
@@ -36,16 +36,17 @@ uint64_t pftrace_name_hash(const struct name *name)
     return hash_bytes(name->text, name->length);
 }
 
-void pftrace_put_valid(struct pftrace_state *state, struct sink *sink, uint32_t field, const char *text, size_t length)
+void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint32_t field, const char *text,
+                       size_t length)
 {
     const char *valid = pftrace_valid_text(&state->text, text, &length);
-    protobuf_put_bytes(sink, field, valid, length);
+    protobuf_put_bytes(buffer, field, valid, length);
 }
 
-bool pftrace_told_by_arrow(const struct pftrace_pending *pending)
+bool pftrace_told_by_flow(const struct pftrace_pending *pending)
 {
-    return pending->put.has_correlation && pending->arrows.count > 0 &&
-           pending->arrows.items[0] == pending->put.correlation;
+    return pending->put.has_correlation && pending->flows.count > 0 &&
+           pending->flows.items[0] == pending->put.correlation;
 }
 
 struct pftrace_state *pftrace_state_new(struct writer *writer, const struct pftrace_rows *rows)
@@ -58,9 +59,9 @@ struct pftrace_state *pftrace_state_new(struct writer *writer, const struct pftr
     }
     state->rows = rows ? rows : &state->own_rows;
     pftrace_sequences_init(&state->sequences);
-    struct sink *const sinks[] = {&state->body, &state->launch, &state->shared, &state->text, &state->name};
-    for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++)
-        sink_init_memory(sinks[i]);
+    struct buffer *const buffers[] = {&state->body, &state->launch, &state->shared, &state->text, &state->name};
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
+        buffer_init_memory(buffers[i]);
     return state;
 }
 
@@ -70,12 +71,12 @@ void pftrace_state_release(struct writer *writer)
     if (!state)
         return;
     pftrace_flush(writer);
-    struct sink *const sinks[] = {&state->body, &state->launch, &state->shared, &state->text, &state->name};
-    for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++)
-        sink_release(sinks[i]);
+    struct buffer *const buffers[] = {&state->body, &state->launch, &state->shared, &state->text, &state->name};
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
+        buffer_release(buffers[i]);
     pftrace_sequences_release(&state->sequences);
     pftrace_rows_release(&state->own_rows);
-    array_release(&state->pending.arrows);
+    array_release(&state->pending.flows);
     free(state);
     writer->state = NULL;
 }

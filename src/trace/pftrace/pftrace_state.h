@@ -1,6 +1,6 @@
 /*
  * What a writer of .pftrace remembers: of the whole trace, the names of rows; of its own piece, sequences and the slice
- * that may still get arrows.
+ * that may still get flows.
  */
 #ifndef GPUTRACE_TRACE_PFTRACE_PFTRACE_STATE_H
 #define GPUTRACE_TRACE_PFTRACE_PFTRACE_STATE_H
@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/pftrace/pftrace_args.h"
 #include "trace/pftrace/pftrace_sequence.h"
 #include "trace/sink.h"
@@ -31,14 +31,14 @@ struct pftrace_state {
     struct pftrace_sequences sequences; /* of the section */
     bool in_section;
     uint64_t section_start; /* bytes that were written before it */
-    struct sink body, launch, shared, text, name;
+    struct buffer body, launch, shared, text, name;
     struct pftrace_pending {
         enum { PFTRACE_NOTHING, PFTRACE_CALL, PFTRACE_WORK } what;
         struct pftrace_put put;
         struct row row;
         uint64_t start, end; /* ns since the base */
-        ARRAY(uint64_t) arrows;
-        uint64_t delay; /* from the start to the arrow's head */
+        ARRAY(uint64_t) flows;
+        uint64_t delay; /* from the start to the flow's head */
     } pending;
 };
 
@@ -60,7 +60,7 @@ void pftrace_write_instant(struct writer *writer, const struct slice *instant);
 void pftrace_write_async(struct writer *writer, const struct async_slice *slice);
 void pftrace_write_counter(struct writer *writer, const struct counter *counter);
 
-/* The state of WRITER, with the ROWS of the whole; NULL: its own. NULL without memory: then the writer's sink has
+/* The state of WRITER, with the ROWS of the whole; NULL: its own. NULL without memory: then the writer's buffer has
  * failed. */
 struct pftrace_state *pftrace_state_new(struct writer *writer, const struct pftrace_rows *rows);
 /* Writes what was held back, and frees it. */
@@ -68,26 +68,27 @@ void pftrace_state_release(struct writer *writer);
 /* There was no memory. */
 void pftrace_fail(struct writer *writer);
 
-/* pftrace.c: writes the slice that waited for its arrows. */
+/* pftrace.c: writes the slice that waited for its flows. */
 void pftrace_flush(struct writer *writer);
-/* The sequence, begun. NULL after error(), then the writer's sink has failed. */
+/* The sequence, begun. NULL after error(), then the writer's buffer has failed. */
 struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row row, enum pftrace_lane lane);
 
 /* The body that was put together, as a packet. */
 void pftrace_send(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time, uint32_t field);
 uint64_t pftrace_name_hash(const struct name *name);
 /* A text that may not be valid UTF-8. */
-void pftrace_put_valid(struct pftrace_state *state, struct sink *sink, uint32_t field, const char *text, size_t length);
-/* Whether the first arrow tells the argument "correlation". */
-bool pftrace_told_by_arrow(const struct pftrace_pending *pending);
+void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint32_t field, const char *text,
+                       size_t length);
+/* Whether the first flow tells the argument "correlation". */
+bool pftrace_told_by_flow(const struct pftrace_pending *pending);
 
-/* pftrace_events.c: begins a slice that is no work of a GPU, and writes it once its arrows are known. */
+/* pftrace_events.c: begins a slice that is no work of a GPU, and writes it once its flows are known. */
 void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
 void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending);
 /* A thread's ranges are told below it, in each section that has some. */
 void pftrace_describe_ranges(struct writer *writer, struct row row);
 
-/* pftrace_events.c: begins a slice of GPU work, and writes it once its arrows are known. */
+/* pftrace_events.c: begins a slice of GPU work, and writes it once its flows are known. */
 void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
 void pftrace_flush_work(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending);
 

@@ -110,8 +110,8 @@ struct pftrace_reader *pftrace_reader_new(struct interner *strings)
         return NULL;
     }
     reader->interning.strings = strings;
-    sink_init_memory(&reader->text);
-    sink_init_memory(&reader->compressed.packets);
+    buffer_init_memory(&reader->text);
+    buffer_init_memory(&reader->compressed.packets);
     reader->run = protobuf_reader("", 0);
     pftrace_forget(reader);
     return reader;
@@ -133,9 +133,9 @@ void pftrace_close(struct pftrace_reader *reader)
     array_release(&reader->tables);
     array_release(&reader->counter_tracks);
     array_release(&reader->args);
-    array_release(&reader->arrows);
-    sink_release(&reader->text);
-    sink_release(&reader->compressed.packets);
+    array_release(&reader->flows);
+    buffer_release(&reader->text);
+    buffer_release(&reader->compressed.packets);
     packets_run_release(&reader->own_run);
     packets_close(&reader->packets);
     free(reader);
@@ -183,15 +183,15 @@ void pftrace_set_category(struct pftrace_reader *reader, uint32_t category)
 
 void pftrace_set_correlation(struct pftrace_reader *reader, bool none)
 {
-    if (none || reader->arrows.count == 0 || reader->own_correlation)
+    if (none || reader->flows.count == 0 || reader->own_correlation)
         return;
     reader->event.has_correlation = true;
-    reader->event.correlation = reader->arrows.items[0];
+    reader->event.correlation = reader->flows.items[0];
 }
 
 static void begin_event(struct pftrace_reader *reader)
 {
-    reader->args.count = reader->arrows.count = 0;
+    reader->args.count = reader->flows.count = 0;
     reader->text.length = 0;
     reader->open = reader->told = reader->own_correlation = false;
     reader->event = (struct pftrace_event){
@@ -340,14 +340,14 @@ static int keep_texts(struct pftrace_reader *reader)
         const struct pftrace_arg *arg = &reader->args.items[i];
         size += arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_JSON ? arg->length : 0;
     }
-    if (size > 0 && !sink_reserve(&reader->text, size))
+    if (size > 0 && !buffer_reserve(&reader->text, size))
         return pftrace_no_memory();
     for (size_t i = 0; i < reader->args.count; i++) {
         struct pftrace_arg *arg = &reader->args.items[i];
         if ((arg->kind != PFTRACE_ARG_TEXT && arg->kind != PFTRACE_ARG_JSON) || arg->length == 0)
             continue;
         const char *kept = reader->text.data + reader->text.length;
-        sink_bytes(&reader->text, arg->text, arg->length);
+        buffer_bytes(&reader->text, arg->text, arg->length);
         arg->text = kept;
     }
     return 0;
@@ -359,7 +359,7 @@ static int next_run(struct pftrace_reader *reader)
     if (keep_texts(reader) != 0)
         return -1;
     if (!reader->open && reader->text.capacity > TEXT_KEPT)
-        sink_release(&reader->text);
+        buffer_release(&reader->text);
     if (!reader->packets.source.path)
         return 0;
     if (packets_tell_end(&reader->packets, &reader->own_run) != 0)
@@ -380,7 +380,7 @@ static int close_compressed(struct pftrace_reader *reader)
     compressed->open = false;
     reader->run = compressed->after;
     if (compressed->packets.capacity > PACKETS_KEPT)
-        sink_release(&compressed->packets);
+        buffer_release(&compressed->packets);
     if (broken)
         end_damaged(reader);
     return 1;
@@ -420,8 +420,8 @@ int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **eve
     reader->told = true;
     reader->event.args = reader->args.items;
     reader->event.arg_count = reader->args.count;
-    reader->event.arrows = reader->arrows.items;
-    reader->event.arrow_count = reader->arrows.count;
+    reader->event.flows = reader->flows.items;
+    reader->event.flow_count = reader->flows.count;
     *event = &reader->event;
     return 1;
 }

@@ -77,13 +77,13 @@ struct track_event {
     uint64_t counter; /* its bits */
 };
 
-static int take_arrows(struct pftrace_reader *reader, struct protobuf_reader correlation)
+static int take_flows(struct pftrace_reader *reader, struct protobuf_reader correlation)
 {
     struct protobuf_field field;
     while (protobuf_next(&correlation, &field)) {
-        uint64_t *arrow = field.number == PB_CORRELATION_SUBMISSION_IDS ? array_push(&reader->arrows) : NULL;
-        if (arrow)
-            *arrow = field.value;
+        uint64_t *flow = field.number == PB_CORRELATION_SUBMISSION_IDS ? array_push(&reader->flows) : NULL;
+        if (flow)
+            *flow = field.value;
         else if (field.number == PB_CORRELATION_SUBMISSION_IDS)
             return pftrace_no_memory();
     }
@@ -110,7 +110,7 @@ static int read_track_event(struct pftrace_reader *reader, const struct pftrace_
             event->is_double = true;
             break;
         case PB_EVENT_ANNOTATIONS: result = take_annotation(reader, tables, protobuf_inside(&field)); break;
-        case PB_EVENT_GPU_CORRELATION: result = take_arrows(reader, protobuf_inside(&field)); break;
+        case PB_EVENT_GPU_CORRELATION: result = take_flows(reader, protobuf_inside(&field)); break;
         default: break;
         }
     }
@@ -128,7 +128,7 @@ static int begin_event(struct pftrace_reader *reader, const struct pftrace_table
     pftrace_set_row(to, tables->uuid);
     pftrace_set_name(reader, name.text);
     pftrace_set_category(reader, PFTRACE_LOOK_UP(&tables->categories, event->category, PFTRACE_UNKNOWN));
-    to->start = to->arrow_time = time;
+    to->start = to->flow_time = time;
     to->cbid = name.cbid;
     if (event->uuid & PFTRACE_UUID_ASYNC) {
         to->what = PFTRACE_ASYNC;
@@ -186,31 +186,31 @@ static bool goes_on(const struct pftrace_reader *reader, uint64_t type)
     return reader->open ? type == PB_TYPE_SLICE_END : type == PB_TYPE_COUNTER && reader->event.what == PFTRACE_COUNTER;
 }
 
-/* What was begun is not ended: its first arguments and arrows go. */
-static void leave_begun(struct pftrace_reader *reader, size_t args, size_t arrows)
+/* What was begun is not ended: its first arguments and flows go. */
+static void leave_begun(struct pftrace_reader *reader, size_t args, size_t flows)
 {
     reader->left_out++;
     reader->open = reader->own_correlation = false;
     reader->text.length = 0;
     reader->args.count -= args;
-    reader->arrows.count -= arrows;
+    reader->flows.count -= flows;
     for (size_t i = 0; i < reader->args.count; i++) {
         reader->args.items[i] = reader->args.items[i + args];
         reader->own_correlation |= reader->args.items[i].name_number == reader->correlation;
     }
-    for (size_t i = 0; i < reader->arrows.count; i++)
-        reader->arrows.items[i] = reader->arrows.items[i + arrows];
+    for (size_t i = 0; i < reader->flows.count; i++)
+        reader->flows.items[i] = reader->flows.items[i + flows];
 }
 
 int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                         const struct pftrace_packet *packet, uint64_t time)
 {
     struct track_event event;
-    size_t args = reader->args.count, arrows = reader->arrows.count;
+    size_t args = reader->args.count, flows = reader->flows.count;
     if (read_track_event(reader, tables, packet, &event) != 0)
         return -1;
     if ((reader->open || args > 0) && !goes_on(reader, event.type))
-        leave_begun(reader, args, arrows);
+        leave_begun(reader, args, flows);
     switch (event.type) {
     case PB_TYPE_SLICE_BEGIN:
     case PB_TYPE_INSTANT: return begin_event(reader, tables, &event, time);
@@ -255,7 +255,7 @@ static int read_stage_event(struct pftrace_reader *reader, const struct pftrace_
         case PB_STAGE_KERNEL_IID: event->kernel = field.value; break;
         case PB_STAGE_LAUNCH: result = take_launch(reader, tables, protobuf_inside(&field)); break;
         case PFTRACE_OWN_NO_CORRELATION: event->no_correlation = true; break;
-        case PFTRACE_OWN_ARROW_DELAY: event->delay = field.value; break;
+        case PFTRACE_OWN_FLOW_DELAY: event->delay = field.value; break;
         default: break;
         }
     }
@@ -282,11 +282,11 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
     if (read_stage_event(reader, tables, protobuf_inside(&packet->body), &event) != 0)
         return -1;
     struct pftrace_specification stage = PFTRACE_LOOK_UP(&tables->specifications, event.stage, none);
-    uint64_t *arrow = event.id != 0 ? array_push(&reader->arrows) : NULL;
-    if (event.id != 0 && !arrow)
+    uint64_t *flow = event.id != 0 ? array_push(&reader->flows) : NULL;
+    if (event.id != 0 && !flow)
         return pftrace_no_memory();
-    if (arrow)
-        *arrow = event.id;
+    if (flow)
+        *flow = event.id;
     to->what = PFTRACE_SLICE;
     to->is_head = true;
     pftrace_set_row(to, tables->uuid);
@@ -294,7 +294,7 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
     pftrace_set_category(reader, stage.description);
     to->start = time;
     to->end = event.duration < PFTRACE_TIME_MOST ? time + event.duration : time;
-    to->arrow_time = event.delay < PFTRACE_TIME_MOST ? time + event.delay : time;
+    to->flow_time = event.delay < PFTRACE_TIME_MOST ? time + event.delay : time;
     to->shared = find_shared(reader, tables, event.kernel);
     pftrace_set_correlation(reader, event.no_correlation);
     return 1;
@@ -370,8 +370,8 @@ static int keep_as_text(struct pftrace_reader *reader, const struct protobuf_fie
     if (!field->bytes)
         return 1;
     reader->text.length = 0;
-    sink_bytes(&reader->text, field->bytes, field->size);
-    sink_char(&reader->text, '\0');
+    buffer_bytes(&reader->text, field->bytes, field->size);
+    buffer_char(&reader->text, '\0');
     reader->event.text = reader->text.data;
     reader->event.length = field->size;
     return reader->text.failure ? pftrace_no_memory() : 1;

@@ -10,7 +10,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/protobuf.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/pftrace/fields.h"
 #include "trace/pftrace/interned.h"
 #include "trace/pftrace/packets.h"
@@ -47,7 +47,7 @@ struct pftrace_reader {
         bool open;
         const uint8_t *at;            /* in the run */
         struct protobuf_reader after; /* … of the run */
-        struct sink packets;          /* in memory: what it holds */
+        struct buffer packets;        /* in memory: what it holds */
     } compressed;
     struct pftrace_interning interning;
     struct map sequences; /* number -> index + 1 */
@@ -62,8 +62,8 @@ struct pftrace_reader {
     uint32_t correlation; /* the number of this name */
     struct pftrace_event event;
     ARRAY(struct pftrace_arg) args;
-    ARRAY(uint64_t) arrows;
-    struct sink text;     /* what must outlive its packet */
+    ARRAY(uint64_t) flows;
+    struct buffer text;   /* what must outlive its packet */
     bool told;            /* the event was given: a new one begins */
     bool open;            /* a BEGIN was read, whose END must follow */
     bool own_correlation; /* there is an argument of that name */
@@ -100,7 +100,7 @@ static inline int pftrace_push_arg(struct pftrace_reader *reader, const struct p
     return 0;
 }
 
-/* Unless NONE, or it has one, the argument that the first arrow tells. */
+/* Unless NONE, or it has one, the argument that the first flow tells. */
 void pftrace_set_correlation(struct pftrace_reader *reader, bool none);
 
 static inline uint32_t pftrace_uuid_pid(uint64_t uuid)

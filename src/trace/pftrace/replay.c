@@ -18,16 +18,16 @@
 void pftrace_replay_init(struct pftrace_replay *replay, struct writer *writer)
 {
     *replay = (struct pftrace_replay){.writer = writer};
-    sink_init_memory(&replay->members);
-    sink_init_memory(&replay->category);
-    sink_init_memory(&replay->clean);
+    buffer_init_memory(&replay->members);
+    buffer_init_memory(&replay->category);
+    buffer_init_memory(&replay->clean);
 }
 
 void pftrace_replay_release(struct pftrace_replay *replay)
 {
-    sink_release(&replay->members);
-    sink_release(&replay->category);
-    sink_release(&replay->clean);
+    buffer_release(&replay->members);
+    buffer_release(&replay->category);
+    buffer_release(&replay->clean);
     array_release(&replay->values);
 }
 
@@ -123,7 +123,7 @@ static const char *find_category(struct pftrace_replay *replay, const char *text
         return NULL;
     replay->category.length = 0;
     json_escape(&replay->category, text, strlen(text));
-    sink_char(&replay->category, '\0');
+    buffer_char(&replay->category, '\0');
     return replay->category.failure ? NULL : replay->category.data;
 }
 
@@ -145,13 +145,12 @@ static void replay_slice(struct pftrace_replay *replay, const struct pftrace_eve
     struct slice slice = slice_of(replay, event, &args);
     const struct writer_format *format = replay->writer->format;
     format->slice(replay->writer, &slice);
-    for (size_t i = 0; i < event->arrow_count; i++) {
-        struct arrow arrow = {
-            .id = (uint32_t)event->arrows[i], .row = slice.row, .time = replay->base + event->arrow_time};
+    for (size_t i = 0; i < event->flow_count; i++) {
+        struct flow flow = {.id = (uint32_t)event->flows[i], .row = slice.row, .time = replay->base + event->flow_time};
         if (event->is_head)
-            format->arrow_end(replay->writer, &arrow);
+            format->flow_end(replay->writer, &flow);
         else
-            format->arrow_start(replay->writer, &arrow);
+            format->flow_start(replay->writer, &flow);
     }
 }
 

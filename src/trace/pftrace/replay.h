@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/event.h"
 #include "trace/pftrace/reader.h"
 
@@ -16,7 +16,7 @@ struct pftrace_replay {
     struct writer *writer;
     uint64_t base; /* ns of CLOCK_REALTIME: what the events' times count from */
     /* texts that must be put together; a failure of one is a failure of all */
-    struct sink members, category, clean;
+    struct buffer members, category, clean;
     struct counter_values values; /* of the counter at hand */
     uint64_t left_out;            /* metadata that is not JSON */
 };

@@ -48,8 +48,8 @@ void fuzz_convert_all(void)
     FUZZ_HOLDS(fuzz_is_json(trace));
     struct interner strings = {0};
     struct seen seen = {0};
-    const struct event_sink sink = {.context = &seen, .event = see_event, .metadata = see_metadata};
-    FUZZ_HOLDS(json_read(trace, &strings, &sink) == 0);
+    const struct event_sink buffer = {.context = &seen, .event = see_event, .metadata = see_metadata};
+    FUZZ_HOLDS(json_read(trace, &strings, &buffer) == 0);
     interner_release(&strings);
     convert_plugins_release(&summary.plugins);
 }

@@ -4,13 +4,13 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/gzip/source.h"
 
 enum { STEP = 500, TEXT_MOST = 1 << 22 };
 
 struct reading {
-    struct sink text;
+    struct buffer text;
     struct source_failure failure;
 };
 
@@ -19,11 +19,11 @@ static void read_with(const char *path, unsigned workers, struct reading *readin
     struct source source;
     size_t got;
     reading->failure = (struct source_failure){0};
-    sink_init_memory(&reading->text);
+    buffer_init_memory(&reading->text);
     FUZZ_HOLDS(source_open(&source, path, workers) == 0);
     do {
-        got = source_read(&source, sink_reserve(&reading->text, STEP), STEP, &reading->failure);
-        sink_advance(&reading->text, got);
+        got = source_read(&source, buffer_reserve(&reading->text, STEP), STEP, &reading->failure);
+        buffer_advance(&reading->text, got);
     } while (got == STEP && reading->text.length < TEXT_MOST);
     source_close(&source);
 }
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_HOLDS(strcmp(alone.failure.message, several.failure.message) == 0);
     FUZZ_HOLDS(loses_some ? several.text.length >= alone.text.length : several.text.length == alone.text.length);
     FUZZ_HOLDS(alone.text.length == 0 || memcmp(several.text.data, alone.text.data, alone.text.length) == 0);
-    sink_release(&alone.text);
-    sink_release(&several.text);
+    buffer_release(&alone.text);
+    buffer_release(&several.text);
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "tests/fuzz/tool/files.h"
 
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/pftrace/parallel_reader.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/compressed.h"
@@ -37,7 +37,7 @@ static void touch(const struct pftrace_event *event, const struct interner *stri
     touch_args(event->args, event->arg_count);
     if (event->shared)
         touch_args(event->shared->args.items, event->shared->args.count);
-    fuzz_touch(event->arrows, event->arrow_count * sizeof(*event->arrows));
+    fuzz_touch(event->flows, event->flow_count * sizeof(*event->flows));
 }
 
 /* Sums that tell one reading from another. */
@@ -64,8 +64,8 @@ static struct sums report(const char *path, unsigned workers, int *status)
 {
     struct sums sums = {0};
     struct interner strings = {0};
-    struct event_sink sink = {.context = &sums, .workers = workers, .event = take_event, .metadata = take_metadata};
-    *status = pftrace_read(path, &strings, &sink);
+    struct event_sink buffer = {.context = &sums, .workers = workers, .event = take_event, .metadata = take_metadata};
+    *status = pftrace_read(path, &strings, &buffer);
     interner_release(&strings);
     return sums;
 }
@@ -97,15 +97,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct gzip *gzip;
     struct transcode_summary summary;
-    struct sink compressed;
+    struct buffer compressed;
     size_t done;
     read_all(data, size);
     if (transcode(fuzz_path("trace.pftrace"), fuzz_path("trace.json"), &summary) == 0)
         FUZZ_HOLDS(fuzz_is_json(fuzz_path("trace.json")));
     gzip = gzip ? gzip : gzip_new(GZIP_STREAMS);
-    sink_init_memory(&compressed);
+    buffer_init_memory(&compressed);
     FUZZ_HOLDS(pftrace_compress(gzip, &compressed, (const char *)data, size, true, &done) == 0 && done == size);
     read_all(compressed.data, compressed.length);
-    sink_release(&compressed);
+    buffer_release(&compressed);
     return 0;
 }

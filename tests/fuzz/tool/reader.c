@@ -47,9 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct interner strings = {0};
     struct seen seen = {.strings = &strings};
-    const struct event_sink sink = {.context = &seen, .workers = 3, .event = see_event, .metadata = see_metadata};
+    const struct event_sink buffer = {.context = &seen, .workers = 3, .event = see_event, .metadata = see_metadata};
     const char *path = fuzz_file("trace.json", data, size);
-    int result = json_read(path, &strings, &sink);
+    int result = json_read(path, &strings, &buffer);
     interner_release(&strings);
     struct transcode_summary summary;
     if (transcode_is_pftrace(path))

@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "analysis/report.h"
 
 static int touch(void *context, const char *data, size_t size)
@@ -36,10 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const struct report_options options = options_of(data[0]);
     const char *path = fuzz_file("trace.json", data + 1, size - 1);
-    struct sink out;
-    sink_init(&out, touch, NULL);
+    struct buffer out;
+    buffer_init(&out, touch, NULL);
     report_files(&options, &path, 1, &out);
-    sink_finish(&out);
-    sink_release(&out);
+    buffer_finish(&out);
+    buffer_release(&out);
     return 0;
 }

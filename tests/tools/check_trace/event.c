@@ -110,7 +110,7 @@ static void see_stream(struct trace *trace, const struct json *args, uint32_t ro
 static void check_no_flow(struct trace *trace, const struct json *event)
 {
     if (json_member(event, "bind_id") || json_member(event, "flow_out") || json_member(event, "flow_in"))
-        problem(trace, trace->events, "arrows", "a flow is a member of a slice, not events \"s\" and \"f\"");
+        problem(trace, trace->events, "flows", "a flow is a member of a slice, not events \"s\" and \"f\"");
 }
 
 static void see_slice(struct trace *trace, const struct json *event)
@@ -162,18 +162,18 @@ static struct end end_of(struct trace *trace, const struct json *event, char pha
                         .phase = phase};
 }
 
-static void see_arrow(struct trace *trace, const struct json *event, char phase)
+static void see_flow(struct trace *trace, const struct json *event, char phase)
 {
     int64_t id = 0;
     if (!json_integer(json_member(event, "id"), &id) || id < 0 || id > UINT32_MAX)
-        problem(trace, trace->events, "arrows", "\"id\" of an arrow is no integer below 2^32");
+        problem(trace, trace->events, "flows", "\"id\" of a flow is no integer below 2^32");
     const struct json *binding = json_member(event, "bp");
     if (phase == 'f' && (!binding || strcmp(binding->text, "e") != 0))
-        problem(trace, trace->events, "arrows", "\"bp\" of an arrow's end is not \"e\"");
+        problem(trace, trace->events, "flows", "\"bp\" of a flow's end is not \"e\"");
     if (trace->kineto)
         return; /* its ends need not match: several f of a graph's s, none of a call without work */
-    trace->arrows = grow(trace->arrows, trace->arrows_count, &trace->arrows_room, sizeof(*trace->arrows));
-    trace->arrows[trace->arrows_count++] = end_of(trace, event, phase);
+    trace->flows = grow(trace->flows, trace->flows_count, &trace->flows_room, sizeof(*trace->flows));
+    trace->flows[trace->flows_count++] = end_of(trace, event, phase);
 }
 
 static void see_range(struct trace *trace, const struct json *event, char phase)
@@ -278,7 +278,7 @@ void trace_event(struct trace *trace, const struct json *event)
     static const struct {
         char phase;
         void (*see)(struct trace *trace, const struct json *event, char phase);
-    } phases[] = {{'X', see_slice_phase}, {'s', see_arrow},   {'f', see_arrow},   {'b', see_range},
+    } phases[] = {{'X', see_slice_phase}, {'s', see_flow},    {'f', see_flow},    {'b', see_range},
                   {'e', see_range},       {'i', see_instant}, {'C', see_counter}, {'M', see_name}};
     trace->events++;
     if (event->type != JSON_OBJECT) {

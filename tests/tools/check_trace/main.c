@@ -103,7 +103,7 @@ void trace_release(struct trace *trace)
     free(trace->places);
     free(trace->broken);
     free(trace->slices);
-    free(trace->arrows);
+    free(trace->flows);
     free(trace->ranges);
     free(trace->samples);
 }
@@ -114,13 +114,13 @@ static int usage(FILE *out)
             "usage: check_trace [--kineto] [--strict] [--expect FILE] [--quiet] TRACE.json[.gz]\n"
             "\n"
             "  --kineto       a trace of Kineto's: only what its traces keep\n"
-            "  --strict       nothing may be lost, and an arrow must lead to all work of the GPU\n"
+            "  --strict       nothing may be lost, and a flow must lead to all work of the GPU\n"
             "  --expect FILE  compare with the lines of FILE that begin with \"expect\"\n"
             "  --quiet        do not print the counts\n"
             "\n"
             "A line is: expect WHAT COUNT [bytes BYTES]. COUNT is N, N.. or N..M. WHAT is one of the counts that are\n"
             "printed, among them:\n"
-            "  kernel NAME, kernels, memcpy DIRECTION, memcpys, memset, graphs, arrows\n"
+            "  kernel NAME, kernels, memcpy DIRECTION, memcpys, memset, graphs, flows\n"
             "  api NAME, failure NAME, sync \"NAME\"\n"
             "  query NAME                as api NAME with --trace=api-all, else none may be there\n"
             "  nvtx push|start|mark|gpu \"MESSAGE\", pushes, starts, marks\n"

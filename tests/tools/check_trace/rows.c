@@ -1,8 +1,8 @@
 /*
- * Rules about the slices of a row, and about the arrows between rows.
+ * Rules about the slices of a row, and about the flows between rows.
  *
  * One walk over all slices, sorted by row and start, keeps the stack of those that are open. It finds slices that
- * overlap without nesting, and binds every end of an arrow to the slice that Perfetto would bind it to: the innermost
+ * overlap without nesting, and binds every end of a flow to the slice that Perfetto would bind it to: the innermost
  * one open at its time.
  */
 #include "check_trace/trace.h"
@@ -72,7 +72,7 @@ static void open_slice(struct trace *trace, struct stack *stack, uint32_t index)
 }
 
 /*
- * Binds an arrow's end to the innermost open slice that fits: API calls for its start, work for its end. A slice that
+ * Binds a flow's end to the innermost open slice that fits: API calls for its start, work for its end. A slice that
  * only touches its time is passed over for one around it, as slices that follow one another do touch.
  */
 static void bind(struct trace *trace, const struct stack *stack, struct end *end)
@@ -87,14 +87,14 @@ static void bind(struct trace *trace, const struct stack *stack, struct end *end
             return;
         }
         if (slice->start < end->time && end->time < slice->end) {
-            problem(trace, end->number, "arrows", "the arrow's %s falls on '%s' (event %" PRIu32 "), which is no %s",
+            problem(trace, end->number, "flows", "the flow's %s falls on '%s' (event %" PRIu32 "), which is no %s",
                     end->phase == 's' ? "start" : "end", name_of(trace, slice), slice->number,
                     end->phase == 's' ? "API call" : "work of the GPU");
             end->slice = stack->open[i];
             return;
         }
     }
-    problem(trace, end->number, "arrows", "no slice of its row is open at the arrow's %s",
+    problem(trace, end->number, "flows", "no slice of its row is open at the flow's %s",
             end->phase == 's' ? "start" : "end");
 }
 
@@ -104,9 +104,9 @@ static void walk(struct trace *trace)
     size_t at = 0;
     for (size_t i = 0; i <= trace->slices_count; i++) {
         const struct slice *slice = i < trace->slices_count ? &trace->slices[i] : NULL;
-        /* Ends of arrows before this slice, or on a row that is done. */
-        for (; at < trace->arrows_count; at++) {
-            struct end *end = &trace->arrows[at];
+        /* Ends of flows before this slice, or on a row that is done. */
+        for (; at < trace->flows_count; at++) {
+            struct end *end = &trace->flows[at];
             if (slice && (end->row > slice->row || (end->row == slice->row && end->time >= slice->start)))
                 break;
             if (stack.count && trace->slices[stack.open[0]].row != end->row)
@@ -122,15 +122,15 @@ static void walk(struct trace *trace)
     free(stack.open);
 }
 
-/* What an arrow leads from and to; NUMBER is the event that tells its end. */
+/* What a flow leads from and to; NUMBER is the event that tells its end. */
 static void check_connection(struct trace *trace, uint32_t number, const struct slice *call, struct slice *work)
 {
-    if (work->has_arrow)
-        problem(trace, number, "arrows", "a second arrow to '%s' (event %" PRIu32 ")", name_of(trace, work),
+    if (work->has_flow)
+        problem(trace, number, "flows", "a second flow to '%s' (event %" PRIu32 ")", name_of(trace, work),
                 work->number);
-    work->has_arrow = true;
+    work->has_flow = true;
     if (call->correlation != work->correlation || call->correlation == TRACE_NOTHING)
-        problem(trace, number, "arrows",
+        problem(trace, number, "flows",
                 "from '%s' (event %" PRIu32 ") to '%s' (event %" PRIu32 "), which have not the same correlation",
                 name_of(trace, call), call->number, name_of(trace, work), work->number);
     if (work->start < call->start)
@@ -139,10 +139,10 @@ static void check_connection(struct trace *trace, uint32_t number, const struct 
 }
 
 /* A start and an end that belong together: both are bound. */
-static void check_arrow(struct trace *trace, const struct end *start, const struct end *end)
+static void check_flow(struct trace *trace, const struct end *start, const struct end *end)
 {
     if (end->time < start->time)
-        problem(trace, end->number, "arrows", "the arrow ends %" PRId64 " ns before its start, event %" PRIu32,
+        problem(trace, end->number, "flows", "the flow ends %" PRId64 " ns before its start, event %" PRIu32,
                 start->time - end->time, start->number);
     if (start->slice != TRACE_NOTHING && end->slice != TRACE_NOTHING)
         check_connection(trace, end->number, &trace->slices[start->slice], &trace->slices[end->slice]);
@@ -150,17 +150,17 @@ static void check_arrow(struct trace *trace, const struct end *start, const stru
 
 static void check_pairs(struct trace *trace)
 {
-    if (trace->arrows_count)
-        qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_key);
-    for (size_t i = 0; i < trace->arrows_count;) {
-        const struct end *first = &trace->arrows[i];
+    if (trace->flows_count)
+        qsort(trace->flows, trace->flows_count, sizeof(*trace->flows), end_by_key);
+    for (size_t i = 0; i < trace->flows_count;) {
+        const struct end *first = &trace->flows[i];
         size_t next = i + 1;
-        while (next < trace->arrows_count && trace->arrows[next].key == first->key)
+        while (next < trace->flows_count && trace->flows[next].key == first->key)
             next++;
-        if (next - i == 2 && first->phase == 's' && trace->arrows[i + 1].phase == 'f')
-            check_arrow(trace, first, &trace->arrows[i + 1]);
+        if (next - i == 2 && first->phase == 's' && trace->flows[i + 1].phase == 'f')
+            check_flow(trace, first, &trace->flows[i + 1]);
         else
-            problem(trace, first->number, "arrows", "'%s' has not one start and one end, but %zu of either",
+            problem(trace, first->number, "flows", "'%s' has not one start and one end, but %zu of either",
                     names_get(&trace->texts, first->key), next - i);
         i = next;
     }
@@ -174,7 +174,7 @@ static int by_correlation(const void *a, const void *b)
     return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Pids that made API calls. Correlation ids are a process's own, so with several of them arrows alone can tell. */
+/* Pids that made API calls. Correlation ids are a process's own, so with several of them flows alone can tell. */
 static bool one_process(const struct trace *trace)
 {
     struct row first = {0, 0}, row;
@@ -225,14 +225,14 @@ void trace_rows(struct trace *trace)
 {
     if (trace->slices_count > 1)
         qsort(trace->slices, trace->slices_count, sizeof(*trace->slices), by_row);
-    if (trace->arrows_count > 1)
-        qsort(trace->arrows, trace->arrows_count, sizeof(*trace->arrows), end_by_row);
+    if (trace->flows_count > 1)
+        qsort(trace->flows, trace->flows_count, sizeof(*trace->flows), end_by_row);
     walk(trace);
     check_pairs(trace);
     if (one_process(trace))
         check_causality(trace);
     for (size_t i = 0; trace->strict && !trace->kineto && i < trace->slices_count; i++)
-        if (category_is_work((enum category)trace->slices[i].category) && !trace->slices[i].has_arrow)
-            problem(trace, trace->slices[i].number, "arrows", "no arrow leads to '%s'",
+        if (category_is_work((enum category)trace->slices[i].category) && !trace->slices[i].has_flow)
+            problem(trace, trace->slices[i].number, "flows", "no flow leads to '%s'",
                     name_of(trace, &trace->slices[i]));
 }

@@ -231,11 +231,11 @@ static uint64_t count_processes(const struct trace *trace)
 
 void tally_end(struct trace *trace)
 {
-    uint64_t arrows = 0;
+    uint64_t flows = 0;
     trace_memory_end(trace);
     for (size_t i = 0; i < trace->slices_count; i++)
-        arrows += trace->slices[i].has_arrow;
-    tally_number(trace, "arrows", arrows);
+        flows += trace->slices[i].has_flow;
+    tally_number(trace, "flows", flows);
     tally_number(trace, "streams", trace->used_streams.count);
     tally_number(trace, "devices", trace->used_devices.count);
     tally_number(trace, "threads", trace->api_rows.count);

@@ -2,7 +2,7 @@
  * What is kept of a trace while it is read, and the rules that are checked on it.
  *
  * Rules that one event can break are checked as it is read (event.c, arguments.c). Rules about several events are
- * checked at the end: rows.c (nesting, arrows), pairs.c (asynchronous ranges, counters, names of rows), metadata.c
+ * checked at the end: rows.c (nesting, flows), pairs.c (asynchronous ranges, counters, names of rows), metadata.c
  * (what stands before the events), allocations.c (what is allocated and freed). tally.c counts what happened,
  * statement.c compares the counts with a program's statement.
  */
@@ -54,16 +54,16 @@ struct slice {
     uint32_t name;        /* number in trace.texts */
     uint32_t correlation; /* TRACE_NOTHING: none */
     uint8_t category;
-    bool has_arrow;
+    bool has_flow;
 };
 
-/* One end of an arrow (s, f) or of an asynchronous range (b, e). */
+/* One end of a flow (s, f) or of an asynchronous range (b, e). */
 struct end {
     int64_t time;
     uint32_t key; /* number in trace.texts of category and id (of b and e: and the name) */
     uint32_t row;
     uint32_t number;
-    uint32_t slice; /* of arrows: the slice it is bound to, index; TRACE_NOTHING: none */
+    uint32_t slice; /* of flows: the slice it is bound to, index; TRACE_NOTHING: none */
     char phase;
 };
 
@@ -116,7 +116,7 @@ struct trace {
     struct type *name;         \
     size_t name##_count, name##_room
     TRACE_LIST(slice, slices);
-    TRACE_LIST(end, arrows);
+    TRACE_LIST(end, flows);
     TRACE_LIST(end, ranges);
     TRACE_LIST(sample, samples);
 #undef TRACE_LIST

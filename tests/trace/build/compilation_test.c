@@ -218,7 +218,7 @@ static void test_a_phase_comes_before_the_call_that_it_is_within(void **state)
     }
     assert_string_equal(event_text(last, "cat"), "cuda_runtime");
     assert_int_equal(trace_count(&trace, "s", NULL, NULL), 1);
-    assert_int_equal(trace.summary.losses.unmatched_arrows, 0);
+    assert_int_equal(trace.summary.losses.unmatched_flows, 0);
     trace_release(&trace);
 }
 

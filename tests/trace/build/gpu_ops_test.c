@@ -57,7 +57,7 @@ static void test_a_kernel_has_its_place_name_and_args(void **state)
     trace_release(&trace);
 }
 
-static void test_an_arrow_goes_from_the_call_to_the_kernel(void **state)
+static void test_an_flow_goes_from_the_call_to_the_kernel(void **state)
 {
     (void)state;
     struct make_spool spool;
@@ -73,11 +73,11 @@ static void test_an_arrow_goes_from_the_call_to_the_kernel(void **state)
     assert_int_equal(event_number(head, "id"), 9);
     assert_int_equal(event_ns(head, "ts"), 5000);
     assert_string_equal(event_text(head, "bp"), "e");
-    assert_int_equal(trace.summary.losses.unmatched_arrows, 0);
+    assert_int_equal(trace.summary.losses.unmatched_flows, 0);
     trace_release(&trace);
 }
 
-static void test_a_driver_call_inside_a_runtime_call_shows_no_second_arrow(void **state)
+static void test_a_driver_call_inside_a_runtime_call_shows_no_second_flow(void **state)
 {
     (void)state;
     struct make_spool spool;
@@ -94,7 +94,7 @@ static void test_a_driver_call_inside_a_runtime_call_shows_no_second_arrow(void 
     trace_release(&trace);
 }
 
-static void test_a_driver_call_alone_starts_the_arrow(void **state)
+static void test_a_driver_call_alone_starts_the_flow(void **state)
 {
     (void)state;
     struct make_spool spool;
@@ -108,7 +108,7 @@ static void test_a_driver_call_alone_starts_the_arrow(void **state)
     trace_release(&trace);
 }
 
-static void test_every_node_of_a_graph_gets_an_arrow_of_its_own(void **state)
+static void test_every_node_of_a_graph_gets_an_flow_of_its_own(void **state)
 {
     (void)state;
     struct make_spool spool;
@@ -135,14 +135,14 @@ static void test_every_node_of_a_graph_gets_an_arrow_of_its_own(void **state)
     trace_release(&trace);
 }
 
-static void test_work_whose_call_is_missing_is_counted_and_has_no_arrow(void **state)
+static void test_work_whose_call_is_missing_is_counted_and_has_no_flow(void **state)
 {
     (void)state;
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 7500, .correlation = 9});
     struct trace trace = trace_of_done(&spool);
-    assert_int_equal(trace.summary.losses.unmatched_arrows, 1);
+    assert_int_equal(trace.summary.losses.unmatched_flows, 1);
     assert_int_equal(trace_count(&trace, "f", NULL, NULL), 0);
     assert_int_equal(trace_count(&trace, "X", "kernel", NULL), 1);
     trace_release(&trace);
@@ -161,7 +161,7 @@ static void test_a_kernel_before_its_call_is_counted(void **state)
     trace_release(&trace);
 }
 
-static void test_no_arrow_goes_back_to_a_kernel_that_ended_before_its_call(void **state)
+static void test_no_flow_goes_back_to_a_kernel_that_ended_before_its_call(void **state)
 {
     (void)state;
     struct make_spool spool;
@@ -461,13 +461,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_kernel_has_its_place_name_and_args),
-        cmocka_unit_test(test_an_arrow_goes_from_the_call_to_the_kernel),
-        cmocka_unit_test(test_a_driver_call_inside_a_runtime_call_shows_no_second_arrow),
-        cmocka_unit_test(test_a_driver_call_alone_starts_the_arrow),
-        cmocka_unit_test(test_every_node_of_a_graph_gets_an_arrow_of_its_own),
-        cmocka_unit_test(test_work_whose_call_is_missing_is_counted_and_has_no_arrow),
+        cmocka_unit_test(test_an_flow_goes_from_the_call_to_the_kernel),
+        cmocka_unit_test(test_a_driver_call_inside_a_runtime_call_shows_no_second_flow),
+        cmocka_unit_test(test_a_driver_call_alone_starts_the_flow),
+        cmocka_unit_test(test_every_node_of_a_graph_gets_an_flow_of_its_own),
+        cmocka_unit_test(test_work_whose_call_is_missing_is_counted_and_has_no_flow),
         cmocka_unit_test(test_a_kernel_before_its_call_is_counted),
-        cmocka_unit_test(test_no_arrow_goes_back_to_a_kernel_that_ended_before_its_call),
+        cmocka_unit_test(test_no_flow_goes_back_to_a_kernel_that_ended_before_its_call),
         cmocka_unit_test(test_kernels_that_overlap_go_to_lanes),
         cmocka_unit_test(test_records_out_of_order_need_no_lanes),
         cmocka_unit_test(test_records_in_flight_are_shown_where_their_call_ended),

@@ -65,7 +65,7 @@ static void test_ids_far_apart_are_kept_apart(void **state)
     launches_release(&launches);
 }
 
-static void test_arrow_ids_are_unique_and_begin_with_the_correlation(void **state)
+static void test_flow_ids_are_unique_and_begin_with_the_correlation(void **state)
 {
     (void)state;
     struct launches launches = {.offset = 100};
@@ -189,7 +189,7 @@ int main(void)
         cmocka_unit_test(test_the_runtime_call_counts_in_any_order),
         cmocka_unit_test(test_of_driver_calls_alone_the_last_to_start_counts),
         cmocka_unit_test(test_ids_far_apart_are_kept_apart),
-        cmocka_unit_test(test_arrow_ids_are_unique_and_begin_with_the_correlation),
+        cmocka_unit_test(test_flow_ids_are_unique_and_begin_with_the_correlation),
         cmocka_unit_test(test_works_in_several_parts_are_counted_through),
         cmocka_unit_test(test_ids_beyond_32_bits_are_not_given),
         cmocka_unit_test(test_work_is_a_plugins_when_no_shown_call_starts_such_work),

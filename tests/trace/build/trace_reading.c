@@ -133,21 +133,21 @@ static void check_nesting(const struct trace *trace)
     free(slices);
 }
 
-static bool on_slice(const struct trace *trace, const cJSON *arrow)
+static bool on_slice(const struct trace *trace, const cJSON *flow)
 {
     const cJSON *event;
-    long time = event_ns(arrow, "ts");
+    long time = event_ns(flow, "ts");
     cJSON_ArrayForEach(event, trace->events)
     {
-        if (strcmp(event_text(event, "ph"), "X") == 0 && event_number(event, "pid") == event_number(arrow, "pid") &&
-            event_number(event, "tid") == event_number(arrow, "tid") && event_ns(event, "ts") <= time &&
+        if (strcmp(event_text(event, "ph"), "X") == 0 && event_number(event, "pid") == event_number(flow, "pid") &&
+            event_number(event, "tid") == event_number(flow, "tid") && event_ns(event, "ts") <= time &&
             time <= event_ns(event, "ts") + event_ns(event, "dur"))
             return true;
     }
     return false;
 }
 
-static void check_arrows(const struct trace *trace)
+static void check_flows(const struct trace *trace)
 {
     const cJSON *event, *other;
     cJSON_ArrayForEach(event, trace->events)
@@ -164,13 +164,13 @@ static void check_arrows(const struct trace *trace)
                 starts += kind[0] == 's';
                 ends += kind[0] == 'f';
                 long wait = event_ns(other, "ts") - event_ns(event, "ts");
-                REQUIRE(kind[0] == phase[0] || (start ? wait >= 0 : wait <= 0), "arrow %.0f ends before it starts",
+                REQUIRE(kind[0] == phase[0] || (start ? wait >= 0 : wait <= 0), "flow %.0f ends before it starts",
                         event_number(event, "id"));
             }
         }
-        REQUIRE(starts == 1 && ends == 1, "arrow %.0f has %d tails and %d heads", event_number(event, "id"), starts,
+        REQUIRE(starts == 1 && ends == 1, "flow %.0f has %d tails and %d heads", event_number(event, "id"), starts,
                 ends);
-        REQUIRE(on_slice(trace, event), "an end of arrow %.0f is on no slice", event_number(event, "id"));
+        REQUIRE(on_slice(trace, event), "an end of flow %.0f is on no slice", event_number(event, "id"));
     }
 }
 
@@ -195,7 +195,7 @@ struct trace trace_convert_named(const char *directory, const char *file, const 
     check_utf8(&trace);
     check_numbers(&trace);
     check_nesting(&trace);
-    check_arrows(&trace);
+    check_flows(&trace);
     return trace;
 }
 

@@ -180,7 +180,7 @@ static int ascending(const void *a, const void *b)
 
 enum { KERNELS = CHUNKS * (LAUNCHES + 3 * NODES), WORKS = KERNELS };
 
-static void check_arrows(const struct bytes *trace)
+static void check_flows(const struct bytes *trace)
 {
     static uint32_t tails[2 * WORKS], heads[2 * WORKS];
     assert_int_equal(count(trace, "{\"ph\":\"s\",\"id\":", tails), WORKS);
@@ -208,7 +208,7 @@ static void test_what_several_threads_write_is_whole(void **state)
     assert_int_equal(count(&trace, "{\"ph\":\"X\",\"cat\":\"user_annotation\"", NULL), CHUNKS * LAUNCHES);
     assert_int_equal(count(&trace, "{\"ph\":\"i\",\"cat\":\"user_annotation\"", NULL), CHUNKS * LAUNCHES);
     assert_int_equal(count(&trace, "{\"ph\":\"i\",\"cat\":\"memory\"", NULL), CHUNKS);
-    check_arrows(&trace);
+    check_flows(&trace);
     free(trace.data);
     unit_remove(directory);
 }

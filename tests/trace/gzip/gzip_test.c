@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/gzip/gzip.h"
 #include "trace/gzip/member.h"
 
@@ -28,8 +28,8 @@ static void test_each_member_can_be_unpacked_alone(void **state)
     (void)state;
     static const char *const texts[] = {"first", "", "third and last"};
     struct gzip *gzip = gzip_new(GZIP_MEMBERS);
-    struct sink out;
-    sink_init_memory(&out);
+    struct buffer out;
+    buffer_init_memory(&out);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(gzip_members(gzip, &out, texts[i], strlen(texts[i])), 0);
     const char *at = out.data;
@@ -43,7 +43,7 @@ static void test_each_member_can_be_unpacked_alone(void **state)
         assert_memory_equal(text, texts[i], length);
     }
     assert_true(at == out.data + out.length);
-    sink_release(&out);
+    buffer_release(&out);
     gzip_free(gzip);
 }
 
@@ -56,12 +56,12 @@ static void test_what_does_not_compress_fits_too(void **state)
     uint64_t number = 1;
     size_t length = 0, got = 0;
     struct gzip *gzip = gzip_new(GZIP_MEMBERS);
-    struct sink out;
+    struct buffer out;
     for (size_t i = 0; i < SIZE; i++) {
         number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
         noise[i] = (char)(number >> 56);
     }
-    sink_init_memory(&out);
+    buffer_init_memory(&out);
     assert_int_equal(gzip_members(gzip, &out, noise, SIZE), 0);
     size_t first = unpack(out.data, out.length, back, SIZE, &got);
     assert_int_equal(got, MEMBER_TEXT_MOST);
@@ -70,7 +70,7 @@ static void test_what_does_not_compress_fits_too(void **state)
     assert_int_equal(unpack(out.data + first, out.length - first, back + got, SIZE - got, &length), out.length - first);
     assert_int_equal(got + length, SIZE);
     assert_memory_equal(back, noise, SIZE);
-    sink_release(&out);
+    buffer_release(&out);
     gzip_free(gzip);
     free(noise);
     free(back);
@@ -100,9 +100,9 @@ static void test_a_stream_is_unpacked_if_it_is_whole_and_small_enough(void **sta
     enum { SIZE = 1 << 20 };
     char *text = calloc(1, SIZE);
     struct gzip *gzip = gzip_new(GZIP_STREAMS);
-    struct sink out, back;
-    sink_init_memory(&out);
-    sink_init_memory(&back);
+    struct buffer out, back;
+    buffer_init_memory(&out);
+    buffer_init_memory(&back);
     assert_int_equal(gzip_stream(gzip, &out, text, SIZE), 0);
     const uint8_t *stream = (const uint8_t *)out.data;
     assert_int_equal(gzip_unpack_stream(&back, stream, out.length, SIZE + 1), 0);
@@ -114,8 +114,8 @@ static void test_a_stream_is_unpacked_if_it_is_whole_and_small_enough(void **sta
         assert_int_equal(gzip_unpack_stream(&back, stream, length, SIZE + 1), -1);
         assert_int_equal(errno, EBADMSG);
     }
-    sink_release(&out);
-    sink_release(&back);
+    buffer_release(&out);
+    buffer_release(&back);
     gzip_free(gzip);
     free(text);
 }

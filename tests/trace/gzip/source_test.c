@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/gzip/gzip.h"
 #include "trace/gzip/member.h"
 #include "trace/gzip/source.h"
@@ -20,7 +20,7 @@ enum { MEMBERS = 24, TEXT = 40000 }; /* of noise: enough that threads begin */
 static const char *folder;
 static char path[300];
 static struct gzip *gzip;
-static struct sink file, whole; /* a file of MEMBERS members, and its text */
+static struct buffer file, whole; /* a file of MEMBERS members, and its text */
 static size_t starts[MEMBERS + 1];
 
 static void fill_noise(char *text, size_t size, uint64_t number)
@@ -38,13 +38,13 @@ static int begin(void **state)
     folder = unit_directory();
     snprintf(path, sizeof(path), "%s/trace.json.gz", folder);
     gzip = gzip_new(GZIP_MEMBERS);
-    sink_init_memory(&file);
-    sink_init_memory(&whole);
+    buffer_init_memory(&file);
+    buffer_init_memory(&whole);
     for (size_t i = 0; i < MEMBERS; i++) {
         size_t size = i == 5 ? 0 : TEXT - i;
         fill_noise(text, size, i + 1);
         starts[i] = file.length;
-        sink_bytes(&whole, text, size);
+        buffer_bytes(&whole, text, size);
         assert_int_equal(gzip_members(gzip, &file, text, size), 0);
     }
     starts[MEMBERS] = file.length;
@@ -54,8 +54,8 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    sink_release(&file);
-    sink_release(&whole);
+    buffer_release(&file);
+    buffer_release(&whole);
     gzip_free(gzip);
     unit_remove(folder);
     return 0;
@@ -69,32 +69,32 @@ static void save(const void *bytes, size_t size)
     close(fd);
 }
 
-static void read_with(const char *name, unsigned workers, size_t step, struct sink *text,
+static void read_with(const char *name, unsigned workers, size_t step, struct buffer *text,
                       struct source_failure *failure)
 {
     struct source source;
     size_t got;
     *failure = (struct source_failure){0};
-    sink_init_memory(text);
+    buffer_init_memory(text);
     assert_int_equal(source_open(&source, name, workers), 0);
     do {
-        got = source_read(&source, sink_reserve(text, step), step, failure);
-        sink_advance(text, got);
+        got = source_read(&source, buffer_reserve(text, step), step, failure);
+        buffer_advance(text, got);
     } while (got == step);
     source_close(&source);
 }
 
 /* Reads the file with some numbers of threads, and pieces of some sizes. Gives what all have read: to be released. */
-static struct sink read_alike(const char *name, struct source_failure *failure)
+static struct buffer read_alike(const char *name, struct source_failure *failure)
 {
     static const struct {
         unsigned workers;
         size_t step;
     } ways[] = {{3, 65536}, {4, 1000}, {16, 1 << 20}};
-    struct sink first;
+    struct buffer first;
     read_with(name, 1, 65536, &first, failure);
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-        struct sink text;
+        struct buffer text;
         struct source_failure other;
         read_with(name, ways[i].workers, ways[i].step, &text, &other);
         bool loses_some = failure->failed && !failure->cut_off; /* zlib does, of what it had before the damage */
@@ -104,7 +104,7 @@ static struct sink read_alike(const char *name, struct source_failure *failure)
         assert_int_equal(other.cut_off, failure->cut_off);
         assert_int_equal(other.number, failure->number);
         assert_string_equal(other.message, failure->message);
-        sink_release(&text);
+        buffer_release(&text);
     }
     return first;
 }
@@ -112,7 +112,7 @@ static struct sink read_alike(const char *name, struct source_failure *failure)
 static void expect(const char *text, size_t size, const char *message)
 {
     struct source_failure failure;
-    struct sink read = read_alike(path, &failure);
+    struct buffer read = read_alike(path, &failure);
     if (text) {
         assert_int_equal(read.length, size);
         assert_memory_equal(read.data, text, size);
@@ -120,7 +120,7 @@ static void expect(const char *text, size_t size, const char *message)
     assert_int_equal(failure.failed, message != NULL);
     if (message)
         assert_contains(failure.message, message);
-    sink_release(&read);
+    buffer_release(&read);
 }
 
 /* Counts the members that threads unpack. */
@@ -181,34 +181,34 @@ static void what_is_no_gzip_is_read_as_it_is(void **state)
 static void one_member_is_read_without_threads(void **state)
 {
     (void)state;
-    struct sink one;
-    sink_init_memory(&one);
+    struct buffer one;
+    buffer_init_memory(&one);
     assert_int_equal(gzip_members(gzip, &one, whole.data, MEMBER_TEXT_MOST / 2), 0);
     save(one.data, one.length);
     assert_int_equal(members_unpacked(0), 0);
     expect(whole.data, MEMBER_TEXT_MOST / 2, NULL);
-    sink_release(&one);
+    buffer_release(&one);
 }
 
 static void what_stands_behind_members_is_passed_over(void **state)
 {
     (void)state;
     static const char *const rests[] = {"x", "\x1f", "trash", "\x1f\x8a", "{\"ph\":\"X\"}"};
-    struct sink more;
-    sink_init_memory(&more);
+    struct buffer more;
+    buffer_init_memory(&more);
     for (size_t i = 0; i < sizeof(rests) / sizeof(*rests); i++) {
         more.length = 0;
-        sink_bytes(&more, file.data, file.length);
-        sink_text(&more, rests[i]);
+        buffer_bytes(&more, file.data, file.length);
+        buffer_text(&more, rests[i]);
         save(more.data, more.length);
         assert_int_equal(members_unpacked(0), MEMBERS);
         expect(whole.data, whole.length, NULL);
     }
     more.length = file.length;
-    sink_bytes(&more, "\x1f\x8b\x07", 4); /* no method that gzip knows */
+    buffer_bytes(&more, "\x1f\x8b\x07", 4); /* no method that gzip knows */
     save(more.data, more.length);
     expect(NULL, 0, "unknown compression method");
-    sink_release(&more);
+    buffer_release(&more);
 }
 
 static void a_file_cut_anywhere_is_told(void **state)
@@ -240,45 +240,45 @@ static void members_of_others_may_stand_between_ours(void **state)
         assert_int_equal(write(fd, file.data, file.length), (ssize_t)file.length);
         close(fd);
     }
-    struct sink text;
-    sink_init_memory(&text);
+    struct buffer text;
+    buffer_init_memory(&text);
     for (int i = 0; i < 3; i++) {
-        sink_bytes(&text, whole.data, whole.length);
-        sink_bytes(&text, "other", i < 2 ? 5 : 0);
+        buffer_bytes(&text, whole.data, whole.length);
+        buffer_bytes(&text, "other", i < 2 ? 5 : 0);
     }
     assert_int_equal(members_unpacked(0), MEMBERS);
     expect(text.data, text.length, NULL);
-    sink_release(&text);
+    buffer_release(&text);
 }
 
 /* Members with an extra field of two letters and 16 bits, as bgzip's are. */
-static void put_other_fields(struct sink *out)
+static void put_other_fields(struct buffer *out)
 {
     static const char field[] = "\6\0BC\2\0\x34\x12";
     for (size_t i = 0; i < MEMBERS; i++) {
-        sink_bytes(out, file.data + starts[i], MEMBER_FIELD_AT - 2);
-        sink_bytes(out, field, 8);
-        sink_bytes(out, file.data + starts[i] + MEMBER_HEAD_SIZE, starts[i + 1] - starts[i] - MEMBER_HEAD_SIZE);
+        buffer_bytes(out, file.data + starts[i], MEMBER_FIELD_AT - 2);
+        buffer_bytes(out, field, 8);
+        buffer_bytes(out, file.data + starts[i] + MEMBER_HEAD_SIZE, starts[i + 1] - starts[i] - MEMBER_HEAD_SIZE);
     }
 }
 
 static void fields_of_others_are_passed_over(void **state)
 {
     (void)state;
-    struct sink others;
-    sink_init_memory(&others);
+    struct buffer others;
+    buffer_init_memory(&others);
     put_other_fields(&others);
     save(others.data, others.length);
     assert_int_equal(members_unpacked(0), 0);
     expect(whole.data, whole.length, NULL);
-    sink_bytes(&others, file.data, file.length);
+    buffer_bytes(&others, file.data, file.length);
     save(others.data, others.length);
     struct source_failure failure;
-    struct sink read = read_alike(path, &failure);
+    struct buffer read = read_alike(path, &failure);
     assert_int_equal(read.length, 2 * whole.length);
     assert_false(failure.failed);
-    sink_release(&read);
-    sink_release(&others);
+    buffer_release(&read);
+    buffer_release(&others);
 }
 
 /* Saves the file with the size that member MEMBER says of itself changed. */
@@ -326,11 +326,11 @@ static void damage_is_told_where_it_is(void **state)
         assert_int_equal(members_unpacked(0), 11);
         expect(NULL, 0, damages[i].message);
         struct source_failure failure;
-        struct sink read;
+        struct buffer read;
         read_with(path, 8, 1000, &read, &failure);
         assert_true(read.length <= before);
         assert_memory_equal(read.data, whole.data, read.length);
-        sink_release(&read);
+        buffer_release(&read);
     }
 }
 
@@ -347,8 +347,8 @@ static void changed_bytes_do_no_harm(void **state)
         save(file.data, file.length);
         *at = byte;
         struct source_failure failure;
-        struct sink read = read_alike(path, &failure);
-        sink_release(&read);
+        struct buffer read = read_alike(path, &failure);
+        buffer_release(&read);
     }
 }
 
@@ -370,21 +370,21 @@ static void a_member_of_much_text_is_not_held(void **state)
     stream.avail_out = (unsigned)size;
     assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
     member_write_u32(packed + MEMBER_SIZE_AT, (uint32_t)stream.total_out);
-    struct sink text, all;
-    sink_init_memory(&text);
-    sink_init_memory(&all);
-    sink_bytes(&all, file.data, file.length);
-    sink_bytes(&all, (char *)packed, stream.total_out);
-    sink_bytes(&all, file.data, file.length);
-    sink_bytes(&text, whole.data, whole.length);
-    sink_bytes(&text, zeros, size);
-    sink_bytes(&text, whole.data, whole.length);
+    struct buffer text, all;
+    buffer_init_memory(&text);
+    buffer_init_memory(&all);
+    buffer_bytes(&all, file.data, file.length);
+    buffer_bytes(&all, (char *)packed, stream.total_out);
+    buffer_bytes(&all, file.data, file.length);
+    buffer_bytes(&text, whole.data, whole.length);
+    buffer_bytes(&text, zeros, size);
+    buffer_bytes(&text, whole.data, whole.length);
     save(all.data, all.length);
     assert_int_equal(members_unpacked(0), MEMBERS);
     expect(text.data, text.length, NULL);
     deflateEnd(&stream);
-    sink_release(&text);
-    sink_release(&all);
+    buffer_release(&text);
+    buffer_release(&all);
     free(zeros);
     free(packed);
 }
@@ -400,7 +400,7 @@ static void standard_input_is_read_from_where_it_is(void **state)
     save(file.data, file.length);
     for (unsigned workers = 1; workers < 9; workers += 7) {
         struct source_failure failure;
-        struct sink read;
+        struct buffer read;
         int fd = open(path, O_RDONLY);
         assert_int_equal(lseek(fd, (off_t)starts[4], SEEK_SET), starts[4]);
         dup2(fd, STDIN_FILENO);
@@ -409,7 +409,7 @@ static void standard_input_is_read_from_where_it_is(void **state)
         assert_false(failure.failed);
         assert_int_equal(read.length, whole.length - skipped);
         assert_memory_equal(read.data, whole.data + skipped, read.length);
-        sink_release(&read);
+        buffer_release(&read);
     }
     dup2(kept, STDIN_FILENO);
     close(kept);

@@ -7,13 +7,13 @@
 #include <inttypes.h>
 
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/gzip/gzip.h"
 #include "trace/trace_event.h"
 #include "trace/json/reader.h"
 #include "analysis/report.h"
 
-static void save(const struct sink *text)
+static void save(const struct buffer *text)
 {
     save_bytes(text->data, text->length);
 }
@@ -80,14 +80,14 @@ static int read_with(unsigned workers, bool texts, struct seen *seen, char messa
     struct interner strings = {0};
     const struct event_sink events = {
         .context = seen, .workers = workers, .event = take_event, .metadata = take_metadata};
-    const struct event_sink sink = texts ? (struct event_sink){.context = seen,
-                                                               .workers = workers,
-                                                               .text = take_text,
-                                                               .metadata_text = take_metadata_text}
-                                         : events;
+    const struct event_sink buffer = texts ? (struct event_sink){.context = seen,
+                                                                 .workers = workers,
+                                                                 .text = take_text,
+                                                                 .metadata_text = take_metadata_text}
+                                           : events;
     *seen = (struct seen){.strings = &strings};
     unit_stderr_begin();
-    int status = json_read(path, &strings, &sink);
+    int status = json_read(path, &strings, &buffer);
     snprintf(message, 256, "%.255s", unit_stderr_end());
     interner_release(&strings);
     seen->strings = NULL;
@@ -118,39 +118,40 @@ static struct seen read_alike(int expected, char message[256])
     struct seen events = read_with_threads(false, expected, message);
     struct seen texts = read_with_threads(true, expected, other);
     assert_string_equal(other, message);
-    assert_true(texts.events >= events.events); /* arrows are among them */
+    assert_true(texts.events >= events.events); /* flows are among them */
     assert_int_equal(texts.metadata, events.metadata);
     return events;
 }
 
 /* --- files --- */
 
-static void put_kernel(struct sink *text, unsigned i, const char *name)
+static void put_kernel(struct buffer *text, unsigned i, const char *name)
 {
-    sink_format(text,
-                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s_%u\",\"pid\":%s,\"tid\":7,\"ts\":%u.500,\"dur\":%u.250,"
-                "\"args\":{\"stream\":7,\"correlation\":%u,\"domain\":\"d%u\"}}",
-                name, i % 50, i % 4 ? "0" : "\"Spans\"", 10 * i, i % 9, i, i % 3);
+    buffer_format(
+        text,
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s_%u\",\"pid\":%s,\"tid\":7,\"ts\":%u.500,\"dur\":%u.250,"
+        "\"args\":{\"stream\":7,\"correlation\":%u,\"domain\":\"d%u\"}}",
+        name, i % 50, i % 4 ? "0" : "\"Spans\"", 10 * i, i % 9, i, i % 3);
 }
 
-static void put_call(struct sink *text, unsigned i)
+static void put_call(struct buffer *text, unsigned i)
 {
-    sink_format(text,
-                "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4242,\"tid\":4242,"
-                "\"ts\":%u.000,\"dur\":1.5,\"args\":{\"correlation\":%u}}",
-                10 * i - 3, i);
+    buffer_format(text,
+                  "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4242,\"tid\":4242,"
+                  "\"ts\":%u.000,\"dur\":1.5,\"args\":{\"correlation\":%u}}",
+                  10 * i - 3, i);
 }
 
 #define COUNT 30000u /* launches: some ten blocks */
 
-static void put_launches(struct sink *text, const char *between, const char *name)
+static void put_launches(struct buffer *text, const char *between, const char *name)
 {
     for (unsigned i = 1; i <= COUNT; i++) {
         put_call(text, i);
-        sink_text(text, between);
+        buffer_text(text, between);
         put_kernel(text, i, name);
         if (i < COUNT)
-            sink_text(text, between);
+            buffer_text(text, between);
     }
 }
 
@@ -160,17 +161,17 @@ static void events_of_all_blocks_come_in_order(void **state)
     static const char *const betweens[] = {",\n", ",", " , \n\t", ",\n{\"ph\":\"s\",\"id\":3,\"ts\":1,\"args\":{}},\n"};
     char message[256];
     for (size_t i = 0; i < sizeof(betweens) / sizeof(*betweens); i++) {
-        struct sink text;
-        sink_init_memory(&text);
-        sink_text(&text, "{\"schemaVersion\": 1, \"list\": [{\"a\": 1}, {\"b\": 2}], \"traceEvents\": [");
+        struct buffer text;
+        buffer_init_memory(&text);
+        buffer_text(&text, "{\"schemaVersion\": 1, \"list\": [{\"a\": 1}, {\"b\": 2}], \"traceEvents\": [");
         put_launches(&text, betweens[i], "kernel");
-        sink_text(&text, "\n], \"traceName\": \"x\"}\n");
+        buffer_text(&text, "\n], \"traceName\": \"x\"}\n");
         save(&text);
         struct seen seen = read_alike(0, message);
         assert_string_equal(message, "");
         assert_int_equal(seen.events, 2 * COUNT);
         assert_int_equal(seen.metadata, 3);
-        sink_release(&text);
+        buffer_release(&text);
     }
 }
 
@@ -178,15 +179,15 @@ static void text_that_looks_like_events_is_not_taken_for_them(void **state)
 {
     (void)state;
     char message[256];
-    struct sink text;
-    sink_init_memory(&text);
-    sink_text(&text, "[");
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_text(&text, "[");
     put_launches(&text, ",", "},{\\\"ph\\\":\\\"X\\\"},{},\\n{a\\\\");
-    sink_text(&text, "]");
+    buffer_text(&text, "]");
     save(&text);
     assert_int_equal(read_alike(0, message).events, 2 * COUNT);
     assert_string_equal(message, "");
-    sink_release(&text);
+    buffer_release(&text);
 }
 
 /* What stands in metadata, or within an event, is not in the array of events. */
@@ -194,40 +195,40 @@ static void events_elsewhere_do_not_count(void **state)
 {
     (void)state;
     char message[256];
-    struct sink text;
-    sink_init_memory(&text);
-    sink_text(&text, "{\"other\": [");
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_text(&text, "{\"other\": [");
     for (unsigned i = 1; i < 6000; i++) {
         put_kernel(&text, i, "inner");
-        sink_text(&text, ",\n");
+        buffer_text(&text, ",\n");
     }
-    sink_text(&text, "{}], \"traceEvents\": [{\"ph\":\"i\",\"ts\":1,\"args\":{\"list\":[");
+    buffer_text(&text, "{}], \"traceEvents\": [{\"ph\":\"i\",\"ts\":1,\"args\":{\"list\":[");
     for (unsigned i = 1; i < 6000; i++) {
         put_kernel(&text, i, "inner");
-        sink_text(&text, ",\n");
+        buffer_text(&text, ",\n");
     }
-    sink_text(&text, "{}]}},");
+    buffer_text(&text, "{}]}},");
     put_launches(&text, ",\n", "kernel");
-    sink_text(&text, "]}");
+    buffer_text(&text, "]}");
     save(&text);
     assert_int_equal(read_alike(0, message).events, 2 * COUNT + 1);
     assert_string_equal(message, "");
-    sink_release(&text);
+    buffer_release(&text);
 }
 
 /* Puts WRONG in the middle of good events. */
 static void put_with(const char *wrong)
 {
-    struct sink text;
-    sink_init_memory(&text);
-    sink_text(&text, "[\n");
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_text(&text, "[\n");
     put_launches(&text, ",\n", "kernel");
-    sink_text(&text, ",\n");
-    sink_text(&text, wrong);
+    buffer_text(&text, ",\n");
+    buffer_text(&text, wrong);
     put_launches(&text, ",\n", "kernel");
-    sink_text(&text, "\n]");
+    buffer_text(&text, "\n]");
     save(&text);
-    sink_release(&text);
+    buffer_release(&text);
 }
 
 static void what_is_wrong_is_told_with_its_place(void **state)
@@ -252,30 +253,30 @@ static void large_values_are_read_over_borders(void **state)
 {
     (void)state;
     char message[256];
-    struct sink text;
-    sink_init_memory(&text);
-    sink_text(&text, "[\n");
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_text(&text, "[\n");
     for (unsigned round = 0; round < 3; round++) {
         put_launches(&text, ",\n", "kernel");
-        sink_text(&text, ",{\"ph\":\"i\",\"ts\":1,\"name\":\"");
+        buffer_text(&text, ",{\"ph\":\"i\",\"ts\":1,\"name\":\"");
         for (unsigned i = 0; i < 50000; i++)
-            sink_text(&text, "},{\\\"ph\\\":");
-        sink_text(&text, "\"},\n");
+            buffer_text(&text, "},{\\\"ph\\\":");
+        buffer_text(&text, "\"},\n");
     }
-    sink_text(&text, "]");
+    buffer_text(&text, "]");
     save(&text);
     assert_int_equal(read_alike(0, message).events, 6 * COUNT + 3);
     assert_string_equal(message, "");
-    sink_release(&text);
+    buffer_release(&text);
 }
 
 static void a_cut_file_gives_what_is_whole(void **state)
 {
     (void)state;
     char message[256];
-    struct sink text;
-    sink_init_memory(&text);
-    sink_text(&text, "[");
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_text(&text, "[");
     put_launches(&text, ",\n", "kernel");
     size_t whole = text.length;
     for (size_t cut = 1; cut < 400; cut += 80) {
@@ -284,48 +285,48 @@ static void a_cut_file_gives_what_is_whole(void **state)
         assert_true(read_alike(0, message).events > 0);
         assert_contains(message, "is cut off at byte");
     }
-    sink_release(&text);
+    buffer_release(&text);
 }
 
-static void report_with(unsigned workers, struct sink *out)
+static void report_with(unsigned workers, struct buffer *out)
 {
     const struct report_options options = {.format = REPORT_JSON, .workers = workers};
     const char *const paths[] = {path};
-    sink_init_memory(out);
+    buffer_init_memory(out);
     assert_int_equal(report_files(&options, paths, 1, out), 0);
 }
 
 static void reports_are_the_same(void **state)
 {
     (void)state;
-    struct sink text, one, other;
-    sink_init_memory(&text);
-    sink_text(&text, "[");
+    struct buffer text, one, other;
+    buffer_init_memory(&text);
+    buffer_text(&text, "[");
     put_launches(&text, ",\n", "kernel");
-    sink_text(&text, "]");
+    buffer_text(&text, "]");
     save(&text);
     report_with(1, &one);
     for (unsigned workers = 2; workers <= 7; workers += 5) {
         report_with(workers, &other);
         assert_int_equal(one.length, other.length);
         assert_memory_equal(one.data, other.data, one.length);
-        sink_release(&other);
+        buffer_release(&other);
     }
-    sink_release(&one);
-    sink_release(&text);
+    buffer_release(&one);
+    buffer_release(&text);
 }
 
 static void gzip_that_threads_unpack_is_the_same(void **state)
 {
     (void)state;
     char message[256];
-    struct sink text, packed;
+    struct buffer text, packed;
     struct gzip *gzip = gzip_new(GZIP_MEMBERS);
-    sink_init_memory(&text);
-    sink_init_memory(&packed);
-    sink_text(&text, "[");
+    buffer_init_memory(&text);
+    buffer_init_memory(&packed);
+    buffer_text(&text, "[");
     put_launches(&text, ",\n", "kernel");
-    sink_text(&text, "]");
+    buffer_text(&text, "]");
     assert_int_equal(gzip_members(gzip, &packed, text.data, text.length), 0);
     assert_true(packed.length > 128 * 1024); /* smaller ones are not worth threads */
     save(&text);
@@ -339,8 +340,8 @@ static void gzip_that_threads_unpack_is_the_same(void **state)
     save(&packed);
     read_alike(-1, message);
     assert_contains(message, "is damaged or cut off");
-    sink_release(&packed);
-    sink_release(&text);
+    buffer_release(&packed);
+    buffer_release(&text);
     gzip_free(gzip);
 }
 

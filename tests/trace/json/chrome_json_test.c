@@ -2,32 +2,32 @@
 
 #include <math.h>
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/sink.h"
 
-static struct sink sink;
+static struct buffer buffer;
 static struct writer writer;
 
 static int set_up(void **state)
 {
     (void)state;
-    sink_init_memory(&sink);
-    writer_init(&writer, &chrome_json, &sink);
+    buffer_init_memory(&buffer);
+    writer_init(&writer, &chrome_json, &buffer);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    sink_release(&sink);
+    buffer_release(&buffer);
     return 0;
 }
 
 static const char *finished(void)
 {
     writer.format->finish(&writer);
-    sink_char(&sink, '\0');
-    return sink.data;
+    buffer_char(&buffer, '\0');
+    return buffer.data;
 }
 
 static void test_no_events_are_a_whole_file(void **state)
@@ -89,13 +89,13 @@ static void test_numbers_that_json_lacks_are_texts(void **state)
     assert_contains(text, "\"s\":\"t\"");
 }
 
-static void test_arrows_have_both_forms(void **state)
+static void test_flows_have_both_forms(void **state)
 {
     (void)state;
-    struct arrow arrow = {.id = UINT32_MAX, .row = {1, 2}, .time = 5000};
+    struct flow flow = {.id = UINT32_MAX, .row = {1, 2}, .time = 5000};
     writer.format->begin(&writer, 0);
-    writer.format->arrow_start(&writer, &arrow);
-    writer.format->arrow_end(&writer, &arrow);
+    writer.format->flow_start(&writer, &flow);
+    writer.format->flow_end(&writer, &flow);
     assert_string_equal(
         finished(),
         "{\n\"traceEvents\":[\n"
@@ -182,7 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_events_are_a_whole_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_slice_is_one_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_numbers_that_json_lacks_are_texts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_arrows_have_both_forms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_flows_have_both_forms, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_ranges_and_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_true_and_false, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_names_and_texts_fit, set_up, tear_down),

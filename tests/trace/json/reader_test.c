@@ -33,9 +33,9 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
 static int read_path(const char *name, struct seen *seen)
 {
     struct interner strings = {0};
-    struct event_sink sink = {.context = seen, .event = take_event, .metadata = take_metadata};
+    struct event_sink buffer = {.context = seen, .event = take_event, .metadata = take_metadata};
     *seen = (struct seen){0};
-    int status = json_read(name, &strings, &sink);
+    int status = json_read(name, &strings, &buffer);
     interner_release(&strings);
     return status;
 }
@@ -159,7 +159,7 @@ static void elements_that_are_no_events_are_left_out_with_one_warning(void **sta
     assert_contains(message, "5 events are left out, the first at line 2 (byte 2): expected an object");
 }
 
-static void arrows_are_passed_over(void **state)
+static void flows_are_passed_over(void **state)
 {
     (void)state;
     static const char text[] = "[{\"ph\":\"s\",\"id\":1,\"ts\":1},{\"ph\" : \"f\",\"id\":1,\"ts\":1}," EVENT("1") "]";
@@ -296,7 +296,7 @@ int main(void)
         cmocka_unit_test(an_object_cut_anywhere_is_an_error),
         cmocka_unit_test(errors_name_file_place_and_what_was_expected),
         cmocka_unit_test(elements_that_are_no_events_are_left_out_with_one_warning),
-        cmocka_unit_test(arrows_are_passed_over),
+        cmocka_unit_test(flows_are_passed_over),
         cmocka_unit_test(gzip_of_several_members_is_read),
         cmocka_unit_test(gzip_cut_anywhere_is_an_error),
         cmocka_unit_test(what_cannot_be_opened_is_told),

@@ -52,7 +52,7 @@ static void test_further_works_have_ids_beyond_all(void **state)
     assert_int_equal(flow_ids_head(&ids, 8), 103);
 }
 
-static void test_when_no_ids_are_left_the_first_work_keeps_its_arrow(void **state)
+static void test_when_no_ids_are_left_the_first_work_keeps_its_flow(void **state)
 {
     (void)state;
     note(UINT32_MAX - 1, 3);
@@ -68,7 +68,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_one_work_has_the_call_s_bind_id, tear_down),
         cmocka_unit_test_teardown(test_further_works_have_ids_beyond_all, tear_down),
-        cmocka_unit_test_teardown(test_when_no_ids_are_left_the_first_work_keeps_its_arrow, tear_down),
+        cmocka_unit_test_teardown(test_when_no_ids_are_left_the_first_work_keeps_its_flow, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

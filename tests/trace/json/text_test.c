@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/json/text.h"
 
 static struct json_text text(const char *value)
@@ -100,22 +100,22 @@ static void a_value_ends_or_does_not(void **state)
 
 static void assert_clean(const char *from, const char *to)
 {
-    struct sink scratch;
-    sink_init_memory(&scratch);
+    struct buffer scratch;
+    buffer_init_memory(&scratch);
     struct json_text clean = json_clean(text(from), &scratch);
     assert_int_equal(clean.length, strlen(to));
     assert_memory_equal(clean.at, to, clean.length);
-    sink_release(&scratch);
+    buffer_release(&scratch);
 }
 
 static void strings_become_valid_utf8_with_needed_escapes_alone(void **state)
 {
     (void)state;
-    struct sink scratch;
-    sink_init_memory(&scratch);
+    struct buffer scratch;
+    buffer_init_memory(&scratch);
     struct json_text plain = text("{\"é\": [1, \"b\"]}");
     assert_ptr_equal(json_clean(plain, &scratch).at, plain.at);
-    sink_release(&scratch);
+    buffer_release(&scratch);
     assert_clean("{\"a\xff\":1}", "{\"a\xef\xbf\xbd\":1}");
     assert_clean("[\"\t\", \"\x01\"]", "[\"\\t\", \"\\u0001\"]");
     assert_clean("\"\\u0058\\/\\ud83d\\ude00\\u0000\\\"\\\\\"", "\"X/\xf0\x9f\x98\x80\\u0000\\\"\\\\\"");
@@ -124,12 +124,12 @@ static void strings_become_valid_utf8_with_needed_escapes_alone(void **state)
 static void escapes_become_what_they_stand_for(void **state)
 {
     (void)state;
-    struct sink out;
-    sink_init_memory(&out);
+    struct buffer out;
+    buffer_init_memory(&out);
     json_unescape(&out, text("a\\n\\u00e9\\ud83d\\ude00\\\\"));
-    sink_char(&out, '\0');
+    buffer_char(&out, '\0');
     assert_string_equal(out.data, "a\né\xf0\x9f\x98\x80\\");
-    sink_release(&out);
+    buffer_release(&out);
 }
 
 int main(void)

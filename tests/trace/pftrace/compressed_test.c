@@ -16,16 +16,16 @@
 #define BASE UINT64_C(1700000000000000000)
 
 static struct gzip *gzip;
-static struct sink plain, file, packets;
+static struct buffer plain, file, packets;
 static char path[] = "/tmp/compressed_test.XXXXXX";
 
 static int set_up(void **state)
 {
     (void)state;
     gzip = gzip_new(GZIP_STREAMS);
-    sink_init_memory(&plain);
-    sink_init_memory(&file);
-    sink_init_memory(&packets);
+    buffer_init_memory(&plain);
+    buffer_init_memory(&file);
+    buffer_init_memory(&packets);
     return 0;
 }
 
@@ -33,9 +33,9 @@ static int tear_down(void **state)
 {
     (void)state;
     gzip_free(gzip);
-    sink_release(&plain);
-    sink_release(&file);
-    sink_release(&packets);
+    buffer_release(&plain);
+    buffer_release(&file);
+    buffer_release(&packets);
     return 0;
 }
 
@@ -145,9 +145,9 @@ static void test_sections_are_the_same_however_the_bytes_come(void **state)
     write_trace(50000, 10);
     compress_all();
     for (size_t i = 0; i < 3; i++) {
-        struct sink out;
+        struct buffer out;
         size_t start = 0, done;
-        sink_init_memory(&out);
+        buffer_init_memory(&out);
         for (size_t end = 0; end < plain.length;) {
             end = plain.length - end < steps[i] ? plain.length : end + steps[i];
             assert_int_equal(pftrace_compress(gzip, &out, plain.data + start, end - start, end == plain.length, &done),
@@ -157,7 +157,7 @@ static void test_sections_are_the_same_however_the_bytes_come(void **state)
         assert_int_equal(start, plain.length);
         assert_int_equal(out.length, file.length);
         assert_memory_equal(out.data, file.data, file.length);
-        sink_release(&out);
+        buffer_release(&out);
     }
 }
 
@@ -223,7 +223,7 @@ static void test_packets_that_others_compressed_are_read(void **state)
         size_t at = 0, head, size, count = 0;
         file.length = packets.length = 0;
         while (packets_frame((const uint8_t *)plain.data + at, plain.length - at, &head, &size) > 0) {
-            sink_bytes(&packets, plain.data + at, head + size);
+            buffer_bytes(&packets, plain.data + at, head + size);
             at += head + size;
             if (++count % most[i] == 0 || at == plain.length) {
                 add_compressed();
@@ -254,18 +254,18 @@ static void test_a_packet_that_cannot_be_unpacked_is_an_error(void **state)
     compress_all();
     size_t good = file.length;
     for (size_t back = 1; back <= 4; back++) { /* bytes of the checksum */
-        sink_text(&packets, "\n\2h\1");        /* a packet of a varint */
+        buffer_text(&packets, "\n\2h\1");      /* a packet of a varint */
         add_compressed();
         file.data[file.length - back] ^= 0x10;
         is_damaged(good, 5);
     }
-    sink_text(&packets, "\n\2h\1no packet");
+    buffer_text(&packets, "\n\2h\1no packet");
     add_compressed();
     is_damaged(good, 5);
-    sink_text(&packets, "\n\2h\1\n\5h\1"); /* the second one is longer than what is left */
+    buffer_text(&packets, "\n\2h\1\n\5h\1"); /* the second one is longer than what is left */
     add_compressed();
     is_damaged(good, 5);
-    sink_text(&packets, "\22\2h\1"); /* a field that is not a packet */
+    buffer_text(&packets, "\22\2h\1"); /* a field that is not a packet */
     add_compressed();
     is_damaged(good, 5);
 }
@@ -278,7 +278,7 @@ static void test_bytes_after_the_stream_are_an_error(void **state)
     size_t good = file.length, packet = protobuf_begin(&file, PB_TRACE_PACKET);
     size_t body = protobuf_begin(&file, PB_PACKET_COMPRESSED_PACKETS);
     assert_int_equal(gzip_stream(gzip, &file, "\n\2h\1", 4), 0);
-    sink_char(&file, '\0');
+    buffer_char(&file, '\0');
     protobuf_end(&file, body);
     protobuf_end(&file, packet);
     is_damaged(good, 5);
@@ -290,11 +290,11 @@ static void test_a_compressed_packet_holds_no_other(void **state)
     write_trace(5, 10);
     compress_all();
     size_t good = file.length;
-    sink_bytes(&packets, plain.data, plain.length);
+    buffer_bytes(&packets, plain.data, plain.length);
     add_compressed();
     assert_int_equal(read_bytes(file.data, file.length).events, 10);
     packets.length = 0;
-    sink_bytes(&packets, file.data + good, file.length - good);
+    buffer_bytes(&packets, file.data + good, file.length - good);
     file.length = good;
     add_compressed();
     is_damaged(good, 5);
@@ -306,10 +306,10 @@ static void test_what_unpacks_to_too_much_is_an_error(void **state)
     write_trace(5, 10);
     compress_all();
     size_t good = file.length;
-    char *room = sink_reserve(&packets, PACKET_MOST);
+    char *room = buffer_reserve(&packets, PACKET_MOST);
     assert_non_null(room);
     memset(room, 0, PACKET_MOST);
-    sink_advance(&packets, PACKET_MOST);
+    buffer_advance(&packets, PACKET_MOST);
     add_compressed();
     is_damaged(good, 5);
 }
@@ -321,7 +321,7 @@ static void test_a_file_cut_in_a_compressed_packet_gives_what_is_before_it(void 
     write_trace(5, 10);
     compress_all();
     size_t good = file.length;
-    sink_bytes(&packets, plain.data, plain.length);
+    buffer_bytes(&packets, plain.data, plain.length);
     add_compressed();
     for (size_t length = good + 1; length < file.length; length += 3) {
         struct seen seen = read_bytes(file.data, length);

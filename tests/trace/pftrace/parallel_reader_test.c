@@ -5,7 +5,7 @@
 #include "tests/unit.h"
 
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/pftrace/parallel_reader.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/compressed.h"
@@ -15,7 +15,7 @@
 
 #define BASE UINT64_C(1700000000000000000)
 
-static struct sink file;
+static struct buffer file;
 static char path[] = "/tmp/report_pftrace_test.XXXXXX";
 
 /* What was told, in its order. */
@@ -57,9 +57,9 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
 
 static int read_file(struct told *told, unsigned workers)
 {
-    struct event_sink sink = {.context = told, .workers = workers, .event = take_event, .metadata = take_metadata};
+    struct event_sink buffer = {.context = told, .workers = workers, .event = take_event, .metadata = take_metadata};
     *told = (struct told){.stop_at = told->stop_at};
-    int status = pftrace_read(path, &told->strings, &sink);
+    int status = pftrace_read(path, &told->strings, &buffer);
     interner_release(&told->strings);
     return status;
 }
@@ -89,7 +89,7 @@ static void write_call(struct writer *writer, uint32_t i)
                           .end = BASE + 100 * (uint64_t)i + 10,
                           .args = &args};
     writer->format->slice(writer, &slice);
-    writer->format->arrow_start(writer, &(struct arrow){.id = i, .row = slice.row, .time = slice.start});
+    writer->format->flow_start(writer, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
 }
 
 static void write_kernel(struct writer *writer, uint32_t i)
@@ -107,17 +107,17 @@ static void write_kernel(struct writer *writer, uint32_t i)
                           .end = BASE + 100 * (uint64_t)i + 90,
                           .args = &args};
     writer->format->slice(writer, &slice);
-    writer->format->arrow_end(writer, &(struct arrow){.id = i, .row = slice.row, .time = slice.start});
+    writer->format->flow_end(writer, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
 }
 
 static void compress(void)
 {
     struct gzip *gzip = gzip_new(GZIP_STREAMS);
-    struct sink packed;
+    struct buffer packed;
     size_t done;
-    sink_init_memory(&packed);
+    buffer_init_memory(&packed);
     assert_int_equal(pftrace_compress(gzip, &packed, file.data, file.length, true, &done), 0);
-    sink_release(&file);
+    buffer_release(&file);
     file = packed;
     gzip_free(gzip);
 }
@@ -148,7 +148,7 @@ static int set_up(void **state)
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
-    sink_init_memory(&file);
+    buffer_init_memory(&file);
     return 0;
 }
 
@@ -156,7 +156,7 @@ static int tear_down(void **state)
 {
     (void)state;
     unlink(path);
-    sink_release(&file);
+    buffer_release(&file);
     return 0;
 }
 
@@ -242,7 +242,7 @@ static void test_what_is_broken_is_told_after_what_is_before_it(void **state)
     struct told told = {0};
     write_trace(20000);
     size_t whole = file.length;
-    sink_text(&file, "no packet");
+    buffer_text(&file, "no packet");
     put_file(file.length);
     for (unsigned workers = 1; workers <= 4; workers += 3) {
         char words[64];
@@ -262,7 +262,7 @@ static void test_a_damaged_compressed_packet_is_told_after_what_is_before_it(voi
     write_trace(20000);
     compress();
     size_t whole = file.length;
-    sink_text(&file, "\n\x09\xb8\xeb\4\1\x92\3\2no"); /* not a zlib stream */
+    buffer_text(&file, "\n\x09\xb8\xeb\4\1\x92\3\2no"); /* not a zlib stream */
     put_file(file.length);
     for (unsigned workers = 1; workers <= 4; workers += 3) {
         char words[128];

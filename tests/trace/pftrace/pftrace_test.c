@@ -5,7 +5,7 @@
 #include "tests/unit.h"
 
 #include "common/map.h"
-#include "common/sink.h"
+#include "common/buffer.h"
 #include "trace/pftrace/interned.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"
@@ -14,7 +14,7 @@
 #define MARK_BYTES 6 /* of the file's first packet, and of its last */
 #define BASE UINT64_C(1700000000000000000)
 
-static struct sink sink;
+static struct buffer buffer;
 static struct writer writer;
 static struct interner strings;
 static struct pftrace_reader *reader;
@@ -27,8 +27,8 @@ static char path[] = "/tmp/pftrace_test.XXXXXX";
 static int set_up(void **state)
 {
     (void)state;
-    sink_init_memory(&sink);
-    writer_init(&writer, &pftrace, &sink);
+    buffer_init_memory(&buffer);
+    writer_init(&writer, &pftrace, &buffer);
     writer.format->begin(&writer, BASE);
     return 0;
 }
@@ -50,7 +50,7 @@ static int tear_down(void **state)
     interner_release(&strings);
     strings = (struct interner){0};
     writer_release(&writer);
-    sink_release(&sink);
+    buffer_release(&buffer);
     return 0;
 }
 
@@ -58,7 +58,7 @@ static void open_written(size_t size)
 {
     strcpy(path + strlen(path) - 6, "XXXXXX");
     int fd = mkstemp(path);
-    assert_true(fd >= 0 && write(fd, sink.data, size) == (ssize_t)size);
+    assert_true(fd >= 0 && write(fd, buffer.data, size) == (ssize_t)size);
     close(fd);
     reader = pftrace_open(path, &strings);
     assert_non_null(reader);
@@ -68,8 +68,8 @@ static void open_written(size_t size)
 static void finish(void)
 {
     writer.format->finish(&writer);
-    assert_int_equal(sink.failure, 0);
-    open_written(sink.length);
+    assert_int_equal(buffer.failure, 0);
+    open_written(buffer.length);
 }
 
 static void add_args(const struct pftrace_arg *args, size_t count)
@@ -220,16 +220,16 @@ static void test_a_time_before_the_base_is_the_base(void **state)
     next_slice_is(0, 5);
 }
 
-static void put_arrow(uint32_t id, struct row row, uint64_t time, bool head)
+static void put_flow(uint32_t id, struct row row, uint64_t time, bool head)
 {
-    struct arrow arrow = {.id = id, .row = row, .time = BASE + time};
+    struct flow flow = {.id = id, .row = row, .time = BASE + time};
     if (head)
-        writer.format->arrow_end(&writer, &arrow);
+        writer.format->flow_end(&writer, &flow);
     else
-        writer.format->arrow_start(&writer, &arrow);
+        writer.format->flow_start(&writer, &flow);
 }
 
-static void test_arrows_are_the_slices(void **state)
+static void test_flows_are_the_slices(void **state)
 {
     (void)state;
     struct args args = {0};
@@ -238,28 +238,28 @@ static void test_arrows_are_the_slices(void **state)
     struct slice launch = call(100, 200);
     launch.args = &args;
     write_slice(launch);
-    put_arrow(9, launch.row, 100, false);
-    put_arrow(70, launch.row, 100, false);
+    put_flow(9, launch.row, 100, false);
+    put_flow(70, launch.row, 100, false);
     write_slice(kernel(150, 300));
-    put_arrow(9, (struct row){0, 7}, 180, true);
+    put_flow(9, (struct row){0, 7}, 180, true);
     finish();
     next_slice_is(100, 200);
     assert_false(event.is_head);
-    assert_int_equal(event.arrow_count, 2);
-    assert_int_equal(event.arrows[1], 70);
+    assert_int_equal(event.flow_count, 2);
+    assert_int_equal(event.flows[1], 70);
     assert_int_equal(arg("correlation")->u64, 9);
     assert_int_equal(arg("cbid")->u64, 211);
     assert_int_equal(event.arg_count, 2);
     next_slice_is(150, 300);
     assert_true(event.is_head);
-    assert_int_equal(event.arrow_count, 1);
-    assert_int_equal(event.arrow_time, 180);
-    assert_int_equal(event.arg_count, 0); /* it had no correlation, and the arrow's is none */
+    assert_int_equal(event.flow_count, 1);
+    assert_int_equal(event.flow_time, 180);
+    assert_int_equal(event.arg_count, 0); /* it had no correlation, and the flow's is none */
     no_more();
 }
 
-/* A correlation that is not the arrow's is told by itself. */
-static void test_correlation_and_arrow_may_differ(void **state)
+/* A correlation that is not the flow's is told by itself. */
+static void test_correlation_and_flow_may_differ(void **state)
 {
     (void)state;
     struct args args = {0};
@@ -267,26 +267,26 @@ static void test_correlation_and_arrow_may_differ(void **state)
     struct slice work = kernel(0, 10);
     work.args = &args;
     write_slice(work);
-    put_arrow(6, work.row, 0, true);
+    put_flow(6, work.row, 0, true);
     write_slice(work);
     finish();
     next_slice_is(0, 10);
-    assert_int_equal(event.arrows[0], 6);
+    assert_int_equal(event.flows[0], 6);
     assert_int_equal(arg("correlation")->u64, 5);
     next_slice_is(0, 10);
-    assert_int_equal(event.arrow_count, 0);
+    assert_int_equal(event.flow_count, 0);
     assert_int_equal(arg("correlation")->u64, 5);
 }
 
-static void test_an_arrow_of_another_row_is_none(void **state)
+static void test_an_flow_of_another_row_is_none(void **state)
 {
     (void)state;
     write_slice(call(0, 10));
-    put_arrow(1, (struct row){42, 44}, 0, false);
-    put_arrow(2, (struct row){42, 43}, 0, true); /* a head, where calls have tails */
+    put_flow(1, (struct row){42, 44}, 0, false);
+    put_flow(2, (struct row){42, 43}, 0, true); /* a head, where calls have tails */
     finish();
     next_slice_is(0, 10);
-    assert_int_equal(event.arrow_count, 0);
+    assert_int_equal(event.flow_count, 0);
 }
 
 static void test_what_launches_share(void **state)
@@ -308,7 +308,7 @@ static void test_what_launches_share(void **state)
         work.args = &args;
         write_slice(work);
         if (i == 1)
-            first = sink.length;
+            first = buffer.length;
     }
     finish();
     for (uint64_t i = 0; i < 3; i++) {
@@ -323,7 +323,7 @@ static void test_what_launches_share(void **state)
         assert_int_equal(arg("graph node id")->u64, 1000 + i);
         assert_int_equal(event.arg_count, 8);
     }
-    assert_true(sink.length - first < 2 * 50); /* what they share is told once */
+    assert_true(buffer.length - first < 2 * 50); /* what they share is told once */
 }
 
 /* The slice before is written first. */
@@ -433,7 +433,7 @@ static void test_pieces_stand_alone(void **state)
     writer.format->thread(&writer, &(struct row_name){.row = {0, 7}, .name = "stream 7"});
     for (uint64_t i = 0; i < 3; i++) {
         struct writer piece;
-        writer_piece(&piece, &writer, &sink);
+        writer_piece(&piece, &writer, &buffer);
         struct slice first = i % 2 ? call(10 * i, 10 * i + 5) : kernel(10 * i, 10 * i + 5);
         struct slice second = i % 2 ? kernel(10 * i, 10 * i + 6) : call(10 * i, 10 * i + 6);
         piece.format->slice(&piece, &first);
@@ -475,7 +475,7 @@ static uint64_t count_by_runs(size_t *runs)
     const struct pftrace_event *next;
     strcpy(path + strlen(path) - 6, "XXXXXX");
     int fd = mkstemp(path);
-    assert_true(fd >= 0 && write(fd, sink.data, sink.length) == (ssize_t)sink.length);
+    assert_true(fd >= 0 && write(fd, buffer.data, buffer.length) == (ssize_t)buffer.length);
     close(fd);
     assert_int_equal(packets_open(&packets, path, 1), 0);
     unlink(path);
@@ -509,11 +509,11 @@ static void test_sections_ask_for_nothing_before_them(void **state)
     for (uint64_t i = 0; i < SLICES; i++)
         write_slice(i % 2 ? call(100 * i + 50, 100 * i + 60) : kernel(100 * i, 100 * i + 30));
     writer.format->finish(&writer);
-    assert_int_equal(sink.failure, 0);
+    assert_int_equal(buffer.failure, 0);
     assert_int_equal(count_by_runs(&runs), SLICES);
-    assert_in_range(runs, sink.length >> 20, (sink.length >> 19) + 1);
+    assert_in_range(runs, buffer.length >> 20, (buffer.length >> 19) + 1);
     assert_true(runs > 3);
-    open_written(sink.length);
+    open_written(buffer.length);
     for (uint64_t i = 0; i < SLICES; i++)
         next_is(PFTRACE_SLICE);
     no_more();
@@ -536,8 +536,8 @@ static void test_a_long_section_is_read_in_several_runs(void **state)
         write_slice(slice);
     }
     writer.format->finish(&writer);
-    sink.length = remove_sections(sink.data, sink.length);
-    open_written(sink.length);
+    buffer.length = remove_sections(buffer.data, buffer.length);
+    open_written(buffer.length);
     for (size_t i = 0; i < 20; i++) {
         next_slice_is(0, 10);
         assert_int_equal(arg("detail")->length, sizeof(text) - i);
@@ -552,7 +552,7 @@ static void test_a_cut_file_gives_what_is_whole(void **state)
     write_slice(call(0, 10));
     write_slice(call(20, 30));
     writer.format->finish(&writer);
-    open_written(sink.length - MARK_BYTES - 1);
+    open_written(buffer.length - MARK_BYTES - 1);
     next_slice_is(0, 10);
     unit_stderr_begin();
     int more = read_next();
@@ -563,7 +563,7 @@ static void test_a_cut_file_gives_what_is_whole(void **state)
 /* What is printed while SIZE bytes from START on of what was written are read. */
 static const char *read_part(size_t start, size_t size)
 {
-    memmove(sink.data, sink.data + start, size);
+    memmove(buffer.data, buffer.data + start, size);
     open_written(size);
     unit_stderr_begin();
     while (read_next() > 0)
@@ -580,12 +580,12 @@ static void test_a_file_that_is_cut_between_packets_is_noticed(void **state)
     write_slice(call(0, 10));
     write_slice(call(20, 30));
     writer.format->finish(&writer);
-    for (size_t at = 0; at < sink.length; at += head + size) {
+    for (size_t at = 0; at < buffer.length; at += head + size) {
         if (at > 0)
             assert_non_null(strstr(read_part(0, at), "is cut off at byte"));
-        assert_int_equal(packets_frame((const uint8_t *)sink.data + at, sink.length - at, &head, &size), 1);
+        assert_int_equal(packets_frame((const uint8_t *)buffer.data + at, buffer.length - at, &head, &size), 1);
     }
-    assert_string_equal(read_part(0, sink.length), "");
+    assert_string_equal(read_part(0, buffer.length), "");
 }
 
 /* Nor do other programs announce a last packet. */
@@ -594,15 +594,15 @@ static void test_a_file_that_announces_no_last_packet_may_lack_it(void **state)
     (void)state;
     write_slice(call(0, 10));
     writer.format->finish(&writer);
-    assert_string_equal(read_part(MARK_BYTES, sink.length - 2 * MARK_BYTES), "");
+    assert_string_equal(read_part(MARK_BYTES, buffer.length - 2 * MARK_BYTES), "");
 }
 
 static void test_another_file_is_an_error(void **state)
 {
     (void)state;
-    sink.length = 0; /* of what begin() wrote */
-    sink_text(&sink, "{\"traceEvents\":[]}");
-    open_written(sink.length);
+    buffer.length = 0; /* of what begin() wrote */
+    buffer_text(&buffer, "{\"traceEvents\":[]}");
+    open_written(buffer.length);
     unit_stderr_begin();
     int more = read_next();
     assert_non_null(strstr(unit_stderr_end(), "byte 0 begins no packet"));
@@ -615,9 +615,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rows_and_metadata, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_times_may_go_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_time_before_the_base_is_the_base, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_arrows_are_the_slices, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_correlation_and_arrow_may_differ, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_arrow_of_another_row_is_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_flows_are_the_slices, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_correlation_and_flow_may_differ, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_flow_of_another_row_is_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_launches_share, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rows_may_come_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arguments_of_every_type, set_up, tear_down),

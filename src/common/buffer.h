@@ -1,0 +1,80 @@
+/*
+ * A buffered byte output to a file descriptor, or to memory.
+ *
+ * Errors are sticky, like stdio's: once a write or an allocation failed, everything after is dropped, and
+ * buffer_finish() tells errno of the first failure. So writers check once, at the end.
+ */
+#ifndef GPUTRACE_COMMON_BUFFER_H
+#define GPUTRACE_COMMON_BUFFER_H
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stddef.h>
+#include <string.h>
+
+struct buffer {
+    char *data;      /* bytes not handed on yet */
+    size_t length;   /* of data in use */
+    size_t capacity; /* of data */
+    uint64_t total;  /* bytes handed on so far */
+    int failure;     /* errno of the first failure, 0 while there was none */
+    /* Takes SIZE bytes; gives 0, or -1 with errno set. NULL for a buffer that grows in memory. */
+    int (*drain)(void *context, const char *data, size_t size);
+    void *context;
+};
+
+/* A buffer in memory: data[0..length) is the result. Release with buffer_release(). */
+void buffer_init_memory(struct buffer *buffer);
+
+/* A buffer that hands blocks of some 256 KiB to DRAIN. Release with buffer_release(). */
+void buffer_init(struct buffer *buffer, int (*drain)(void *context, const char *data, size_t size), void *context);
+
+/* The usual drain: CONTEXT is a file descriptor cast to a pointer (BUFFER_FD). */
+int buffer_drain_fd(void *context, const char *data, size_t size);
+#define BUFFER_FD(fd) ((void *)(intptr_t)(fd))
+
+/* Hands on what is buffered. Gives 0, or the errno of the first failure. */
+int buffer_finish(struct buffer *buffer);
+void buffer_release(struct buffer *buffer);
+
+/* Slow path of buffer_reserve. */
+char *buffer_grow(struct buffer *buffer, size_t size);
+
+/* Room for SIZE more bytes, to be claimed with buffer_advance(); NULL after a failure. */
+static inline char *buffer_reserve(struct buffer *buffer, size_t size)
+{
+    if (buffer->data && buffer->capacity - buffer->length >= size)
+        return buffer->data + buffer->length;
+    return buffer_grow(buffer, size);
+}
+
+static inline void buffer_advance(struct buffer *buffer, size_t size)
+{
+    buffer->length += size;
+}
+
+static inline void buffer_bytes(struct buffer *buffer, const void *bytes, size_t size)
+{
+    char *room = buffer_reserve(buffer, size);
+    if (room) {
+        memcpy(room, bytes, size);
+        buffer->length += size;
+    }
+}
+
+static inline void buffer_text(struct buffer *buffer, const char *text)
+{
+    buffer_bytes(buffer, text, strlen(text));
+}
+
+static inline void buffer_char(struct buffer *buffer, char c)
+{
+    buffer_bytes(buffer, &c, 1);
+}
+
+void buffer_u64(struct buffer *buffer, uint64_t value);
+void buffer_i64(struct buffer *buffer, int64_t value);
+void buffer_format(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_vformat(struct buffer *buffer, const char *format, va_list args);
+
+#endif
