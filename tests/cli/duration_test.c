@@ -2,9 +2,8 @@
 
 #include "cli/duration.h"
 
-static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
+UNIT_TEST(a_number_is_of_seconds_unless_a_unit_follows)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t ns;
@@ -18,9 +17,8 @@ static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
     }
 }
 
-static void what_is_no_time_is_refused(void **state)
+UNIT_TEST(what_is_no_time_is_refused)
 {
-    (void)state;
     static const char *const cases[] = {"",    "s",    "ms",  "soon", "-1",   "-1ms",   "nan",
                                         "inf", "1e30", "1 s", "1h",   "1sec", "1e20ns", "2s "};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -32,11 +30,4 @@ static void what_is_no_time_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_number_is_of_seconds_unless_a_unit_follows),
-        cmocka_unit_test(what_is_no_time_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -21,9 +21,8 @@ static void expect_refused(const char *word, const char *why)
     assert_contains(text, why);
 }
 
-static void without_options_all_is_recorded_at_once(void **state)
+UNIT_TEST(without_options_all_is_recorded_at_once)
 {
-    (void)state;
     struct run_options options;
     run_options_init(&options);
     assert_string_equal(options.output, "trace.json");
@@ -34,9 +33,8 @@ static void without_options_all_is_recorded_at_once(void **state)
     assert_int_equal(run_options_level(&options), LOG_NORMAL);
 }
 
-static void seconds_become_nanoseconds(void **state)
+UNIT_TEST(seconds_become_nanoseconds)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--delay=0.25"), 2);
     assert_int_equal(options.delay, 250000000);
@@ -52,9 +50,8 @@ static void seconds_become_nanoseconds(void **state)
     expect_refused("--duration=0", "would record nothing");
 }
 
-static void call_stacks_are_kept_when_asked_for(void **state)
+UNIT_TEST(call_stacks_are_kept_when_asked_for)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--quiet"), 2);
     assert_int_equal(options.settings.backtrace, BACKTRACE_NONE);
@@ -63,9 +60,8 @@ static void call_stacks_are_kept_when_asked_for(void **state)
     expect_refused("--backtrace=all", "takes no argument");
 }
 
-static void capture_ranges_are_checked(void **state)
+UNIT_TEST(capture_ranges_are_checked)
 {
-    (void)state;
     static const char *const right[] = {"none", "api", "cudaProfilerApi", "nvtx:a", "nvtx:a@b", "nvtx:a b"};
     static const char *const wrong[] = {"", "nvtx", "nvtx:", "nvtx:@b", "API"};
     char word[64];
@@ -80,9 +76,8 @@ static void capture_ranges_are_checked(void **state)
     }
 }
 
-static void nvtx_domains_are_named(void **state)
+UNIT_TEST(nvtx_domains_are_named)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--quiet"), 2);
     assert_null(options.settings.nvtx_domains);
@@ -95,9 +90,8 @@ static void nvtx_domains_are_named(void **state)
     expect_refused("--nvtx-exclude=", "names no NVTX domain");
 }
 
-static void other_values_are_checked(void **state)
+UNIT_TEST(other_values_are_checked)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--graph=graph"), 2);
     assert_int_equal(options.settings.graph_nodes, 0);
@@ -114,15 +108,4 @@ static void other_values_are_checked(void **state)
     assert_int_equal(run_options_level(&options), LOG_VERBOSE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_options_all_is_recorded_at_once),
-        cmocka_unit_test(seconds_become_nanoseconds),
-        cmocka_unit_test(call_stacks_are_kept_when_asked_for),
-        cmocka_unit_test(capture_ranges_are_checked),
-        cmocka_unit_test(nvtx_domains_are_named),
-        cmocka_unit_test(other_values_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -11,17 +11,15 @@ static const char *line_of(const char *output, const struct convert_summary *sum
     return unit_stderr_end();
 }
 
-static void a_trace_is_opened_in_a_browser_or_reported(void **state)
+UNIT_TEST(a_trace_is_opened_in_a_browser_or_reported)
 {
-    (void)state;
     struct convert_summary summary = {.events = 7, .bytes = 400000000, .unpacked = 500000000};
     assert_string_equal(line_of("a.json", &summary), "gputrace: 7 events in 'a.json' (400 MB); to look at it, open "
                                                      "https://ui.perfetto.dev or run 'gputrace report a.json'\n");
 }
 
-static void json_that_is_too_large_for_a_browser_is_to_be_converted(void **state)
+UNIT_TEST(json_that_is_too_large_for_a_browser_is_to_be_converted)
 {
-    (void)state;
     struct convert_summary summary = {.events = 7, .bytes = 30000000, .unpacked = 500000001};
     assert_string_equal(line_of("d/a.json.gz", &summary),
                         "gputrace: 7 events in 'd/a.json.gz' (30.0 MB); too large for a browser: 'gputrace convert "
@@ -30,9 +28,8 @@ static void json_that_is_too_large_for_a_browser_is_to_be_converted(void **state
     assert_contains(line_of("a.pftrace", &summary), "to look at it, open https://ui.perfetto.dev");
 }
 
-static void where_nothing_was_recorded_there_is_nothing_to_look_at(void **state)
+UNIT_TEST(where_nothing_was_recorded_there_is_nothing_to_look_at)
 {
-    (void)state;
     struct convert_summary summary = {.events = 1, .bytes = 1000, .unpacked = 1000, .missed_all = true};
     strcpy(summary.missed, "nothing was recorded: \x1b[2J");
     assert_string_equal(line_of("a.json", &summary),
@@ -40,12 +37,4 @@ static void where_nothing_was_recorded_there_is_nothing_to_look_at(void **state)
     assert_true(summary_is_incomplete(&summary));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_is_opened_in_a_browser_or_reported),
-        cmocka_unit_test(json_that_is_too_large_for_a_browser_is_to_be_converted),
-        cmocka_unit_test(where_nothing_was_recorded_there_is_nothing_to_look_at),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

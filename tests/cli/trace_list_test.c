@@ -10,9 +10,8 @@ static int64_t parsed(const char *text)
     return bits;
 }
 
-static void names_add_up(void **state)
+UNIT_TEST(names_add_up)
 {
-    (void)state;
     assert_int_equal(parsed("kernel"), TRACE_KERNEL);
     assert_int_equal(parsed("nvtx,memcpy"), TRACE_NVTX | TRACE_MEMCPY);
     assert_int_equal(parsed("all"), TRACE_DEFAULT);
@@ -23,17 +22,15 @@ static void names_add_up(void **state)
     assert_int_equal(parsed("kernel,none,sync"), TRACE_SYNC);
 }
 
-static void api_all_adds_queries_to_the_default(void **state)
+UNIT_TEST(api_all_adds_queries_to_the_default)
 {
-    (void)state;
     assert_int_equal(parsed("api-all"), TRACE_DEFAULT | TRACE_API_ALL);
     assert_int_equal(parsed("api-all,-memory"), (TRACE_DEFAULT | TRACE_API_ALL) & ~TRACE_MEMORY);
     assert_int_equal(parsed("api-all,-api-all"), TRACE_DEFAULT);
 }
 
-static void a_minus_takes_away(void **state)
+UNIT_TEST(a_minus_takes_away)
 {
-    (void)state;
     assert_int_equal(parsed("all,-memory"), TRACE_DEFAULT & ~TRACE_MEMORY);
     assert_int_equal(parsed("-memory"), TRACE_DEFAULT & ~TRACE_MEMORY);
     assert_int_equal(parsed("-memory,-nvtx"), TRACE_DEFAULT & ~(TRACE_MEMORY | TRACE_NVTX));
@@ -50,9 +47,8 @@ static const char *refused(const char *text)
     return printed;
 }
 
-static void unknown_names_are_told_with_the_known_ones(void **state)
+UNIT_TEST(unknown_names_are_told_with_the_known_ones)
 {
-    (void)state;
     assert_contains(refused("kernels"), "did you mean 'kernel'?");
     assert_contains(refused("kernel,xyzzy"), "'xyzzy' is not valid: use all, none, or a list of kernel memcpy");
     assert_contains(refused("kernel,-xyzzy"), "'xyzzy' is not valid");
@@ -62,13 +58,4 @@ static void unknown_names_are_told_with_the_known_ones(void **state)
     assert_contains(refused("-"), "'' is not valid");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_add_up),
-        cmocka_unit_test(api_all_adds_queries_to_the_default),
-        cmocka_unit_test(a_minus_takes_away),
-        cmocka_unit_test(unknown_names_are_told_with_the_known_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)
