@@ -15,6 +15,13 @@ simgpu: $(SIMGPU_LIBS) ## the simulated GPU: build/simgpu/libcuda.so.1, libcudar
 $(SIMGPU_DIR)/include/%_names.inc: $(CUDA_HOME)/include/cupti_%_cbid.h
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)sed -nE 's/^ *CUPTI_[A-Z]+_TRACE_CBID_([A-Za-z_][A-Za-z0-9_]*) *= *([0-9]+),?$$/[\2] = "\1",/p' $< >$@
+# The parameters of all API calls, likewise.
+$(SIMGPU_DIR)/include/driver_arguments.h: $(CUDA_HOME)/include/generated_cuda_meta.h
+$(SIMGPU_DIR)/include/runtime_arguments.h: $(CUDA_HOME)/include/generated_cuda_runtime_api_meta.h
+$(SIMGPU_DIR)/include/%_arguments.h: tests/simgpu/arguments.awk
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)awk -f $^ >$@
+$(foreach room,$(SIMGPU_ROOMS),$(call simgpu_objects,$(room))): $(SIMGPU_DIR)/include/driver_arguments.h $(SIMGPU_DIR)/include/runtime_arguments.h
 $(SIMGPU_OBJ)/cupti/names.o: $(SIMGPU_DIR)/include/driver_names.inc $(SIMGPU_DIR)/include/runtime_names.inc
 
 # The private library is open to the other three, which hide all but NVIDIA's names.

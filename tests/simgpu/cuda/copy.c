@@ -24,77 +24,62 @@ static CUresult copy_now(struct op_copy copy, bool per_thread)
 
 /* ---- one piece ---- */
 
-DRIVER_SYNC_API(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), dst, src, ByteCount)
+DRIVER_SYNC_API(cuMemcpy)
 {
     return copy_now(copy_linear(pointer(p->dst), pointer(p->src), p->ByteCount), per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyHtoD_v2, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount), dstDevice, srcHost,
-                ByteCount)
+DRIVER_SYNC_API(cuMemcpyHtoD_v2)
 {
     NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice)));
     return copy_now(copy_linear(pointer(p->dstDevice), p->srcHost, p->ByteCount), per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyDtoH_v2, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount), dstHost, srcDevice,
-                ByteCount)
+DRIVER_SYNC_API(cuMemcpyDtoH_v2)
 {
     NEED_VALUE(!p->ByteCount || (is_device(p->srcDevice)));
     return copy_now(copy_linear(p->dstHost, pointer(p->srcDevice), p->ByteCount), per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyDtoD_v2, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount), dstDevice, srcDevice,
-                ByteCount)
+DRIVER_SYNC_API(cuMemcpyDtoD_v2)
 {
     NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice) && is_device(p->srcDevice)));
     return copy_now(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount), per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyPeer,
-                (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,
-                 size_t ByteCount),
-                dstDevice, dstContext, srcDevice, srcContext, ByteCount)
+DRIVER_SYNC_API(cuMemcpyPeer)
 {
     return copy_now(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount), per_thread);
 }
 
-DRIVER_STREAM_API(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream), dst, src,
-                  ByteCount, hStream)
+DRIVER_STREAM_API(cuMemcpyAsync)
 {
     return copy_submit(copy_linear(pointer(p->dst), pointer(p->src), p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
 
-DRIVER_STREAM_API(cuMemcpyHtoDAsync_v2,
-                  (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream), dstDevice, srcHost,
-                  ByteCount, hStream)
+DRIVER_STREAM_API(cuMemcpyHtoDAsync_v2)
 {
     NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice)));
     return copy_submit(copy_linear(pointer(p->dstDevice), p->srcHost, p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
 
-DRIVER_STREAM_API(cuMemcpyDtoHAsync_v2, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),
-                  dstHost, srcDevice, ByteCount, hStream)
+DRIVER_STREAM_API(cuMemcpyDtoHAsync_v2)
 {
     NEED_VALUE(!p->ByteCount || (is_device(p->srcDevice)));
     return copy_submit(copy_linear(p->dstHost, pointer(p->srcDevice), p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
 
-DRIVER_STREAM_API(cuMemcpyDtoDAsync_v2,
-                  (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream), dstDevice,
-                  srcDevice, ByteCount, hStream)
+DRIVER_STREAM_API(cuMemcpyDtoDAsync_v2)
 {
     NEED_VALUE(!p->ByteCount || (is_device(p->dstDevice) && is_device(p->srcDevice)));
     return copy_submit(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
 
-DRIVER_STREAM_API(cuMemcpyPeerAsync,
-                  (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,
-                   size_t ByteCount, CUstream hStream),
-                  dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream)
+DRIVER_STREAM_API(cuMemcpyPeerAsync)
 {
     return copy_submit(copy_linear(pointer(p->dstDevice), pointer(p->srcDevice), p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
@@ -102,39 +87,33 @@ DRIVER_STREAM_API(cuMemcpyPeerAsync,
 
 /* ---- arrays of one row ---- */
 
-DRIVER_SYNC_API(cuMemcpyHtoA_v2, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount), dstArray,
-                dstOffset, srcHost, ByteCount)
+DRIVER_SYNC_API(cuMemcpyHtoA_v2)
 {
     NEED_HANDLE(p->dstArray);
     return copy_now(copy_linear(copy_array_at(p->dstArray, p->dstOffset), p->srcHost, p->ByteCount), per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyAtoH_v2, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount), dstHost,
-                srcArray, srcOffset, ByteCount)
+DRIVER_SYNC_API(cuMemcpyAtoH_v2)
 {
     NEED_HANDLE(p->srcArray);
     return copy_now(copy_linear(p->dstHost, copy_array_at(p->srcArray, p->srcOffset), p->ByteCount), per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyDtoA_v2, (CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount),
-                dstArray, dstOffset, srcDevice, ByteCount)
+DRIVER_SYNC_API(cuMemcpyDtoA_v2)
 {
     NEED_HANDLE(p->dstArray);
     return copy_now(copy_linear(copy_array_at(p->dstArray, p->dstOffset), pointer(p->srcDevice), p->ByteCount),
                     per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyAtoD_v2, (CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount),
-                dstDevice, srcArray, srcOffset, ByteCount)
+DRIVER_SYNC_API(cuMemcpyAtoD_v2)
 {
     NEED_HANDLE(p->srcArray);
     return copy_now(copy_linear(pointer(p->dstDevice), copy_array_at(p->srcArray, p->srcOffset), p->ByteCount),
                     per_thread);
 }
 
-DRIVER_SYNC_API(cuMemcpyAtoA_v2,
-                (CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount), dstArray,
-                dstOffset, srcArray, srcOffset, ByteCount)
+DRIVER_SYNC_API(cuMemcpyAtoA_v2)
 {
     NEED_HANDLE(p->dstArray && p->srcArray);
     return copy_now(
@@ -142,18 +121,14 @@ DRIVER_SYNC_API(cuMemcpyAtoA_v2,
         per_thread);
 }
 
-DRIVER_STREAM_API(cuMemcpyHtoAAsync_v2,
-                  (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream),
-                  dstArray, dstOffset, srcHost, ByteCount, hStream)
+DRIVER_STREAM_API(cuMemcpyHtoAAsync_v2)
 {
     NEED_HANDLE(p->dstArray);
     return copy_submit(copy_linear(copy_array_at(p->dstArray, p->dstOffset), p->srcHost, p->ByteCount),
                        stream_resolve(p->hStream, per_thread), true);
 }
 
-DRIVER_STREAM_API(cuMemcpyAtoHAsync_v2,
-                  (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream), dstHost,
-                  srcArray, srcOffset, ByteCount, hStream)
+DRIVER_STREAM_API(cuMemcpyAtoHAsync_v2)
 {
     NEED_HANDLE(p->srcArray);
     return copy_submit(copy_linear(p->dstHost, copy_array_at(p->srcArray, p->srcOffset), p->ByteCount),
@@ -169,28 +144,28 @@ static CUresult copy_plane_submit(const CUDA_MEMCPY2D *shape, CUstream stream, b
     return copy_submit(copy_box(&box), stream, async);
 }
 
-DRIVER_SYNC_API(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *pCopy), pCopy)
+DRIVER_SYNC_API(cuMemcpy2D_v2)
 {
     return copy_plane_submit(p->pCopy, stream_resolve(NULL, per_thread), false);
 }
 
-DRIVER_SYNC_API(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *pCopy), pCopy)
+DRIVER_SYNC_API(cuMemcpy2DUnaligned_v2)
 {
     return copy_plane_submit(p->pCopy, stream_resolve(NULL, per_thread), false);
 }
 
-DRIVER_STREAM_API(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *pCopy, CUstream hStream), pCopy, hStream)
+DRIVER_STREAM_API(cuMemcpy2DAsync_v2)
 {
     return copy_plane_submit(p->pCopy, stream_resolve(p->hStream, per_thread), true);
 }
 
-DRIVER_SYNC_API(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *pCopy), pCopy)
+DRIVER_SYNC_API(cuMemcpy3D_v2)
 {
     NEED_VALUE(p->pCopy);
     return copy_now(copy_box(p->pCopy), per_thread);
 }
 
-DRIVER_STREAM_API(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), pCopy, hStream)
+DRIVER_STREAM_API(cuMemcpy3DAsync_v2)
 {
     NEED_VALUE(p->pCopy);
     return copy_submit(copy_box(p->pCopy), stream_resolve(p->hStream, per_thread), true);
@@ -199,13 +174,13 @@ DRIVER_STREAM_API(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *pCopy, CUstream hStr
 /* The fields are those of CUDA_MEMCPY3D, with a context in the place of what is reserved there. */
 _Static_assert(sizeof(CUDA_MEMCPY3D_PEER) == sizeof(CUDA_MEMCPY3D), "a copy between peers has another shape");
 
-DRIVER_SYNC_API(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *pCopy), pCopy)
+DRIVER_SYNC_API(cuMemcpy3DPeer)
 {
     NEED_VALUE(p->pCopy);
     return copy_now(copy_box((const CUDA_MEMCPY3D *)(const void *)p->pCopy), per_thread);
 }
 
-DRIVER_STREAM_API(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), pCopy, hStream)
+DRIVER_STREAM_API(cuMemcpy3DPeerAsync)
 {
     NEED_VALUE(p->pCopy);
     return copy_submit(copy_box((const CUDA_MEMCPY3D *)(const void *)p->pCopy), stream_resolve(p->hStream, per_thread),
@@ -214,7 +189,7 @@ DRIVER_STREAM_API(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *pCopy, CUstrea
 
 /* ---- the arrays themselves ---- */
 
-DRIVER_API(cuArrayCreate_v2, (CUarray * pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray), pHandle, pAllocateArray)
+DRIVER_API(cuArrayCreate_v2)
 {
     NEED_VALUE(p->pHandle && p->pAllocateArray);
     NEED_CONTEXT(context);
@@ -225,16 +200,14 @@ DRIVER_API(cuArrayCreate_v2, (CUarray * pHandle, const CUDA_ARRAY_DESCRIPTOR *pA
     return array_create(context, &shape, p->pHandle);
 }
 
-DRIVER_API(cuArray3DCreate_v2, (CUarray * pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray), pHandle,
-           pAllocateArray)
+DRIVER_API(cuArray3DCreate_v2)
 {
     NEED_VALUE(p->pHandle && p->pAllocateArray);
     NEED_CONTEXT(context);
     return array_create(context, p->pAllocateArray, p->pHandle);
 }
 
-DRIVER_API(cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR * pArrayDescriptor, CUarray hArray), pArrayDescriptor,
-           hArray)
+DRIVER_API(cuArray3DGetDescriptor_v2)
 {
     NEED_VALUE(p->pArrayDescriptor);
     NEED_HANDLE(p->hArray);
@@ -242,7 +215,7 @@ DRIVER_API(cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR * pArrayDescripto
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuArrayDestroy, (CUarray hArray), hArray)
+DRIVER_API(cuArrayDestroy)
 {
     NEED_HANDLE(p->hArray);
     return array_destroy(p->hArray);

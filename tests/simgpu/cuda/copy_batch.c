@@ -17,10 +17,7 @@ static bool is_stream(CUstream stream)
     return stream && stream != CU_STREAM_LEGACY;
 }
 
-DRIVER_STREAM_API(cuMemcpyBatchAsync_v2,
-                  (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
-                   size_t *attrsIdxs, size_t numAttrs, CUstream hStream),
-                  dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream)
+DRIVER_STREAM_API(cuMemcpyBatchAsync_v2)
 {
     NEED_VALUE(p->dsts && p->srcs && p->sizes && p->count && p->attrs && p->attrsIdxs && p->numAttrs);
     NEED_VALUE(is_stream(p->hStream));
@@ -68,9 +65,7 @@ static CUDA_MEMCPY3D box_of(const CUDA_MEMCPY3D_BATCH_OP *one)
     return box;
 }
 
-DRIVER_STREAM_API(cuMemcpy3DBatchAsync_v2,
-                  (size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, unsigned long long flags, CUstream hStream), numOps,
-                  opList, flags, hStream)
+DRIVER_STREAM_API(cuMemcpy3DBatchAsync_v2)
 {
     NEED_VALUE(p->numOps && p->opList && !p->flags && is_stream(p->hStream));
     CUresult result = CUDA_SUCCESS;

@@ -37,10 +37,7 @@ static CUresult replace_in(CUgraphExec exec, CUgraphNode node, struct op op)
 
 /* ---- kernels ---- */
 
-DRIVER_API(cuGraphAddKernelNode_v2,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_KERNEL_NODE_PARAMS *nodeParams),
-           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+DRIVER_API(cuGraphAddKernelNode_v2)
 {
     NEED_VALUE(p->nodeParams && (p->nodeParams->func || p->nodeParams->kern));
     NEED_CONTEXT(context);
@@ -49,23 +46,20 @@ DRIVER_API(cuGraphAddKernelNode_v2,
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_kernel(p->nodeParams));
 }
 
-DRIVER_API(cuGraphKernelNodeGetParams_v2, (CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphKernelNodeGetParams_v2)
 {
     NEED_NODE(p->hNode, KERNEL);
     *p->nodeParams = graph_params_kernel(&p->hNode->op);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphKernelNodeSetParams_v2, (CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams), hNode,
-           nodeParams)
+DRIVER_API(cuGraphKernelNodeSetParams_v2)
 {
     NEED_VALUE(p->nodeParams);
     return replace(p->hNode, graph_op_kernel(p->nodeParams));
 }
 
-DRIVER_API(cuGraphExecKernelNodeSetParams_v2,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams), hGraphExec, hNode,
-           nodeParams)
+DRIVER_API(cuGraphExecKernelNodeSetParams_v2)
 {
     NEED_VALUE(p->nodeParams);
     return replace_in(p->hGraphExec, p->hNode, graph_op_kernel(p->nodeParams));
@@ -73,31 +67,26 @@ DRIVER_API(cuGraphExecKernelNodeSetParams_v2,
 
 /* ---- copies ---- */
 
-DRIVER_API(cuGraphAddMemcpyNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_MEMCPY3D *copyParams, CUcontext ctx),
-           phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx)
+DRIVER_API(cuGraphAddMemcpyNode)
 {
     NEED_VALUE(p->copyParams);
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_copy(p->copyParams));
 }
 
-DRIVER_API(cuGraphMemcpyNodeGetParams, (CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphMemcpyNodeGetParams)
 {
     NEED_NODE(p->hNode, MEMCPY);
     *p->nodeParams = copy_describe(&p->hNode->op.copy);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphMemcpyNodeSetParams, (CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphMemcpyNodeSetParams)
 {
     NEED_VALUE(p->nodeParams);
     return replace(p->hNode, graph_op_copy(p->nodeParams));
 }
 
-DRIVER_API(cuGraphExecMemcpyNodeSetParams,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D *copyParams, CUcontext ctx), hGraphExec,
-           hNode, copyParams, ctx)
+DRIVER_API(cuGraphExecMemcpyNodeSetParams)
 {
     NEED_VALUE(p->copyParams);
     return replace_in(p->hGraphExec, p->hNode, graph_op_copy(p->copyParams));
@@ -105,32 +94,26 @@ DRIVER_API(cuGraphExecMemcpyNodeSetParams,
 
 /* ---- sets ---- */
 
-DRIVER_API(cuGraphAddMemsetNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx),
-           phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx)
+DRIVER_API(cuGraphAddMemsetNode)
 {
     NEED_VALUE(p->memsetParams);
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_set(p->memsetParams));
 }
 
-DRIVER_API(cuGraphMemsetNodeGetParams, (CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphMemsetNodeGetParams)
 {
     NEED_NODE(p->hNode, MEMSET);
     *p->nodeParams = graph_params_set(&p->hNode->op);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphMemsetNodeSetParams, (CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams), hNode,
-           nodeParams)
+DRIVER_API(cuGraphMemsetNodeSetParams)
 {
     NEED_VALUE(p->nodeParams);
     return replace(p->hNode, graph_op_set(p->nodeParams));
 }
 
-DRIVER_API(cuGraphExecMemsetNodeSetParams,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx),
-           hGraphExec, hNode, memsetParams, ctx)
+DRIVER_API(cuGraphExecMemsetNodeSetParams)
 {
     NEED_VALUE(p->memsetParams);
     return replace_in(p->hGraphExec, p->hNode, graph_op_set(p->memsetParams));
@@ -138,31 +121,26 @@ DRIVER_API(cuGraphExecMemsetNodeSetParams,
 
 /* ---- functions of the host ---- */
 
-DRIVER_API(cuGraphAddHostNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_HOST_NODE_PARAMS *nodeParams),
-           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+DRIVER_API(cuGraphAddHostNode)
 {
     NEED_VALUE(p->nodeParams && p->nodeParams->fn);
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_host(p->nodeParams));
 }
 
-DRIVER_API(cuGraphHostNodeGetParams, (CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphHostNodeGetParams)
 {
     NEED_NODE(p->hNode, HOST);
     *p->nodeParams = graph_params_host(&p->hNode->op);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphHostNodeSetParams, (CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphHostNodeSetParams)
 {
     NEED_VALUE(p->nodeParams);
     return replace(p->hNode, graph_op_host(p->nodeParams));
 }
 
-DRIVER_API(cuGraphExecHostNodeSetParams,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams), hGraphExec, hNode,
-           nodeParams)
+DRIVER_API(cuGraphExecHostNodeSetParams)
 {
     NEED_VALUE(p->nodeParams);
     return replace_in(p->hGraphExec, p->hNode, graph_op_host(p->nodeParams));
@@ -170,54 +148,45 @@ DRIVER_API(cuGraphExecHostNodeSetParams,
 
 /* ---- graphs in graphs, nothing, events, memory ---- */
 
-DRIVER_API(cuGraphAddChildGraphNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            CUgraph childGraph),
-           phGraphNode, hGraph, dependencies, numDependencies, childGraph)
+DRIVER_API(cuGraphAddChildGraphNode)
 {
     NEED_VALUE(p->childGraph);
     const struct op op = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = graph_clone(p->childGraph)};
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
 }
 
-DRIVER_API(cuGraphChildGraphNodeGetGraph, (CUgraphNode hNode, CUgraph *phGraph), hNode, phGraph)
+DRIVER_API(cuGraphChildGraphNodeGetGraph)
 {
     NEED_NODE(p->hNode, GRAPH);
     *p->phGraph = p->hNode->op.graph;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphAddEmptyNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies),
-           phGraphNode, hGraph, dependencies, numDependencies)
+DRIVER_API(cuGraphAddEmptyNode)
 {
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
                (struct op){.type = CU_GRAPH_NODE_TYPE_EMPTY});
 }
 
 #define EVENT_NODE(verb, kind)                                                                                         \
-    DRIVER_API(cuGraphAddEvent##verb##Node,                                                                            \
-               (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,    \
-                CUevent event),                                                                                        \
-               phGraphNode, hGraph, dependencies, numDependencies, event)                                              \
+    DRIVER_API(cuGraphAddEvent##verb##Node)                                                                            \
     {                                                                                                                  \
         NEED_VALUE(p->event);                                                                                          \
         return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,                                     \
                    (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                                 \
     }                                                                                                                  \
-    DRIVER_API(cuGraphEvent##verb##NodeGetEvent, (CUgraphNode hNode, CUevent * event_out), hNode, event_out)           \
+    DRIVER_API(cuGraphEvent##verb##NodeGetEvent)                                                                       \
     {                                                                                                                  \
         NEED_NODE(p->hNode, kind);                                                                                     \
         *p->event_out = p->hNode->op.event;                                                                            \
         return CUDA_SUCCESS;                                                                                           \
     }                                                                                                                  \
-    DRIVER_API(cuGraphEvent##verb##NodeSetEvent, (CUgraphNode hNode, CUevent event), hNode, event)                     \
+    DRIVER_API(cuGraphEvent##verb##NodeSetEvent)                                                                       \
     {                                                                                                                  \
         NEED_VALUE(p->event);                                                                                          \
         return replace(p->hNode, (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                   \
     }                                                                                                                  \
-    DRIVER_API(cuGraphExecEvent##verb##NodeSetEvent, (CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event),       \
-               hGraphExec, hNode, event)                                                                               \
+    DRIVER_API(cuGraphExecEvent##verb##NodeSetEvent)                                                                   \
     {                                                                                                                  \
         NEED_VALUE(p->event);                                                                                          \
         return replace_in(p->hGraphExec, p->hNode, (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event}); \
@@ -226,10 +195,7 @@ DRIVER_API(cuGraphAddEmptyNode,
 EVENT_NODE(Record, EVENT_RECORD)
 EVENT_NODE(Wait, WAIT_EVENT)
 
-DRIVER_API(cuGraphAddMemAllocNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams),
-           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+DRIVER_API(cuGraphAddMemAllocNode)
 {
     NEED_VALUE(p->nodeParams && p->nodeParams->bytesize);
     NEED_CONTEXT(context);
@@ -241,10 +207,7 @@ DRIVER_API(cuGraphAddMemAllocNode,
                (struct op){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .memory = p->nodeParams->dptr});
 }
 
-DRIVER_API(cuGraphAddMemFreeNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            CUdeviceptr dptr),
-           phGraphNode, hGraph, dependencies, numDependencies, dptr)
+DRIVER_API(cuGraphAddMemFreeNode)
 {
     NEED_VALUE(p->dptr);
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
@@ -253,10 +216,7 @@ DRIVER_API(cuGraphAddMemFreeNode,
 
 /* ---- of any kind ---- */
 
-DRIVER_API(cuGraphAddNode_v2,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-            const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams),
-           phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)
+DRIVER_API(cuGraphAddNode_v2)
 {
     struct op op;
     NEED_VALUE(p->nodeParams);
@@ -267,17 +227,14 @@ DRIVER_API(cuGraphAddNode_v2,
     return result;
 }
 
-DRIVER_API(cuGraphConditionalHandleCreate,
-           (CUgraphConditionalHandle * pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned defaultLaunchValue,
-            unsigned flags),
-           pHandle_out, hGraph, ctx, defaultLaunchValue, flags)
+DRIVER_API(cuGraphConditionalHandleCreate)
 {
     NEED_VALUE(p->pHandle_out && p->hGraph);
     *p->pHandle_out = graph_condition(p->flags & CU_GRAPH_COND_ASSIGN_DEFAULT ? p->defaultLaunchValue : 0);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphNodeSetParams)
 {
     struct op op;
     NEED_VALUE(p->nodeParams);
@@ -285,8 +242,7 @@ DRIVER_API(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodePara
     return replace(p->hNode, op);
 }
 
-DRIVER_API(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams),
-           hGraphExec, hNode, nodeParams)
+DRIVER_API(cuGraphExecNodeSetParams)
 {
     struct op op;
     NEED_VALUE(p->nodeParams);

@@ -35,8 +35,7 @@ static CUresult link_add(CUlinkState state, CUjitInputType type, const void *dat
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLinkCreate_v2, (unsigned numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut),
-           numOptions, options, optionValues, stateOut)
+DRIVER_API(cuLinkCreate_v2)
 {
     NEED_VALUE(p->stateOut && ((p->options && p->optionValues) || !p->numOptions));
     NEED_CONTEXT(context);
@@ -46,18 +45,12 @@ DRIVER_API(cuLinkCreate_v2, (unsigned numOptions, CUjit_option *options, void **
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLinkAddData_v2,
-           (CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned numOptions,
-            CUjit_option *options, void **optionValues),
-           state, type, data, size, name, numOptions, options, optionValues)
+DRIVER_API(cuLinkAddData_v2)
 {
     return link_add(p->state, p->type, p->data, p->size);
 }
 
-DRIVER_API(cuLinkAddFile_v2,
-           (CUlinkState state, CUjitInputType type, const char *path, unsigned numOptions, CUjit_option *options,
-            void **optionValues),
-           state, type, path, numOptions, options, optionValues)
+DRIVER_API(cuLinkAddFile_v2)
 {
     size_t size;
     void *data = file_read(p->path, &size);
@@ -67,7 +60,7 @@ DRIVER_API(cuLinkAddFile_v2,
     return result;
 }
 
-DRIVER_API(cuLinkComplete, (CUlinkState state, void **cubinOut, size_t *sizeOut), state, cubinOut, sizeOut)
+DRIVER_API(cuLinkComplete)
 {
     NEED_HANDLE(p->state);
     NEED_VALUE(p->cubinOut);
@@ -79,7 +72,7 @@ DRIVER_API(cuLinkComplete, (CUlinkState state, void **cubinOut, size_t *sizeOut)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLinkDestroy, (CUlinkState state), state)
+DRIVER_API(cuLinkDestroy)
 {
     NEED_HANDLE(p->state);
     image_forget(&p->state->parts);

@@ -38,7 +38,7 @@ static void *pointer(CUdeviceptr address)
     return (void *)(uintptr_t)address;
 }
 
-DRIVER_API(cuMemGetInfo_v2, (size_t * free, size_t *total), free, total)
+DRIVER_API(cuMemGetInfo_v2)
 {
     NEED_VALUE(p->free && p->total);
     NEED_CONTEXT(context);
@@ -47,7 +47,7 @@ DRIVER_API(cuMemGetInfo_v2, (size_t * free, size_t *total), free, total)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
+DRIVER_API(cuMemAlloc_v2)
 {
     NEED_VALUE(p->dptr);
     void *address = NULL;
@@ -57,9 +57,7 @@ DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
     return result;
 }
 
-DRIVER_API(cuMemAllocPitch_v2,
-           (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned ElementSizeBytes), dptr,
-           pPitch, WidthInBytes, Height, ElementSizeBytes)
+DRIVER_API(cuMemAllocPitch_v2)
 {
     NEED_VALUE(p->dptr && p->pPitch && p->WidthInBytes && p->Height);
     size_t pitch = (p->WidthInBytes + PITCH - 1) / PITCH * PITCH;
@@ -72,7 +70,7 @@ DRIVER_API(cuMemAllocPitch_v2,
     return result;
 }
 
-DRIVER_API(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned flags), dptr, bytesize, flags)
+DRIVER_API(cuMemAllocManaged)
 {
     NEED_VALUE(p->dptr);
     void *address = NULL;
@@ -82,29 +80,29 @@ DRIVER_API(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned fla
     return result;
 }
 
-DRIVER_API(cuMemFree_v2, (CUdeviceptr dptr), dptr)
+DRIVER_API(cuMemFree_v2)
 {
     if (!p->dptr)
         return CUDA_SUCCESS;
     return release(pointer(p->dptr), 1u << MEMORY_DEVICE | 1u << MEMORY_MANAGED | 1u << MEMORY_ASYNC);
 }
 
-DRIVER_API(cuMemAllocHost_v2, (void **pp, size_t bytesize), pp, bytesize)
+DRIVER_API(cuMemAllocHost_v2)
 {
     return allocate(MEMORY_HOST, p->bytesize, 0, p->pp);
 }
 
-DRIVER_API(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned Flags), pp, bytesize, Flags)
+DRIVER_API(cuMemHostAlloc)
 {
     return allocate(MEMORY_HOST, p->bytesize, p->Flags, p->pp);
 }
 
-DRIVER_API(cuMemFreeHost, (void *p), p)
+DRIVER_API(cuMemFreeHost)
 {
     return p->p ? release(p->p, 1u << MEMORY_HOST) : CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned Flags), p, bytesize, Flags)
+DRIVER_API(cuMemHostRegister_v2)
 {
     NEED_VALUE(p->p && p->bytesize);
     NEED_CONTEXT(context);
@@ -120,7 +118,7 @@ DRIVER_API(cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned Flags), p, 
     return result;
 }
 
-DRIVER_API(cuMemHostUnregister, (void *p), p)
+DRIVER_API(cuMemHostUnregister)
 {
     struct memory_range range;
     CUresult result = memory_remove(p->p, MEMORY_REGISTERED, &range);
@@ -129,7 +127,7 @@ DRIVER_API(cuMemHostUnregister, (void *p), p)
     return result;
 }
 
-DRIVER_API(cuMemHostGetDevicePointer_v2, (CUdeviceptr * pdptr, void *p, unsigned Flags), pdptr, p, Flags)
+DRIVER_API(cuMemHostGetDevicePointer_v2)
 {
     struct memory_range range;
     NEED_VALUE(p->pdptr && memory_find(p->p, &range));
@@ -137,7 +135,7 @@ DRIVER_API(cuMemHostGetDevicePointer_v2, (CUdeviceptr * pdptr, void *p, unsigned
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemHostGetFlags, (unsigned *pFlags, void *p), pFlags, p)
+DRIVER_API(cuMemHostGetFlags)
 {
     struct memory_range range;
     NEED_VALUE(p->pFlags && memory_find(p->p, &range));
@@ -145,7 +143,7 @@ DRIVER_API(cuMemHostGetFlags, (unsigned *pFlags, void *p), pFlags, p)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemGetAddressRange_v2, (CUdeviceptr * pbase, size_t *psize, CUdeviceptr dptr), pbase, psize, dptr)
+DRIVER_API(cuMemGetAddressRange_v2)
 {
     struct memory_range range;
     NEED(memory_find(pointer(p->dptr), &range), CUDA_ERROR_NOT_FOUND);
@@ -157,25 +155,21 @@ DRIVER_API(cuMemGetAddressRange_v2, (CUdeviceptr * pbase, size_t *psize, CUdevic
 }
 
 /* Managed memory is everywhere at once here, so advice and prefetching change nothing. */
-DRIVER_API(cuMemAdvise_v2, (CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location), devPtr,
-           count, advice, location)
+DRIVER_API(cuMemAdvise_v2)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->devPtr), &range));
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuMemPrefetchAsync_v2,
-                  (CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned flags, CUstream hStream), devPtr,
-                  count, location, flags, hStream)
+DRIVER_STREAM_API(cuMemPrefetchAsync_v2)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->devPtr), &range));
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamAttachMemAsync, (CUstream hStream, CUdeviceptr dptr, size_t length, unsigned flags), hStream,
-                  dptr, length, flags)
+DRIVER_STREAM_API(cuStreamAttachMemAsync)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->dptr), &range));

@@ -3,17 +3,14 @@
 #include "core/array.h"
 #include "cuda/need.h"
 
-DRIVER_API(cuMipmappedArrayCreate,
-           (CUmipmappedArray * pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc, unsigned numMipmapLevels),
-           pHandle, pMipmappedArrayDesc, numMipmapLevels)
+DRIVER_API(cuMipmappedArrayCreate)
 {
     NEED_VALUE(p->pHandle && p->pMipmappedArrayDesc && p->numMipmapLevels);
     NEED_CONTEXT(context);
     return mipmap_create(context, p->pMipmappedArrayDesc, p->numMipmapLevels, p->pHandle);
 }
 
-DRIVER_API(cuMipmappedArrayGetLevel, (CUarray * pLevelArray, CUmipmappedArray hMipmappedArray, unsigned level),
-           pLevelArray, hMipmappedArray, level)
+DRIVER_API(cuMipmappedArrayGetLevel)
 {
     NEED_VALUE(p->pLevelArray);
     NEED_HANDLE(p->hMipmappedArray);
@@ -23,7 +20,7 @@ DRIVER_API(cuMipmappedArrayGetLevel, (CUarray * pLevelArray, CUmipmappedArray hM
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMipmappedArrayDestroy, (CUmipmappedArray hMipmappedArray), hMipmappedArray)
+DRIVER_API(cuMipmappedArrayDestroy)
 {
     NEED_HANDLE(p->hMipmappedArray);
     return mipmap_destroy(p->hMipmappedArray);

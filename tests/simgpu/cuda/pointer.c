@@ -39,7 +39,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, con
     }
 }
 
-DRIVER_API(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr ptr), data, attribute, ptr)
+DRIVER_API(cuPointerGetAttribute)
 {
     struct memory_range range;
     NEED_VALUE(p->data && memory_find((const void *)(uintptr_t)p->ptr, &range));
@@ -47,9 +47,7 @@ DRIVER_API(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CU
 }
 
 /* Unlike the one above it answers for strange pointers too: with zeros. */
-DRIVER_API(cuPointerGetAttributes,
-           (unsigned numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr), numAttributes,
-           attributes, data, ptr)
+DRIVER_API(cuPointerGetAttributes)
 {
     NEED_VALUE(p->attributes && p->data);
     struct memory_range range;

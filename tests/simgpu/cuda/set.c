@@ -22,32 +22,26 @@ static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, unsigned eleme
     return stream_submit(stream, &op, false); /* the host does not wait for it, sync or async */
 }
 
-#define SET(bits, type, field)                                                                                    \
-    DRIVER_SYNC_API(cuMemsetD##bits##_v2, (CUdeviceptr dstDevice, type field, size_t N), dstDevice, field, N)     \
-    {                                                                                                             \
-        return set(p->dstDevice, 0, p->field, bits / 8, p->N, 1, stream_resolve(NULL, per_thread), false);        \
-    }                                                                                                             \
-    DRIVER_STREAM_API(cuMemsetD##bits##Async, (CUdeviceptr dstDevice, type field, size_t N, CUstream hStream),    \
-                      dstDevice, field, N, hStream)                                                               \
-    {                                                                                                             \
-        return set(p->dstDevice, 0, p->field, bits / 8, p->N, 1, stream_resolve(p->hStream, per_thread), true);   \
-    }                                                                                                             \
-    DRIVER_SYNC_API(cuMemsetD2D##bits##_v2,                                                                       \
-                    (CUdeviceptr dstDevice, size_t dstPitch, type field, size_t Width, size_t Height), dstDevice, \
-                    dstPitch, field, Width, Height)                                                               \
-    {                                                                                                             \
-        return set(p->dstDevice, p->dstPitch, p->field, bits / 8, p->Width, p->Height,                            \
-                   stream_resolve(NULL, per_thread), false);                                                      \
-    }                                                                                                             \
-    DRIVER_STREAM_API(                                                                                            \
-        cuMemsetD2D##bits##Async,                                                                                 \
-        (CUdeviceptr dstDevice, size_t dstPitch, type field, size_t Width, size_t Height, CUstream hStream),      \
-        dstDevice, dstPitch, field, Width, Height, hStream)                                                       \
-    {                                                                                                             \
-        return set(p->dstDevice, p->dstPitch, p->field, bits / 8, p->Width, p->Height,                            \
-                   stream_resolve(p->hStream, per_thread), true);                                                 \
+#define SET(bits, field)                                                                                        \
+    DRIVER_SYNC_API(cuMemsetD##bits##_v2)                                                                       \
+    {                                                                                                           \
+        return set(p->dstDevice, 0, p->field, bits / 8, p->N, 1, stream_resolve(NULL, per_thread), false);      \
+    }                                                                                                           \
+    DRIVER_STREAM_API(cuMemsetD##bits##Async)                                                                   \
+    {                                                                                                           \
+        return set(p->dstDevice, 0, p->field, bits / 8, p->N, 1, stream_resolve(p->hStream, per_thread), true); \
+    }                                                                                                           \
+    DRIVER_SYNC_API(cuMemsetD2D##bits##_v2)                                                                     \
+    {                                                                                                           \
+        return set(p->dstDevice, p->dstPitch, p->field, bits / 8, p->Width, p->Height,                          \
+                   stream_resolve(NULL, per_thread), false);                                                    \
+    }                                                                                                           \
+    DRIVER_STREAM_API(cuMemsetD2D##bits##Async)                                                                 \
+    {                                                                                                           \
+        return set(p->dstDevice, p->dstPitch, p->field, bits / 8, p->Width, p->Height,                          \
+                   stream_resolve(p->hStream, per_thread), true);                                               \
     }
 
-SET(8, unsigned char, uc)
-SET(16, unsigned short, us)
-SET(32, unsigned, ui)
+SET(8, uc)
+SET(16, us)
+SET(32, ui)

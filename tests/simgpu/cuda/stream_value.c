@@ -17,18 +17,14 @@ static CUresult submit(CUstream stream, CUdeviceptr address, uint64_t value, uns
     return stream_submit(stream, &op, false);
 }
 
-#define VALUE_CALLS(bits)                                                                                        \
-    DRIVER_STREAM_API(cuStreamWaitValue##bits##_v2,                                                              \
-                      (CUstream stream, CUdeviceptr addr, cuuint##bits##_t value, unsigned flags), stream, addr, \
-                      value, flags)                                                                              \
-    {                                                                                                            \
-        return submit(stream_resolve(p->stream, per_thread), p->addr, p->value, bits / 8, p->flags, false);      \
-    }                                                                                                            \
-    DRIVER_STREAM_API(cuStreamWriteValue##bits##_v2,                                                             \
-                      (CUstream stream, CUdeviceptr addr, cuuint##bits##_t value, unsigned flags), stream, addr, \
-                      value, flags)                                                                              \
-    {                                                                                                            \
-        return submit(stream_resolve(p->stream, per_thread), p->addr, p->value, bits / 8, 0, true);              \
+#define VALUE_CALLS(bits)                                                                                   \
+    DRIVER_STREAM_API(cuStreamWaitValue##bits##_v2)                                                         \
+    {                                                                                                       \
+        return submit(stream_resolve(p->stream, per_thread), p->addr, p->value, bits / 8, p->flags, false); \
+    }                                                                                                       \
+    DRIVER_STREAM_API(cuStreamWriteValue##bits##_v2)                                                        \
+    {                                                                                                       \
+        return submit(stream_resolve(p->stream, per_thread), p->addr, p->value, bits / 8, 0, true);         \
     }
 
 VALUE_CALLS(32)
@@ -49,9 +45,7 @@ static CUresult submit_one(CUstream stream, const CUstreamBatchMemOpParams *one)
     }
 }
 
-DRIVER_STREAM_API(cuStreamBatchMemOp_v2,
-                  (CUstream stream, unsigned count, CUstreamBatchMemOpParams *paramArray, unsigned flags), stream,
-                  count, paramArray, flags)
+DRIVER_STREAM_API(cuStreamBatchMemOp_v2)
 {
     NEED_VALUE(p->paramArray && p->count && p->count <= 256 && !p->flags);
     CUresult result = CUDA_SUCCESS;

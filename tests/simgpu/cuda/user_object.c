@@ -4,31 +4,28 @@
 #include "core/graph.h"
 #include "cuda/need.h"
 
-DRIVER_API(cuUserObjectCreate,
-           (CUuserObject * object_out, void *ptr, CUhostFn destroy, unsigned initialRefcount, unsigned flags),
-           object_out, ptr, destroy, initialRefcount, flags)
+DRIVER_API(cuUserObjectCreate)
 {
     NEED_VALUE(p->object_out && p->destroy && p->initialRefcount && p->flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     *p->object_out = user_object_create(p->ptr, p->destroy, p->initialRefcount);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuUserObjectRetain, (CUuserObject object, unsigned count), object, count)
+DRIVER_API(cuUserObjectRetain)
 {
     NEED_VALUE(p->object && p->count);
     user_object_retain(p->object, p->count);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuUserObjectRelease, (CUuserObject object, unsigned count), object, count)
+DRIVER_API(cuUserObjectRelease)
 {
     NEED_VALUE(p->object && p->count);
     user_object_release(p->object, p->count, NULL);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphRetainUserObject, (CUgraph graph, CUuserObject object, unsigned count, unsigned flags), graph, object,
-           count, flags)
+DRIVER_API(cuGraphRetainUserObject)
 {
     NEED_VALUE(p->graph && p->object && p->count && !(p->flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE));
     if (!(p->flags & CU_GRAPH_USER_OBJECT_MOVE))
@@ -38,7 +35,7 @@ DRIVER_API(cuGraphRetainUserObject, (CUgraph graph, CUuserObject object, unsigne
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphReleaseUserObject, (CUgraph graph, CUuserObject object, unsigned count), graph, object, count)
+DRIVER_API(cuGraphReleaseUserObject)
 {
     NEED_VALUE(p->graph && p->object && p->count);
     for (unsigned i = 0; i < p->count; i++) {

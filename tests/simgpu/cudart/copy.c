@@ -37,21 +37,17 @@ static cudaError_t copy_async(void *to, const void *from, size_t bytes, enum cud
     return cudaErrorInvalidMemcpyDirection;
 }
 
-RUNTIME_SYNC_API(cudaMemcpy, v3020, v7000, (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind), dst,
-                 src, count, kind)
+RUNTIME_SYNC_API(cudaMemcpy, v3020, v7000)
 {
     return copy(p->dst, p->src, p->count, p->kind, per_thread);
 }
 
-RUNTIME_STREAM_API(cudaMemcpyAsync, v3020, v7000,
-                   (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream), dst, src,
-                   count, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpyAsync, v3020, v7000)
 {
     return copy_async(p->dst, p->src, p->count, p->kind, p->stream, per_thread);
 }
 
-RUNTIME_API(cudaMemcpyPeer, v4000, (void *dst, int dstDevice, const void *src, int srcDevice, size_t count), dst,
-            dstDevice, src, srcDevice, count)
+RUNTIME_API(cudaMemcpyPeer, v4000)
 {
     NEED_CONTEXT();
     CUcontext to, from;
@@ -60,9 +56,7 @@ RUNTIME_API(cudaMemcpyPeer, v4000, (void *dst, int dstDevice, const void *src, i
     return DRIVER(cuMemcpyPeer(address(p->dst), to, address(p->src), from, p->count));
 }
 
-RUNTIME_API(cudaMemcpyPeerAsync, v4000,
-            (void *dst, int dstDevice, const void *src, int srcDevice, size_t count, cudaStream_t stream), dst,
-            dstDevice, src, srcDevice, count, stream)
+RUNTIME_API(cudaMemcpyPeerAsync, v4000)
 {
     NEED_CONTEXT();
     CUcontext to, from;
@@ -71,10 +65,7 @@ RUNTIME_API(cudaMemcpyPeerAsync, v4000,
     return DRIVER(cuMemcpyPeerAsync(address(p->dst), to, address(p->src), from, p->count, p->stream));
 }
 
-RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000,
-                   (void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
-                    struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, cudaStream_t stream),
-                   dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream)
+RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000)
 {
     NEED_CONTEXT();
     return DRIVER(PICK(cuMemcpyBatchAsync_v2)(
@@ -82,9 +73,7 @@ RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000,
         (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs, p->stream));
 }
 
-RUNTIME_STREAM_API(cudaMemcpy3DBatchAsync, v13000, v13000,
-                   (size_t numOps, struct cudaMemcpy3DBatchOp *opList, unsigned long long flags, cudaStream_t stream),
-                   numOps, opList, flags, stream)
+RUNTIME_STREAM_API(cudaMemcpy3DBatchAsync, v13000, v13000)
 {
     _Static_assert(sizeof(struct cudaMemcpy3DBatchOp) == sizeof(CUDA_MEMCPY3D_BATCH_OP), "one layout, two names");
     NEED_CONTEXT();
@@ -106,38 +95,28 @@ static cudaError_t symbol_at(const void *symbol, size_t offset, size_t count, vo
     return cudaSuccess;
 }
 
-RUNTIME_SYNC_API(cudaMemcpyToSymbol, v3020, v7000,
-                 (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind), symbol,
-                 src, count, offset, kind)
+RUNTIME_SYNC_API(cudaMemcpyToSymbol, v3020, v7000)
 {
     void *to;
     TRY(symbol_at(p->symbol, p->offset, p->count, &to));
     return copy(to, p->src, p->count, p->kind, per_thread);
 }
 
-RUNTIME_SYNC_API(cudaMemcpyFromSymbol, v3020, v7000,
-                 (void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind), dst, symbol,
-                 count, offset, kind)
+RUNTIME_SYNC_API(cudaMemcpyFromSymbol, v3020, v7000)
 {
     void *from;
     TRY(symbol_at(p->symbol, p->offset, p->count, &from));
     return copy(p->dst, from, p->count, p->kind, per_thread);
 }
 
-RUNTIME_STREAM_API(cudaMemcpyToSymbolAsync, v3020, v7000,
-                   (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                    cudaStream_t stream),
-                   symbol, src, count, offset, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpyToSymbolAsync, v3020, v7000)
 {
     void *to;
     TRY(symbol_at(p->symbol, p->offset, p->count, &to));
     return copy_async(to, p->src, p->count, p->kind, p->stream, per_thread);
 }
 
-RUNTIME_STREAM_API(cudaMemcpyFromSymbolAsync, v3020, v7000,
-                   (void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                    cudaStream_t stream),
-                   dst, symbol, count, offset, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpyFromSymbolAsync, v3020, v7000)
 {
     void *from;
     TRY(symbol_at(p->symbol, p->offset, p->count, &from));
@@ -146,27 +125,21 @@ RUNTIME_STREAM_API(cudaMemcpyFromSymbolAsync, v3020, v7000,
 
 /* ---- planes and boxes ---- */
 
-RUNTIME_SYNC_API(cudaMemcpy2D, v3020, v7000,
-                 (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                  enum cudaMemcpyKind kind),
-                 dst, dpitch, src, spitch, width, height, kind)
+RUNTIME_SYNC_API(cudaMemcpy2D, v3020, v7000)
 {
     NEED_CONTEXT();
     const CUDA_MEMCPY2D shape = shape_plane(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height);
     return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
 }
 
-RUNTIME_STREAM_API(cudaMemcpy2DAsync, v3020, v7000,
-                   (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                    enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, dpitch, src, spitch, width, height, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpy2DAsync, v3020, v7000)
 {
     NEED_CONTEXT();
     const CUDA_MEMCPY2D shape = shape_plane(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height);
     return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
 }
 
-RUNTIME_SYNC_API(cudaMemcpy3D, v3020, v7000, (const struct cudaMemcpy3DParms *p), p)
+RUNTIME_SYNC_API(cudaMemcpy3D, v3020, v7000)
 {
     NEED_VALUE(p->p);
     NEED_CONTEXT();
@@ -174,7 +147,7 @@ RUNTIME_SYNC_API(cudaMemcpy3D, v3020, v7000, (const struct cudaMemcpy3DParms *p)
     return DRIVER(PICK_SYNC(cuMemcpy3D_v2)(&shape));
 }
 
-RUNTIME_STREAM_API(cudaMemcpy3DAsync, v3020, v7000, (const struct cudaMemcpy3DParms *p, cudaStream_t stream), p, stream)
+RUNTIME_STREAM_API(cudaMemcpy3DAsync, v3020, v7000)
 {
     NEED_VALUE(p->p);
     NEED_CONTEXT();
@@ -194,7 +167,7 @@ static CUDA_MEMCPY3D_PEER shape_peers(const struct cudaMemcpy3DPeerParms *s, CUc
     return shape;
 }
 
-RUNTIME_SYNC_API(cudaMemcpy3DPeer, v4000, v7000, (const struct cudaMemcpy3DPeerParms *p), p)
+RUNTIME_SYNC_API(cudaMemcpy3DPeer, v4000, v7000)
 {
     NEED_VALUE(p->p);
     NEED_CONTEXT();
@@ -205,8 +178,7 @@ RUNTIME_SYNC_API(cudaMemcpy3DPeer, v4000, v7000, (const struct cudaMemcpy3DPeerP
     return DRIVER(PICK_SYNC(cuMemcpy3DPeer)(&shape));
 }
 
-RUNTIME_STREAM_API(cudaMemcpy3DPeerAsync, v4000, v7000, (const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), p,
-                   stream)
+RUNTIME_STREAM_API(cudaMemcpy3DPeerAsync, v4000, v7000)
 {
     NEED_VALUE(p->p);
     NEED_CONTEXT();
@@ -219,38 +191,33 @@ RUNTIME_STREAM_API(cudaMemcpy3DPeerAsync, v4000, v7000, (const struct cudaMemcpy
 
 /* ---- sets ---- */
 
-RUNTIME_SYNC_API(cudaMemset, v3020, v7000, (void *devPtr, int value, size_t count), devPtr, value, count)
+RUNTIME_SYNC_API(cudaMemset, v3020, v7000)
 {
     NEED_CONTEXT();
     return DRIVER(PICK_SYNC(cuMemsetD8_v2)(address(p->devPtr), (unsigned char)p->value, p->count));
 }
 
-RUNTIME_STREAM_API(cudaMemsetAsync, v3020, v7000, (void *devPtr, int value, size_t count, cudaStream_t stream), devPtr,
-                   value, count, stream)
+RUNTIME_STREAM_API(cudaMemsetAsync, v3020, v7000)
 {
     NEED_CONTEXT();
     return DRIVER(PICK(cuMemsetD8Async)(address(p->devPtr), (unsigned char)p->value, p->count, p->stream));
 }
 
-RUNTIME_SYNC_API(cudaMemset2D, v3020, v7000, (void *devPtr, size_t pitch, int value, size_t width, size_t height),
-                 devPtr, pitch, value, width, height)
+RUNTIME_SYNC_API(cudaMemset2D, v3020, v7000)
 {
     NEED_CONTEXT();
     return DRIVER(
         PICK_SYNC(cuMemsetD2D8_v2)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height));
 }
 
-RUNTIME_STREAM_API(cudaMemset2DAsync, v3020, v7000,
-                   (void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream), devPtr,
-                   pitch, value, width, height, stream)
+RUNTIME_STREAM_API(cudaMemset2DAsync, v3020, v7000)
 {
     NEED_CONTEXT();
     return DRIVER(
         PICK(cuMemsetD2D8Async)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height, p->stream));
 }
 
-RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000, (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent),
-                 pitchedDevPtr, value, extent)
+RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000)
 {
     NEED_CONTEXT();
     return DRIVER(PICK_SYNC(cuMemsetD2D8_v2)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,
@@ -258,9 +225,7 @@ RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000, (struct cudaPitchedPtr pitchedDevPt
                                              p->extent.height * p->extent.depth));
 }
 
-RUNTIME_STREAM_API(cudaMemset3DAsync, v3020, v7000,
-                   (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent, cudaStream_t stream),
-                   pitchedDevPtr, value, extent, stream)
+RUNTIME_STREAM_API(cudaMemset3DAsync, v3020, v7000)
 {
     NEED_CONTEXT();
     return DRIVER(PICK(cuMemsetD2D8Async)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,

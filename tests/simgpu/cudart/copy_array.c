@@ -66,66 +66,42 @@ static cudaError_t copy_box_async(CUDA_MEMCPY3D shape, cudaStream_t stream, bool
 #define TO ((struct corner){p->dst, p->wOffset, p->hOffset})
 #define FROM ((struct corner){p->src, p->wOffset, p->hOffset})
 
-RUNTIME_SYNC_API(cudaMemcpyToArray, v3020, v7000,
-                 (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count,
-                  enum cudaMemcpyKind kind),
-                 dst, wOffset, hOffset, src, count, kind)
+RUNTIME_SYNC_API(cudaMemcpyToArray, v3020, v7000)
 {
     return copy_box(box_to_array(TO, p->src, p->count, p->count, 1), per_thread);
 }
 
-RUNTIME_SYNC_API(cudaMemcpyFromArray, v3020, v7000,
-                 (void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count,
-                  enum cudaMemcpyKind kind),
-                 dst, src, wOffset, hOffset, count, kind)
+RUNTIME_SYNC_API(cudaMemcpyFromArray, v3020, v7000)
 {
     return copy_box(box_from_array(p->dst, p->count, FROM, p->count, 1), per_thread);
 }
 
-RUNTIME_STREAM_API(cudaMemcpyToArrayAsync, v3020, v7000,
-                   (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count,
-                    enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, wOffset, hOffset, src, count, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpyToArrayAsync, v3020, v7000)
 {
     return copy_box_async(box_to_array(TO, p->src, p->count, p->count, 1), p->stream, per_thread);
 }
 
-RUNTIME_STREAM_API(cudaMemcpyFromArrayAsync, v3020, v7000,
-                   (void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count,
-                    enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, src, wOffset, hOffset, count, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpyFromArrayAsync, v3020, v7000)
 {
     return copy_box_async(box_from_array(p->dst, p->count, FROM, p->count, 1), p->stream, per_thread);
 }
 
-RUNTIME_SYNC_API(cudaMemcpy2DToArray, v3020, v7000,
-                 (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width,
-                  size_t height, enum cudaMemcpyKind kind),
-                 dst, wOffset, hOffset, src, spitch, width, height, kind)
+RUNTIME_SYNC_API(cudaMemcpy2DToArray, v3020, v7000)
 {
     return copy_box(box_to_array(TO, p->src, p->spitch, p->width, p->height), per_thread);
 }
 
-RUNTIME_SYNC_API(cudaMemcpy2DFromArray, v3020, v7000,
-                 (void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width,
-                  size_t height, enum cudaMemcpyKind kind),
-                 dst, dpitch, src, wOffset, hOffset, width, height, kind)
+RUNTIME_SYNC_API(cudaMemcpy2DFromArray, v3020, v7000)
 {
     return copy_box(box_from_array(p->dst, p->dpitch, FROM, p->width, p->height), per_thread);
 }
 
-RUNTIME_STREAM_API(cudaMemcpy2DToArrayAsync, v3020, v7000,
-                   (cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width,
-                    size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, wOffset, hOffset, src, spitch, width, height, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpy2DToArrayAsync, v3020, v7000)
 {
     return copy_box_async(box_to_array(TO, p->src, p->spitch, p->width, p->height), p->stream, per_thread);
 }
 
-RUNTIME_STREAM_API(cudaMemcpy2DFromArrayAsync, v3020, v7000,
-                   (void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width,
-                    size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, dpitch, src, wOffset, hOffset, width, height, kind, stream)
+RUNTIME_STREAM_API(cudaMemcpy2DFromArrayAsync, v3020, v7000)
 {
     return copy_box_async(box_from_array(p->dst, p->dpitch, FROM, p->width, p->height), p->stream, per_thread);
 }
@@ -133,18 +109,12 @@ RUNTIME_STREAM_API(cudaMemcpy2DFromArrayAsync, v3020, v7000,
 #define FIRST ((struct corner){p->dst, p->wOffsetDst, p->hOffsetDst})
 #define SECOND ((struct corner){p->src, p->wOffsetSrc, p->hOffsetSrc})
 
-RUNTIME_SYNC_API(cudaMemcpyArrayToArray, v3020, v7000,
-                 (cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc,
-                  size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind),
-                 dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, count, kind)
+RUNTIME_SYNC_API(cudaMemcpyArrayToArray, v3020, v7000)
 {
     return copy_box(box_between(FIRST, SECOND, p->count, 1), per_thread);
 }
 
-RUNTIME_SYNC_API(cudaMemcpy2DArrayToArray, v3020, v7000,
-                 (cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc,
-                  size_t hOffsetSrc, size_t width, size_t height, enum cudaMemcpyKind kind),
-                 dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, width, height, kind)
+RUNTIME_SYNC_API(cudaMemcpy2DArrayToArray, v3020, v7000)
 {
     return copy_box(box_between(FIRST, SECOND, p->width, p->height), per_thread);
 }

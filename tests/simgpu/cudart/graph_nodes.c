@@ -22,26 +22,21 @@ static cudaError_t kernel_params(const struct cudaKernelNodeParams *from, CUDA_K
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaGraphAddKernelNode, v10000,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, const struct cudaKernelNodeParams *pNodeParams),
-            pGraphNode, graph, pDependencies, numDependencies, pNodeParams)
+RUNTIME_API(cudaGraphAddKernelNode, v10000)
 {
     CUDA_KERNEL_NODE_PARAMS params;
     TRY(kernel_params(p->pNodeParams, &params));
     return DRIVER(cuGraphAddKernelNode_v2(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, &params));
 }
 
-RUNTIME_API(cudaGraphKernelNodeSetParams, v10000,
-            (cudaGraphNode_t node, const struct cudaKernelNodeParams *pNodeParams), node, pNodeParams)
+RUNTIME_API(cudaGraphKernelNodeSetParams, v10000)
 {
     CUDA_KERNEL_NODE_PARAMS params;
     TRY(kernel_params(p->pNodeParams, &params));
     return DRIVER(cuGraphKernelNodeSetParams_v2(p->node, &params));
 }
 
-RUNTIME_API(cudaGraphKernelNodeGetParams, v10000, (cudaGraphNode_t node, struct cudaKernelNodeParams *pNodeParams),
-            node, pNodeParams)
+RUNTIME_API(cudaGraphKernelNodeGetParams, v10000)
 {
     NEED_VALUE(p->pNodeParams);
     CUDA_KERNEL_NODE_PARAMS params;
@@ -58,29 +53,21 @@ RUNTIME_API(cudaGraphKernelNodeGetParams, v10000, (cudaGraphNode_t node, struct 
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaGraphExecKernelNodeSetParams, v10010,
-            (cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaKernelNodeParams *pNodeParams),
-            hGraphExec, node, pNodeParams)
+RUNTIME_API(cudaGraphExecKernelNodeSetParams, v10010)
 {
     CUDA_KERNEL_NODE_PARAMS params;
     TRY(kernel_params(p->pNodeParams, &params));
     return DRIVER(cuGraphExecKernelNodeSetParams_v2(p->hGraphExec, p->node, &params));
 }
 
-RUNTIME_API(cudaGraphAddMemcpyNode1D, v11010,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
-            pGraphNode, graph, pDependencies, numDependencies, dst, src, count, kind)
+RUNTIME_API(cudaGraphAddMemcpyNode1D, v11010)
 {
     NEED_CONTEXT();
     const CUDA_MEMCPY3D shape = shape_line(p->dst, p->src, p->count);
     return DRIVER(cuGraphAddMemcpyNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, &shape, NULL));
 }
 
-RUNTIME_API(cudaGraphAddMemcpyNode, v10000,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, const struct cudaMemcpy3DParms *pCopyParams),
-            pGraphNode, graph, pDependencies, numDependencies, pCopyParams)
+RUNTIME_API(cudaGraphAddMemcpyNode, v10000)
 {
     NEED_VALUE(p->pCopyParams);
     NEED_CONTEXT();
@@ -88,19 +75,13 @@ RUNTIME_API(cudaGraphAddMemcpyNode, v10000,
     return DRIVER(cuGraphAddMemcpyNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, &shape, NULL));
 }
 
-RUNTIME_API(cudaGraphExecMemcpyNodeSetParams1D, v11010,
-            (cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void *dst, const void *src, size_t count,
-             enum cudaMemcpyKind kind),
-            hGraphExec, node, dst, src, count, kind)
+RUNTIME_API(cudaGraphExecMemcpyNodeSetParams1D, v11010)
 {
     const CUDA_MEMCPY3D shape = shape_line(p->dst, p->src, p->count);
     return DRIVER(cuGraphExecMemcpyNodeSetParams(p->hGraphExec, p->node, &shape, NULL));
 }
 
-RUNTIME_API(cudaGraphAddMemsetNode, v10000,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, const struct cudaMemsetParams *pMemsetParams),
-            pGraphNode, graph, pDependencies, numDependencies, pMemsetParams)
+RUNTIME_API(cudaGraphAddMemsetNode, v10000)
 {
     NEED_VALUE(p->pMemsetParams);
     NEED_CONTEXT();
@@ -109,9 +90,7 @@ RUNTIME_API(cudaGraphAddMemsetNode, v10000,
     return DRIVER(cuGraphAddMemsetNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, &params, NULL));
 }
 
-RUNTIME_API(cudaGraphExecMemsetNodeSetParams, v10020,
-            (cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaMemsetParams *pNodeParams), hGraphExec,
-            node, pNodeParams)
+RUNTIME_API(cudaGraphExecMemsetNodeSetParams, v10020)
 {
     NEED_VALUE(p->pNodeParams);
     const struct cudaMemsetParams *s = p->pNodeParams;
@@ -119,10 +98,7 @@ RUNTIME_API(cudaGraphExecMemsetNodeSetParams, v10020,
     return DRIVER(cuGraphExecMemsetNodeSetParams(p->hGraphExec, p->node, &params, NULL));
 }
 
-RUNTIME_API(cudaGraphAddHostNode, v10000,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, const struct cudaHostNodeParams *pNodeParams),
-            pGraphNode, graph, pDependencies, numDependencies, pNodeParams)
+RUNTIME_API(cudaGraphAddHostNode, v10000)
 {
     NEED_VALUE(p->pNodeParams);
     NEED_CONTEXT();
@@ -130,39 +106,7 @@ RUNTIME_API(cudaGraphAddHostNode, v10000,
     return DRIVER(cuGraphAddHostNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, &params));
 }
 
-RUNTIME_API(cudaGraphAddChildGraphNode, v10000,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, cudaGraph_t childGraph),
-            pGraphNode, graph, pDependencies, numDependencies, childGraph)
-{
-    NEED_CONTEXT();
-    return DRIVER(
-        cuGraphAddChildGraphNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, p->childGraph));
-}
-
-RUNTIME_API(cudaGraphAddEmptyNode, v10000,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies),
-            pGraphNode, graph, pDependencies, numDependencies)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuGraphAddEmptyNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies));
-}
-
-RUNTIME_API(cudaGraphAddEventRecordNode, v11010,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, cudaEvent_t event),
-            pGraphNode, graph, pDependencies, numDependencies, event)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuGraphAddEventRecordNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, p->event));
-}
-
-RUNTIME_API(cudaGraphAddEventWaitNode, v11010,
-            (cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-             size_t numDependencies, cudaEvent_t event),
-            pGraphNode, graph, pDependencies, numDependencies, event)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuGraphAddEventWaitNode(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies, p->event));
-}
+RUNTIME_FORWARD(cudaGraphAddChildGraphNode, v10000, cuGraphAddChildGraphNode)
+RUNTIME_FORWARD(cudaGraphAddEmptyNode, v10000, cuGraphAddEmptyNode)
+RUNTIME_FORWARD(cudaGraphAddEventRecordNode, v11010, cuGraphAddEventRecordNode)
+RUNTIME_FORWARD(cudaGraphAddEventWaitNode, v11010, cuGraphAddEventWaitNode)
