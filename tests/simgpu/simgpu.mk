@@ -1,6 +1,6 @@
 # The simulated GPU: three libraries with the names of NVIDIA's, and a private one that they share.
 
-SIMGPU_ROOMS := core cuda cudart cupti
+SIMGPU_PARTS := core cuda cudart cupti
 SIMGPU_DIR := $(B)/simgpu
 SIMGPU_OBJ := $(SIMGPU_DIR)/obj
 SIMGPU_LIBS := $(addprefix $(SIMGPU_DIR)/,libsimgpu.so libcuda.so.1 libcuda.so libcudart.so.13 libcudart.so \
@@ -21,18 +21,18 @@ $(SIMGPU_DIR)/include/runtime_arguments.h: $(CUDA_HOME)/include/generated_cuda_r
 $(SIMGPU_DIR)/include/%_arguments.h: tests/simgpu/arguments.awk
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)awk -f $^ >$@
-$(foreach room,$(SIMGPU_ROOMS),$(call simgpu_objects,$(room))): $(SIMGPU_DIR)/include/driver_arguments.h $(SIMGPU_DIR)/include/runtime_arguments.h
+$(foreach part,$(SIMGPU_PARTS),$(call simgpu_objects,$(part))): $(SIMGPU_DIR)/include/driver_arguments.h $(SIMGPU_DIR)/include/runtime_arguments.h
 $(SIMGPU_OBJ)/cupti/names.o: $(SIMGPU_DIR)/include/driver_names.inc $(SIMGPU_DIR)/include/runtime_names.inc
 
 # The private library is open to the other three, which hide all but NVIDIA's names.
-SIMGPU_OUTER := $(foreach room,cuda cudart cupti,$(call simgpu_objects,$(room)))
+SIMGPU_OUTER := $(foreach part,cuda cudart cupti,$(call simgpu_objects,$(part)))
 $(SIMGPU_OUTER): SIMGPU_CFLAGS += -fvisibility=hidden
 
 $(SIMGPU_OBJ)/%.o: tests/simgpu/%.c tests/simgpu/simgpu.mk | toolkit
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(SIMGPU_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(foreach room,$(SIMGPU_ROOMS),$(patsubst %.o,%.d,$(call simgpu_objects,$(room))))
+-include $(foreach part,$(SIMGPU_PARTS),$(patsubst %.o,%.d,$(call simgpu_objects,$(part))))
 
 # RPATH, not RUNPATH: on a machine with a GPU, LD_LIBRARY_PATH may lead to NVIDIA's driver.
 SIMGPU_LINK = $(CC) $(SANITIZE) -pthread -shared -Wl,-soname,$(@F) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -L$(SIMGPU_DIR)

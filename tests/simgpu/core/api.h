@@ -23,7 +23,6 @@
 #include <driver_arguments.h> /* made by arguments.awk */
 
 #include "core/driver.h"
-#include "core/fault.h"
 
 struct api_call {
     CUpti_CallbackDomain domain;
