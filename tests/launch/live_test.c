@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "tests/trace/build/make_spool.h"
-#include "launch/live.h"
+#include "launch/drain.h"
 
 static struct live live;
 static struct make_spool spool;
@@ -40,7 +40,7 @@ static struct spool_part part_of(enum spool_chunk_type type)
 static void see_cupti(void)
 {
     struct spool_part part = part_of(SPOOL_CUPTI);
-    live_see_cupti(&live, &part, make_spool_header(&spool)->record_bytes);
+    live_add_cupti(&live, &part, make_spool_header(&spool)->record_bytes);
 }
 
 static double busy(uint32_t gpu, uint64_t from_ms, uint64_t to_ms)
@@ -110,7 +110,7 @@ static void memory_in_use_is_what_was_not_released(void **state)
     memory(0x4000, 100, 40, SPOOL_MEMORY_ALLOCATE, 0);
     memory(0x4000, 100, 60, SPOOL_MEMORY_ALLOCATE, 0); /* … but this is another one */
     struct spool_part part = part_of(SPOOL_RECORDS);
-    live_see_own(&live, &process, &part);
+    live_add_agent(&live, &process, &part);
     assert_int_equal(live.memory, 800);
     live_process_release(&process, &live);
     assert_int_equal(live.memory, 0);

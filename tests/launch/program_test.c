@@ -79,7 +79,7 @@ static void a_program_here_but_not_in_path_is_hinted_at(void **state)
     make_program("here", 0755);
     assert_int_equal(chdir(folder), 0);
     setenv("PATH", "/nowhere", 1);
-    expect_refused("here", EXIT_NOT_FOUND, "say './here'");
+    expect_refused("here", EXIT_NOT_FOUND, "use './here'");
     assert_int_equal(chdir(before), 0);
 }
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "launch/signals.h"
+#include "launch/launch.h"
 
 /* Runs BODY in a process of its own; gives its status. */
 static int in_child(void (*body)(void))
@@ -22,7 +22,7 @@ static void end_by_term(void)
 {
     struct signals signals;
     signals_hold(&signals);
-    signals_end_with(&signals, "last words\n");
+    signals_end_with(&signals, NULL, "last words\n");
     raise(SIGTERM);
 }
 
@@ -32,7 +32,7 @@ static void be_ended_while_held(void)
     signals_hold(&signals);
     raise(SIGTERM);
     signals_drain(&signals);
-    signals_end_with(&signals, "never said\n");
+    signals_end_with(&signals, NULL, "never said\n");
 }
 
 static void ignore_hangups(void)
@@ -40,7 +40,7 @@ static void ignore_hangups(void)
     struct signals signals;
     signal(SIGHUP, SIG_IGN); /* as under nohup */
     signals_hold(&signals);
-    signals_end_with(&signals, "never said\n");
+    signals_end_with(&signals, NULL, "never said\n");
     raise(SIGHUP);
 }
 
@@ -49,7 +49,7 @@ static void write_to_a_closed_pipe(void)
     struct signals signals;
     int pipes[2];
     signals_hold(&signals);
-    signals_end_with(&signals, "never said\n");
+    signals_end_with(&signals, NULL, "never said\n");
     if (pipe(pipes) == 0 && close(pipes[0]) == 0 && write(pipes[1], "x", 1) > 0)
         _exit(1);
 }

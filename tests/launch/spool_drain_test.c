@@ -10,7 +10,7 @@
 
 #include "tests/trace/build/make_spool.h"
 #include "trace/build/passes.h"
-#include "launch/spool_drain.h"
+#include "launch/drain.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"
 

@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include "common/page.h"
+#include "common/memory.h"
 #include "tests/unit.h"
 
 static uint64_t address_of(const void *at)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/temporary_file.h"
+#include "common/memory.h"
 #include "agent/spool/segments.h"
 
 #define OFFSET SPOOL_HEADER_BYTES
@@ -24,7 +24,7 @@ static int begin(void **state)
 {
     (void)state;
     segment = aligned_alloc(SPOOL_ALIGN, SPOOL_SEGMENT_BYTES);
-    file = unnamed_file("/tmp");
+    file = temporary_file_open("/tmp");
     if (!segment || file < 0)
         return -1;
     memset(segment, 0, SPOOL_SEGMENT_BYTES);

@@ -16,7 +16,7 @@
 #include "tests/trace/build/make_plugin.h"
 #include "tests/trace/build/trace_reading.h"
 #include "trace/spool/cupti.h"
-#include "launch/spool_drain.h"
+#include "launch/drain.h"
 
 enum {
     PID = 600,

@@ -6,7 +6,6 @@
 
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
-#include "trace/gzip/member.h"
 
 /* Unpacks one member, and gives how many bytes it took. */
 static size_t unpack(const char *data, size_t size, char *text, size_t room, size_t *length)

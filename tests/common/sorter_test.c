@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 struct thing {
     uint64_t key, order;
