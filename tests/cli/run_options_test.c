@@ -22,9 +22,8 @@ static void expect_refused(const char *word, const char *why)
     assert_contains(text, why);
 }
 
-static void without_options_all_is_recorded_at_once(void **state)
+UNIT_TEST(without_options_all_is_recorded_at_once)
 {
-    (void)state;
     struct run_options options;
     run_options_init(&options);
     assert_string_equal(options.output, "trace.json");
@@ -35,9 +34,8 @@ static void without_options_all_is_recorded_at_once(void **state)
     assert_false(options.quiet || options.verbose);
 }
 
-static void seconds_become_nanoseconds(void **state)
+UNIT_TEST(seconds_become_nanoseconds)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--delay=0.25"), 2);
     assert_int_equal(options.delay, 250000000);
@@ -53,9 +51,8 @@ static void seconds_become_nanoseconds(void **state)
     expect_refused("--duration=0", "would record nothing");
 }
 
-static void call_stacks_are_kept_when_asked_for(void **state)
+UNIT_TEST(call_stacks_are_kept_when_asked_for)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--quiet"), 2);
     assert_false(options.backtrace);
@@ -64,9 +61,8 @@ static void call_stacks_are_kept_when_asked_for(void **state)
     expect_refused("--backtrace=all", "takes no argument");
 }
 
-static void capture_ranges_are_checked(void **state)
+UNIT_TEST(capture_ranges_are_checked)
 {
-    (void)state;
     static const char *const right[] = {"none", "api", "cudaProfilerApi", "nvtx:a", "nvtx:a@b", "nvtx:a b"};
     static const char *const wrong[] = {"", "nvtx", "nvtx:", "nvtx:@b", "API"};
     char word[64];
@@ -81,9 +77,8 @@ static void capture_ranges_are_checked(void **state)
     }
 }
 
-static void nvtx_domains_are_named(void **state)
+UNIT_TEST(nvtx_domains_are_named)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--quiet"), 2);
     assert_null(options.settings.nvtx_domains);
@@ -96,9 +91,8 @@ static void nvtx_domains_are_named(void **state)
     expect_refused("--nvtx-exclude=", "no NVTX domain given");
 }
 
-static void other_values_are_checked(void **state)
+UNIT_TEST(other_values_are_checked)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--graph=graph"), 2);
     assert_int_equal(options.graph_nodes, 0);
@@ -124,9 +118,8 @@ static int64_t parsed(const char *text)
     return bits;
 }
 
-static void names_add_up(void **state)
+UNIT_TEST(names_add_up)
 {
-    (void)state;
     assert_int_equal(parsed("kernel"), TRACE_KERNEL);
     assert_int_equal(parsed("nvtx,memcpy"), TRACE_NVTX | TRACE_MEMCPY);
     assert_int_equal(parsed("all"), TRACE_DEFAULT);
@@ -137,17 +130,15 @@ static void names_add_up(void **state)
     assert_int_equal(parsed("kernel,none,sync"), TRACE_SYNC);
 }
 
-static void api_all_adds_queries_to_the_default(void **state)
+UNIT_TEST(api_all_adds_queries_to_the_default)
 {
-    (void)state;
     assert_int_equal(parsed("api-all"), TRACE_DEFAULT | TRACE_API_ALL);
     assert_int_equal(parsed("api-all,-memory"), (TRACE_DEFAULT | TRACE_API_ALL) & ~TRACE_MEMORY);
     assert_int_equal(parsed("api-all,-api-all"), TRACE_DEFAULT);
 }
 
-static void a_minus_takes_away(void **state)
+UNIT_TEST(a_minus_takes_away)
 {
-    (void)state;
     assert_int_equal(parsed("all,-memory"), TRACE_DEFAULT & ~TRACE_MEMORY);
     assert_int_equal(parsed("-memory"), TRACE_DEFAULT & ~TRACE_MEMORY);
     assert_int_equal(parsed("-memory,-nvtx"), TRACE_DEFAULT & ~(TRACE_MEMORY | TRACE_NVTX));
@@ -164,9 +155,8 @@ static const char *refused(const char *text)
     return printed;
 }
 
-static void unknown_names_are_told_with_the_known_ones(void **state)
+UNIT_TEST(unknown_names_are_told_with_the_known_ones)
 {
-    (void)state;
     assert_contains(refused("kernels"), "did you mean 'kernel'?");
     assert_contains(refused("kernel,xyzzy"), "'xyzzy' is not valid: use all, none, cuda, kernel, memcpy");
     assert_contains(refused("kernel,-xyzzy"), "'xyzzy' is not valid");
@@ -176,19 +166,4 @@ static void unknown_names_are_told_with_the_known_ones(void **state)
     assert_contains(refused("-"), "'' is not valid");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_options_all_is_recorded_at_once),
-        cmocka_unit_test(seconds_become_nanoseconds),
-        cmocka_unit_test(call_stacks_are_kept_when_asked_for),
-        cmocka_unit_test(capture_ranges_are_checked),
-        cmocka_unit_test(nvtx_domains_are_named),
-        cmocka_unit_test(other_values_are_checked),
-        cmocka_unit_test(names_add_up),
-        cmocka_unit_test(api_all_adds_queries_to_the_default),
-        cmocka_unit_test(a_minus_takes_away),
-        cmocka_unit_test(unknown_names_are_told_with_the_known_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

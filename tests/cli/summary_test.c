@@ -13,17 +13,15 @@ static const char *line_of(const char *output, const struct convert_summary *sum
     return unit_stderr_end();
 }
 
-static void a_trace_is_opened_in_a_browser_or_reported(void **state)
+UNIT_TEST(a_trace_is_opened_in_a_browser_or_reported)
 {
-    (void)state;
     struct convert_summary summary = {.events = 7, .bytes = 400000000, .unpacked = 500000000};
     assert_string_equal(line_of("a.json", &summary), "gputrace: 7 events in 'a.json' (400 MB); to look at it, open "
                                                      "https://ui.perfetto.dev or run 'gputrace report a.json'\n");
 }
 
-static void json_that_is_too_large_for_a_browser_is_to_be_converted(void **state)
+UNIT_TEST(json_that_is_too_large_for_a_browser_is_to_be_converted)
 {
-    (void)state;
     struct convert_summary summary = {.events = 7, .bytes = 30000000, .unpacked = 500000001};
     assert_string_equal(line_of("d/a.json.gz", &summary),
                         "gputrace: 7 events in 'd/a.json.gz' (30.0 MB); too large for a browser: 'gputrace convert "
@@ -32,9 +30,8 @@ static void json_that_is_too_large_for_a_browser_is_to_be_converted(void **state
     assert_contains(line_of("a.pftrace", &summary), "to look at it, open https://ui.perfetto.dev");
 }
 
-static void where_nothing_was_recorded_there_is_nothing_to_look_at(void **state)
+UNIT_TEST(where_nothing_was_recorded_there_is_nothing_to_look_at)
 {
-    (void)state;
     struct convert_summary summary = {.events = 1, .bytes = 1000, .unpacked = 1000, .missed_all = true};
     strcpy(summary.missed, "nothing was recorded: \x1b[2J");
     assert_string_equal(line_of("a.json", &summary),
@@ -73,29 +70,25 @@ static const char *written(const struct convert_plugins *said, uint64_t run_ns, 
     "    main  /leak.cu:42\n"                     \
     "gputrace: leaks: no stack\\n\\x1b[31m\n"
 
-static void lines_are_written_with_their_stacks(void **state)
+UNIT_TEST(lines_are_written_with_their_stacks)
 {
-    (void)state;
     assert_string_equal(written(&both, 1000 * NS_PER_S, false), LINES);
 }
 
-static void time_is_told_when_it_is_more_than_a_hundredth(void **state)
+UNIT_TEST(time_is_told_when_it_is_more_than_a_hundredth)
 {
-    (void)state;
     assert_string_equal(written(&both, 200 * NS_PER_S, false), LINES);
     assert_string_equal(written(&both, 200 * NS_PER_S - 100, false), LINES "gputrace: plugin calls: 1 call, 2.00 s\n");
 }
 
-static void time_is_always_told_on_request(void **state)
+UNIT_TEST(time_is_always_told_on_request)
 {
-    (void)state;
     assert_string_equal(written(&both, 1000 * NS_PER_S, true), LINES "gputrace: plugin leaks: 1,234,567 calls, 1.2 ms\n"
                                                                      "gputrace: plugin calls: 1 call, 2.00 s\n");
 }
 
-static void processes_are_told_apart(void **state)
+UNIT_TEST(processes_are_told_apart)
 {
-    (void)state;
     struct convert_plugin two[] = {plugins[1], plugins[1]};
     two[1].pid = 200;
     const struct convert_plugins said = {.items = two, .count = 2};
@@ -103,24 +96,10 @@ static void processes_are_told_apart(void **state)
                                                          "gputrace: plugin calls (process 200): 1 call, 2.00 s\n");
 }
 
-static void no_plugins_say_nothing(void **state)
+UNIT_TEST(no_plugins_say_nothing)
 {
-    (void)state;
     const struct convert_plugins none = {0};
     assert_string_equal(written(&none, NS_PER_S, true), "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_is_opened_in_a_browser_or_reported),
-        cmocka_unit_test(json_that_is_too_large_for_a_browser_is_to_be_converted),
-        cmocka_unit_test(where_nothing_was_recorded_there_is_nothing_to_look_at),
-        cmocka_unit_test(lines_are_written_with_their_stacks),
-        cmocka_unit_test(time_is_told_when_it_is_more_than_a_hundredth),
-        cmocka_unit_test(time_is_always_told_on_request),
-        cmocka_unit_test(processes_are_told_apart),
-        cmocka_unit_test(no_plugins_say_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

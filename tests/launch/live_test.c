@@ -7,17 +7,15 @@
 static struct live live;
 static struct make_spool spool;
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     memset(&live, 0, sizeof(live));
     make_spool_init(&spool, 1, 130001);
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     make_spool_release(&spool);
     return 0;
 }
@@ -54,9 +52,8 @@ static bool is_about(double value, double expected)
     return value > expected - 1e-6 && value < expected + 1e-6;
 }
 
-static void busy_is_the_share_of_time_with_work(void **state)
+UNIT_TEST_WITH(busy_is_the_share_of_time_with_work, set_up, tear_down)
 {
-    (void)state;
     make_spool_chunk(&spool, SPOOL_CUPTI, 1);
     kernel(0, 5000, 0);      /* half of ten milliseconds */
     kernel(2000, 3000, 0);   /* beside it on another stream: not twice */
@@ -72,9 +69,8 @@ static void busy_is_the_share_of_time_with_work(void **state)
     assert_int_equal(live.recorded, 4 * 216);
 }
 
-static void times_of_all_kinds_do_no_harm(void **state)
+UNIT_TEST_WITH(times_of_all_kinds_do_no_harm, set_up, tear_down)
 {
-    (void)state;
     make_spool_chunk(&spool, SPOOL_CUPTI, 1);
     kernel(0, 60 * 1000 * 1000, 0); /* longer than what is remembered */
     kernel(1000, 2000, LIVE_GPUS_MAX);
@@ -97,9 +93,8 @@ static void memory(uint64_t address, uint64_t size, uint64_t time, uint16_t oper
     memcpy(make_spool_bytes(&spool, sizeof(record)), &record, sizeof(record));
 }
 
-static void memory_in_use_is_what_was_not_released(void **state)
+UNIT_TEST_WITH(memory_in_use_is_what_was_not_released, set_up, tear_down)
 {
-    (void)state;
     struct live_process process = {0};
     make_spool_chunk(&spool, SPOOL_RECORDS, 1);
     memory(0x1000, 500, 10, SPOOL_MEMORY_ALLOCATE, 0);
@@ -116,13 +111,4 @@ static void memory_in_use_is_what_was_not_released(void **state)
     assert_int_equal(live.memory, 0);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(busy_is_the_share_of_time_with_work),
-        TEST(times_of_all_kinds_do_no_harm),
-        TEST(memory_in_use_is_what_was_not_released),
-    };
-    return cmocka_run_group_tests_name("launch/live", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -54,9 +54,8 @@ static void write_to_a_closed_pipe(void)
         _exit(1);
 }
 
-static void a_signal_ends_us_with_our_last_words(void **state)
+UNIT_TEST(a_signal_ends_us_with_our_last_words)
 {
-    (void)state;
     unit_stderr_begin();
     int status = in_child(end_by_term);
     const char *text = unit_stderr_end();
@@ -65,31 +64,19 @@ static void a_signal_ends_us_with_our_last_words(void **state)
     assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
-static void what_came_for_the_program_does_not_end_us_later(void **state)
+UNIT_TEST(what_came_for_the_program_does_not_end_us_later)
 {
-    (void)state;
     assert_int_equal(in_child(be_ended_while_held), 0);
 }
 
-static void a_signal_that_was_ignored_stays_ignored(void **state)
+UNIT_TEST(a_signal_that_was_ignored_stays_ignored)
 {
-    (void)state;
     assert_int_equal(in_child(ignore_hangups), 0);
 }
 
-static void writing_to_who_is_gone_does_not_end_us(void **state)
+UNIT_TEST(writing_to_who_is_gone_does_not_end_us)
 {
-    (void)state;
     assert_int_equal(in_child(write_to_a_closed_pipe), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signal_ends_us_with_our_last_words),
-        cmocka_unit_test(what_came_for_the_program_does_not_end_us_later),
-        cmocka_unit_test(a_signal_that_was_ignored_stays_ignored),
-        cmocka_unit_test(writing_to_who_is_gone_does_not_end_us),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

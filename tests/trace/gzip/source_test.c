@@ -29,9 +29,8 @@ static void fill_noise(char *text, size_t size, uint64_t number)
     }
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     static char text[TEXT];
     folder = unit_directory();
     snprintf(path, sizeof(path), "%s/trace.json.gz", folder);
@@ -49,9 +48,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     buffer_release(&file);
     buffer_release(&whole);
     gzip_free(gzip);
@@ -140,9 +138,8 @@ static unsigned members_unpacked(uint64_t offset)
 
 /* --- files --- */
 
-static void all_members_of_ours_are_unpacked_by_threads(void **state)
+UNIT_TEST(all_members_of_ours_are_unpacked_by_threads)
 {
-    (void)state;
     save(file.data, file.length);
     assert_int_equal(members_unpacked(0), MEMBERS);
     assert_int_equal(members_unpacked(starts[3]), MEMBERS - 3);
@@ -150,9 +147,8 @@ static void all_members_of_ours_are_unpacked_by_threads(void **state)
     expect(whole.data, whole.length, NULL);
 }
 
-static void a_reader_may_end_before_the_file_does(void **state)
+UNIT_TEST(a_reader_may_end_before_the_file_does)
 {
-    (void)state;
     char bytes[100];
     save(file.data, file.length);
     for (unsigned i = 0; i < 50; i++) {
@@ -165,9 +161,8 @@ static void a_reader_may_end_before_the_file_does(void **state)
     }
 }
 
-static void what_is_no_gzip_is_read_as_it_is(void **state)
+UNIT_TEST(what_is_no_gzip_is_read_as_it_is)
 {
-    (void)state;
     save(whole.data, whole.length);
     expect(whole.data, whole.length, NULL);
     save("", 0);
@@ -176,9 +171,8 @@ static void what_is_no_gzip_is_read_as_it_is(void **state)
     expect("\x1f", 1, NULL);
 }
 
-static void one_member_is_read_without_threads(void **state)
+UNIT_TEST(one_member_is_read_without_threads)
 {
-    (void)state;
     struct buffer one;
     buffer_init_memory(&one);
     assert_int_equal(gzip_members(gzip, &one, whole.data, MEMBER_TEXT_MOST / 2), 0);
@@ -188,9 +182,8 @@ static void one_member_is_read_without_threads(void **state)
     buffer_release(&one);
 }
 
-static void what_stands_behind_members_is_passed_over(void **state)
+UNIT_TEST(what_stands_behind_members_is_passed_over)
 {
-    (void)state;
     static const char *const rests[] = {"x", "\x1f", "trash", "\x1f\x8a", "{\"ph\":\"X\"}"};
     struct buffer more;
     buffer_init_memory(&more);
@@ -209,9 +202,8 @@ static void what_stands_behind_members_is_passed_over(void **state)
     buffer_release(&more);
 }
 
-static void a_file_cut_anywhere_is_told(void **state)
+UNIT_TEST(a_file_cut_anywhere_is_told)
 {
-    (void)state;
     for (size_t cut = file.length - 1; cut > file.length - 60; cut -= 4) {
         save(file.data, cut);
         expect(NULL, 0, "unexpected end of file");
@@ -226,9 +218,8 @@ static void a_file_cut_anywhere_is_told(void **state)
     }
 }
 
-static void members_of_others_may_stand_between_ours(void **state)
+UNIT_TEST(members_of_others_may_stand_between_ours)
 {
-    (void)state;
     save(file.data, file.length);
     for (int i = 0; i < 2; i++) {
         gzFile other = gzopen(path, "ab");
@@ -260,9 +251,8 @@ static void put_other_fields(struct buffer *out)
     }
 }
 
-static void fields_of_others_are_passed_over(void **state)
+UNIT_TEST(fields_of_others_are_passed_over)
 {
-    (void)state;
     struct buffer others;
     buffer_init_memory(&others);
     put_other_fields(&others);
@@ -296,9 +286,8 @@ static void save_with_size(size_t member, size_t size)
     memcpy(at, &before, sizeof(before));
 }
 
-static void wrong_sizes_change_nothing(void **state)
+UNIT_TEST(wrong_sizes_change_nothing)
 {
-    (void)state;
     const size_t member = 9, right = starts[member + 1] - starts[member];
     const size_t wrong[] = {0,          1,           28,        29,
                             right - 1,  right + 1,   right / 2, starts[member + 2] - starts[member],
@@ -313,9 +302,8 @@ static void wrong_sizes_change_nothing(void **state)
     }
 }
 
-static void damage_is_told_where_it_is(void **state)
+UNIT_TEST(damage_is_told_where_it_is)
 {
-    (void)state;
     static const struct {
         size_t before_end;
         const char *message;
@@ -339,9 +327,8 @@ static void damage_is_told_where_it_is(void **state)
     }
 }
 
-static void changed_bytes_do_no_harm(void **state)
+UNIT_TEST(changed_bytes_do_no_harm)
 {
-    (void)state;
     uint64_t number = 7;
     for (unsigned i = 0; i < 60; i++) {
         number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -358,9 +345,8 @@ static void changed_bytes_do_no_harm(void **state)
 }
 
 /* It says truly how long it is, but not how much it becomes. */
-static void a_member_of_much_text_is_not_held(void **state)
+UNIT_TEST(a_member_of_much_text_is_not_held)
 {
-    (void)state;
     const size_t size = 5 * (size_t)MEMBER_TEXT_MOST;
     char *zeros = calloc(1, size);
     uint8_t *packed = malloc(size);
@@ -395,9 +381,8 @@ static void a_member_of_much_text_is_not_held(void **state)
 }
 
 /* Something before us has read its beginning. */
-static void standard_input_is_read_from_where_it_is(void **state)
+UNIT_TEST(standard_input_is_read_from_where_it_is)
 {
-    (void)state;
     int kept = dup(STDIN_FILENO);
     size_t skipped = 0;
     for (size_t i = 0; i < 4; i++)
@@ -420,22 +405,4 @@ static void standard_input_is_read_from_where_it_is(void **state)
     close(kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_members_of_ours_are_unpacked_by_threads),
-        cmocka_unit_test(a_reader_may_end_before_the_file_does),
-        cmocka_unit_test(what_is_no_gzip_is_read_as_it_is),
-        cmocka_unit_test(one_member_is_read_without_threads),
-        cmocka_unit_test(what_stands_behind_members_is_passed_over),
-        cmocka_unit_test(a_file_cut_anywhere_is_told),
-        cmocka_unit_test(members_of_others_may_stand_between_ours),
-        cmocka_unit_test(fields_of_others_are_passed_over),
-        cmocka_unit_test(wrong_sizes_change_nothing),
-        cmocka_unit_test(damage_is_told_where_it_is),
-        cmocka_unit_test(changed_bytes_do_no_harm),
-        cmocka_unit_test(a_member_of_much_text_is_not_held),
-        cmocka_unit_test(standard_input_is_read_from_where_it_is),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+UNIT_MAIN(begin, end)
