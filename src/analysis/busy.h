@@ -9,7 +9,7 @@
 
 #include "common/array.h"
 #include "analysis/groups.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 struct busy {
     ARRAY(struct busy_interval) intervals; /* parted by gaps, unless they came out of order */

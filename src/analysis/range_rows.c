@@ -137,7 +137,7 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
     struct gathering gathering = {.rows = rows, .steps = rows->limit.all, .thread = UINT32_MAX, .latest = INT64_MIN};
     range_busy_init(&gathering.outside, rows->room);
     range_busy_init(&gathering.inside, rows->room);
-    range_depth_init(&gathering.depth, sorter_directory());
+    range_depth_init(&gathering.depth, temporary_directory());
     int status = range_walk_ops(rows->ranges, rows->nesting, rows->gpu_ops, add_op, add_rest, &gathering);
     if (status == 0)
         status = write_all(busy, &gathering.outside);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "analysis/trace.h"
 
 /* A trace of fewer calls and GPU operations is done sooner than threads are started. */

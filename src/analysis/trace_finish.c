@@ -1,6 +1,6 @@
 #include <stdint.h>
 
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "analysis/heap.h"
 #include "analysis/trace.h"
 

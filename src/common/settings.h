@@ -1,8 +1,9 @@
 /*
- * What the launcher tells the library, by environment variables. One list, read once by each process.
+ * What both processes read from the environment: the settings that the launcher passes to the agent, and the rank in a
+ * job of many processes.
  *
- * The launcher writes every setting it has a value for; the library reads them at its first entry and never again.
- * A value that does not parse counts as absent.
+ * The launcher writes every setting that has a value; the agent reads them at its first entry and never again. A value
+ * that does not parse counts as absent.
  */
 #ifndef GPUTRACE_COMMON_SETTINGS_H
 #define GPUTRACE_COMMON_SETTINGS_H
@@ -11,8 +12,8 @@
 
 /*      field            variable                     what it holds */
 #define SETTINGS_TEXTS(X)                                                                                             \
-    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: do nothing at all */   \
-    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* whom to ask for a file there: spool_request.h */                    \
+    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: record nothing */      \
+    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* address of the socket that makes a file there */                    \
     X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                           \
     X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                  \
     X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */        \
@@ -78,7 +79,7 @@ enum trace_bits {
 #undef BIT
 };
 
-/* Settings as they are when nobody says otherwise. */
+/* The defaults. */
 void settings_init(struct settings *settings);
 
 /* Reads all settings from the environment; texts point into it. Absent numbers take their defaults. */
@@ -86,5 +87,15 @@ void settings_read(struct settings *settings);
 
 /* Writes all settings into the environment of this process (the launcher's child, before exec). */
 int settings_export(const struct settings *settings);
+
+/* The number of this process in a job of many, as torchrun, Open MPI, MPICH, Intel MPI and Slurm set it. Each is -1
+ * when it is not known. */
+struct job_rank {
+    int64_t rank;
+    int64_t world_size;
+    int64_t local; /* among the processes on this host */
+};
+
+void rank_read(struct job_rank *rank);
 
 #endif

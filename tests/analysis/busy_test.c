@@ -16,9 +16,8 @@ static unsigned random_below(unsigned most)
     return (seed >> 8) % most;
 }
 
-static void what_overlaps_counts_once_and_gpus_are_summed(void **state)
+UNIT_TEST(what_overlaps_counts_once_and_gpus_are_summed)
 {
-    (void)state;
     struct sorter_room room = sorter_room_usual();
     struct range_busy busy = {0};
     range_busy_init(&busy, &room);
@@ -35,9 +34,8 @@ static void what_overlaps_counts_once_and_gpus_are_summed(void **state)
     range_busy_release(&busy);
 }
 
-static void of_nothing_it_is_nothing(void **state)
+UNIT_TEST(of_nothing_it_is_nothing)
 {
-    (void)state;
     struct sorter_room room = sorter_room_usual();
     struct range_busy unused = {0}, busy = {0};
     range_busy_release(&unused);
@@ -48,9 +46,8 @@ static void of_nothing_it_is_nothing(void **state)
 }
 
 /* In little memory, so that most is in the temporary file. */
-static void random_operations_agree_with_counting(void **state)
+UNIT_TEST(random_operations_agree_with_counting)
 {
-    (void)state;
     static char used[ROWS][GPUS][TIMES + 64];
     for (seed = 1; seed < 40; seed++) {
         struct sorter_room room = {.left = 512, .run = 256};
@@ -85,30 +82,26 @@ static int64_t total_of(const int64_t (*intervals)[2], size_t count)
     return total;
 }
 
-static void no_interval_is_nothing(void **state)
+UNIT_TEST(no_interval_is_nothing)
 {
-    (void)state;
     assert_int_equal(total_of(NULL, 0), 0);
 }
 
-static void what_overlaps_counts_once(void **state)
+UNIT_TEST(what_overlaps_counts_once)
 {
-    (void)state;
     assert_int_equal(total_of((const int64_t[][2]){{0, 10}, {5, 15}, {15, 20}, {30, 40}}, 4), 30);
     assert_int_equal(total_of((const int64_t[][2]){{0, 100}, {10, 20}, {30, 40}}, 3), 100);
 }
 
-static void order_does_not_matter(void **state)
+UNIT_TEST(order_does_not_matter)
 {
-    (void)state;
     assert_int_equal(total_of((const int64_t[][2]){{30, 40}, {5, 15}, {0, 10}, {15, 20}}, 4), 30);
     assert_int_equal(total_of((const int64_t[][2]){{10, 20}, {0, 100}, {0, 5}, {90, 110}}, 4), 110);
 }
 
 /* Against a map of every nanosecond. */
-static void random_intervals_agree_with_counting(void **state)
+UNIT_TEST(random_intervals_agree_with_counting)
 {
-    (void)state;
     unsigned pseudo = 7;
     for (int round = 0; round < 200; round++) {
         struct busy busy = {0};
@@ -127,16 +120,4 @@ static void random_intervals_agree_with_counting(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_overlaps_counts_once_and_gpus_are_summed),
-        cmocka_unit_test(of_nothing_it_is_nothing),
-        cmocka_unit_test(random_operations_agree_with_counting),
-        cmocka_unit_test(no_interval_is_nothing),
-        cmocka_unit_test(what_overlaps_counts_once),
-        cmocka_unit_test(order_does_not_matter),
-        cmocka_unit_test(random_intervals_agree_with_counting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -12,7 +12,7 @@
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
 #include "common/clock.h"
-#include "common/page.h"
+#include "common/memory.h"
 
 /* --- domains --- */
 

@@ -3,7 +3,7 @@
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/program_memory.h"
 #include "agent/nvtx/schemas.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 #define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */
 

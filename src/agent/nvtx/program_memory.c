@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/page.h"
+#include "common/memory.h"
 #include "common/payload.h"
 
 #define SIGNAL_SET_BYTES 8

@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "common/file_vector.h"
-#include "common/spill.h"
 #include "trace/spool/event_record.h"
 
 enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };

@@ -17,10 +17,10 @@ void nvtx_evict(const struct nvtx *nvtx)
 {
     nvtx_syncs_evict(&nvtx->syncs);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        file_vector_rest(&nvtx->tracks.items[i].ranges);
-    file_vector_rest(&nvtx->ranges);
-    file_vector_rest(&nvtx->started);
-    file_vector_rest(&nvtx->recorded_events);
+        file_vector_evict(&nvtx->tracks.items[i].ranges);
+    file_vector_evict(&nvtx->ranges);
+    file_vector_evict(&nvtx->started);
+    file_vector_evict(&nvtx->recorded_events);
 }
 
 void nvtx_release(struct nvtx *nvtx)

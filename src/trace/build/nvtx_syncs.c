@@ -7,9 +7,9 @@
 
 void nvtx_syncs_evict(const struct nvtx_syncs *syncs)
 {
-    file_vector_rest(&syncs->steps);
-    file_vector_rest(&syncs->waits);
-    file_vector_rest(&syncs->holds);
+    file_vector_evict(&syncs->steps);
+    file_vector_evict(&syncs->waits);
+    file_vector_evict(&syncs->holds);
 }
 
 void nvtx_syncs_release(struct nvtx_syncs *syncs)

@@ -8,7 +8,7 @@
 #include "common/json_out.h"
 #include "common/number.h"
 #include "common/buffer.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 #define BYTES_SHOWN 256u
 

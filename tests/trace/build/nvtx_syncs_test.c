@@ -24,9 +24,8 @@ static void assert_hold(const struct nvtx_hold *hold, uint64_t start, uint64_t e
     assert_int_equal(hold->end_thread, end_thread);
 }
 
-static void test_a_wait_ends_with_success_or_not(void **state)
+UNIT_TEST(test_a_wait_ends_with_success_or_not)
 {
-    (void)state;
     struct nvtx_syncs syncs = {0};
     step(&syncs, 300, ONE, SPOOL_NVTX_ACQUIRE, LOCK);
     step(&syncs, 400, ONE, SPOOL_NVTX_ACQUIRED, LOCK);
@@ -44,9 +43,8 @@ static void test_a_wait_ends_with_success_or_not(void **state)
 }
 
 /* Threads are read one after the other, whenever they did what they did. */
-static void test_threads_are_matched_in_the_order_of_time(void **state)
+UNIT_TEST(test_threads_are_matched_in_the_order_of_time)
 {
-    (void)state;
     struct nvtx_syncs syncs = {0};
     step(&syncs, 500, TWO, SPOOL_NVTX_ACQUIRED, LOCK);
     step(&syncs, 800, TWO, SPOOL_NVTX_RELEASE, LOCK);
@@ -61,9 +59,8 @@ static void test_threads_are_matched_in_the_order_of_time(void **state)
     nvtx_syncs_release(&syncs);
 }
 
-static void test_a_thread_gives_back_its_own_and_then_what_was_taken_first(void **state)
+UNIT_TEST(test_a_thread_gives_back_its_own_and_then_what_was_taken_first)
 {
-    (void)state;
     struct nvtx_syncs syncs = {0};
     const uint32_t threads[] = {ONE, TWO, ONE};
     for (unsigned i = 0; i < 3; i++) {
@@ -82,9 +79,8 @@ static void test_a_thread_gives_back_its_own_and_then_what_was_taken_first(void 
     nvtx_syncs_release(&syncs);
 }
 
-static void test_objects_do_not_mix_and_what_is_open_ends_with_all(void **state)
+UNIT_TEST(test_objects_do_not_mix_and_what_is_open_ends_with_all)
 {
-    (void)state;
     struct nvtx_syncs syncs = {0};
     step(&syncs, 100, ONE, SPOOL_NVTX_ACQUIRE, LOCK);
     step(&syncs, 110, ONE, SPOOL_NVTX_ACQUIRE, OTHER);
@@ -99,13 +95,4 @@ static void test_objects_do_not_mix_and_what_is_open_ends_with_all(void **state)
     nvtx_syncs_release(&syncs);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_wait_ends_with_success_or_not),
-        cmocka_unit_test(test_threads_are_matched_in_the_order_of_time),
-        cmocka_unit_test(test_a_thread_gives_back_its_own_and_then_what_was_taken_first),
-        cmocka_unit_test(test_objects_do_not_mix_and_what_is_open_ends_with_all),
-    };
-    return cmocka_run_group_tests_name("nvtx_syncs", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -12,9 +12,8 @@ static void step(struct make_spool *spool, uint64_t time, uint16_t what, uint64_
     make_nvtx(spool, (struct make_nvtx){.what = what, .time = time, .range = object});
 }
 
-static void test_a_lock_is_waited_for_and_held(void **state)
+UNIT_TEST(test_a_lock_is_waited_for_and_held)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 0);
     make_spool_chunk(&spool, SPOOL_RECORDS, THREAD);
@@ -59,9 +58,8 @@ static bool has(const cJSON *resource, const char *key, const char *text)
     return text ? cJSON_IsString(value) && strcmp(value->valuestring, text) == 0 : value == NULL;
 }
 
-static void test_resources_stand_in_the_metadata(void **state)
+UNIT_TEST(test_resources_stand_in_the_metadata)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 0);
     make_spool_chunk(&spool, SPOOL_RECORDS, OTHER);
@@ -94,11 +92,4 @@ static void test_resources_stand_in_the_metadata(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_lock_is_waited_for_and_held),
-        cmocka_unit_test(test_resources_stand_in_the_metadata),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

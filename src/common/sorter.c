@@ -1,17 +1,14 @@
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/page.h"
 #include "common/log.h"
+#include "common/memory.h"
 
-/* What the cursors of all runs in the file hold together, and each of them at least, and at most. */
+/* The buffers of a walk: bytes of all, and of each one at least and at most. */
 #define BUFFERS_BYTES ((size_t)4 * 1024 * 1024)
 #define BUFFER_MIN ((size_t)4 * 1024)
 #define BUFFER_MAX ((size_t)512 * 1024)
@@ -38,49 +35,15 @@ void sorter_release(struct sorter *sorter)
 
 /* --- runs --- */
 
-const char *sorter_directory(void)
-{
-    const char *directory = getenv("TMPDIR");
-    return directory && *directory ? directory : "/tmp";
-}
-
-static int open_temporary(void)
-{
-    char path[PATH_MAX];
-    const char *directory = sorter_directory();
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || snprintf(path, sizeof(path), "%s/gputrace-report.XXXXXX", directory) >= (int)sizeof(path))
-        return fd;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
-static bool write_whole(int fd, const char *data, size_t size, uint64_t offset)
-{
-    while (size > 0) {
-        ssize_t done = pwrite(fd, data, size, (off_t)offset);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        data += done;
-        offset += (uint64_t)done;
-        size -= (size_t)done;
-    }
-    return true;
-}
-
-/* Writes the run to the file; false: it cannot be. */
-static bool write_away(struct sorter *sorter, struct sorter_run *run)
+/* Writes the run to the file. Returns false where there can be no file. */
+static bool write_run(struct sorter *sorter, struct sorter_run *run)
 {
     size_t size = sorter->filled;
     if (sorter->no_file)
         return false;
     if (sorter->fd < 0)
-        sorter->fd = open_temporary();
-    sorter->no_file = sorter->fd < 0 || !write_whole(sorter->fd, sorter->filling, size, sorter->end);
+        sorter->fd = temporary_file_open(sorter->room->directory ? sorter->room->directory : temporary_directory());
+    sorter->no_file = sorter->fd < 0 || !file_write_at(sorter->fd, sorter->filling, size, sorter->end);
     if (sorter->no_file)
         return false;
     run->offset = sorter->end;
@@ -98,8 +61,8 @@ static void sort(struct sorter *sorter)
         qsort(sorter->filling, sorter->filled / size, size, sorter->compare);
 }
 
-/* How the run, which is sorted, lies to the one before it. */
-static int follow(struct sorter *sorter)
+/* Notes whether the run, which is sorted, begins after the end of the one before it. */
+static int note_order(struct sorter *sorter)
 {
     size_t size = sorter->record_bytes;
     if (sorter->greatest)
@@ -111,7 +74,7 @@ static int follow(struct sorter *sorter)
 }
 
 /* Reserves up to SIZE bytes of the sorters' memory, but at least LEAST; returns how many. */
-static size_t read_room(struct sorter_room *room, size_t size, size_t least)
+static size_t reserve(struct sorter_room *room, size_t size, size_t least)
 {
     size_t left = atomic_load(&room->left), taken;
     do {
@@ -130,12 +93,12 @@ static int end_run(struct sorter *sorter)
         return size ? -1 : 0;
     run->count = size / sorter->record_bytes;
     sort(sorter);
-    if (follow(sorter) < 0)
+    if (note_order(sorter) < 0)
         return -1;
-    run->room = read_room(sorter->room, size, size);
-    if (run->room > 0 || !write_away(sorter, run)) {
+    run->room = reserve(sorter->room, size, size);
+    if (run->room > 0 || !write_run(sorter, run)) {
         if (run->room == 0)
-            run->room = read_room(sorter->room, size, 0);
+            run->room = reserve(sorter->room, size, 0);
         run->held = sorter->filling;
         sorter->filling = NULL;
     }
@@ -149,7 +112,7 @@ int sorter_make_room(struct sorter *sorter)
         return -1;
     sorter->most = sorter->room->run / sorter->record_bytes * sorter->record_bytes;
     if (!sorter->filling)
-        sorter->filling = large_alloc(sorter->most);
+        sorter->filling = huge_page_alloc(sorter->most);
     sorter->most = sorter->filling ? sorter->most : 0;
     return sorter->filling ? 0 : -1;
 }
@@ -174,21 +137,6 @@ struct sorter_cursor {
     size_t buffer_bytes;
 };
 
-static bool read_whole(int fd, char *data, size_t size, uint64_t offset)
-{
-    while (size > 0) {
-        ssize_t got = pread(fd, data, size, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        data += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
 /* Gets the cursor's next records. False: there are none, or they cannot be read. */
 static bool load(struct sorter_walk *walk, struct sorter_cursor *cursor)
 {
@@ -196,8 +144,9 @@ static bool load(struct sorter_walk *walk, struct sorter_cursor *cursor)
     if (cursor->left == 0)
         return false;
     count = count < cursor->left ? count : cursor->left;
-    if (!read_whole(walk->sorter->fd, cursor->buffer, count * bytes, cursor->offset)) {
-        walk->status = error("cannot read a temporary file: %s", errno ? strerror(errno) : "it was cut");
+    if (!file_read_at(walk->sorter->fd, cursor->buffer, count * bytes, cursor->offset)) {
+        warning("cannot read a temporary file: %s", errno ? strerror(errno) : "it is shorter than it was");
+        walk->status = -1;
         return false;
     }
     cursor->at = cursor->buffer;
@@ -226,7 +175,7 @@ static void sift(struct sorter_walk *walk, size_t at)
     heap[at] = moving;
 }
 
-/* Begins the next run, of so many at a time. */
+/* Begins the next run, one of AT_A_TIME that are merged. */
 static bool open_cursor(struct sorter_walk *walk, size_t at_a_time)
 {
     const struct sorter_run *run = &walk->sorter->runs.items[walk->next];
@@ -260,7 +209,7 @@ void sorter_walk_begin(struct sorter_walk *walk, const struct sorter *sorter)
         sift(walk, i);
 }
 
-/* The first of the heap is used up, in memory or for good. */
+/* The first of the heap has no record in memory, or no longer the least one. */
 static void replace_first(struct sorter_walk *walk)
 {
     struct sorter_cursor *first = &walk->cursors[0];

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 struct thing {
     uint64_t key, order;
@@ -75,23 +75,20 @@ static void sort_in_all_orders(struct sorter_room room)
             sort(order, counts[i], room);
 }
 
-static void what_fits_is_held_in_order(void **state)
+UNIT_TEST(what_fits_is_held_in_order)
 {
-    (void)state;
     sort_in_all_orders(sorter_room_usual());
     sort_in_all_orders((struct sorter_room){.left = 1 << 20, .run = 1024});
 }
 
-static void what_does_not_fit_is_in_a_file(void **state)
+UNIT_TEST(what_does_not_fit_is_in_a_file)
 {
-    (void)state;
     sort_in_all_orders((struct sorter_room){.left = 4096, .run = 1024});
     sort_in_all_orders((struct sorter_room){.left = 0, .run = sizeof(struct thing)});
 }
 
-static void two_walks_do_not_disturb_each_other(void **state)
+UNIT_TEST(two_walks_do_not_disturb_each_other)
 {
-    (void)state;
     struct sorter_room room = {.left = 0, .run = 160};
     struct sorter sorter;
     struct sorter_walk one, other;
@@ -112,21 +109,11 @@ static void two_walks_do_not_disturb_each_other(void **state)
     sorter_release(&sorter);
 }
 
-static void where_there_can_be_no_file_all_is_held(void **state)
+UNIT_TEST(where_there_can_be_no_file_all_is_held)
 {
-    (void)state;
     setenv("TMPDIR", "/nowhere/at/all", 1);
     sort(RANDOM, 20000, (struct sorter_room){.left = 0, .run = 1024});
     unsetenv("TMPDIR");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_is_held_in_order),
-        cmocka_unit_test(what_does_not_fit_is_in_a_file),
-        cmocka_unit_test(two_walks_do_not_disturb_each_other),
-        cmocka_unit_test(where_there_can_be_no_file_all_is_held),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

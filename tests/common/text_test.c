@@ -1,10 +1,9 @@
 #include "tests/unit.h"
 
-#include "common/utf8.h"
+#include "common/text.h"
 
-static void characters_of_each_size_are_valid(void **state)
+UNIT_TEST(characters_of_each_size_are_valid)
 {
-    (void)state;
     assert_int_equal(utf8_size("a", 1), 1);
     assert_int_equal(utf8_size("\xc2\x80", 2), 2);
     assert_int_equal(utf8_size("\xdf\xbf", 2), 2);
@@ -14,9 +13,8 @@ static void characters_of_each_size_are_valid(void **state)
     assert_int_equal(utf8_size("\xf4\x8f\xbf\xbf", 4), 4);
 }
 
-static void what_is_no_character_has_no_size(void **state)
+UNIT_TEST(what_is_no_character_has_no_size)
 {
-    (void)state;
     static const char *const wrong[] = {"\x80",
                                         "\xc1\xbf",
                                         "\xe0\x9f\xbf",
@@ -40,17 +38,15 @@ static void expect_wide(const wchar_t *wide, size_t room, const char *text)
     assert_memory_equal(out, text, size);
 }
 
-static void wide_strings_become_utf8(void **state)
+UNIT_TEST(wide_strings_become_utf8)
 {
-    (void)state;
     expect_wide(L"a\u00e4\u20ac\U0001f600", 64, "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
     const wchar_t wrong[] = {0xd800, 0x110000, 0};
     expect_wide(wrong, 64, UTF8_REPLACEMENT UTF8_REPLACEMENT);
 }
 
-static void wide_strings_are_cut_between_characters(void **state)
+UNIT_TEST(wide_strings_are_cut_between_characters)
 {
-    (void)state;
     expect_wide(L"a\u20ac", 4, "a\xe2\x82\xac");
     expect_wide(L"a\u20ac", 3, "a");
     expect_wide(L"a\u20ac", 0, "");
@@ -64,9 +60,8 @@ static void expect_units(const void *units, size_t count, size_t width, const ch
     assert_memory_equal(out, text, size);
 }
 
-static void units_of_other_encodings_become_utf8(void **state)
+UNIT_TEST(units_of_other_encodings_become_utf8)
 {
-    (void)state;
     static const uint16_t halves[] = {'a', 0xe4, 0xd83d, 0xde00};
     static const uint16_t wrong[] = {0xde00, 0xd83d, 'b', 0xd83d};
     static const uint32_t whole[] = {0x20ac, 0, 'c'};
@@ -80,14 +75,35 @@ static void units_of_other_encodings_become_utf8(void **state)
     assert_int_equal(utf8_from_units(out, 2, odd + 1, 1, 4), 0);
 }
 
-int main(void)
+/* --- */
+
+static const char *nearest(const char *given)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(characters_of_each_size_are_valid),
-        cmocka_unit_test(what_is_no_character_has_no_size),
-        cmocka_unit_test(wide_strings_become_utf8),
-        cmocka_unit_test(wide_strings_are_cut_between_characters),
-        cmocka_unit_test(units_of_other_encodings_become_utf8),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const char *const words[] = {"run", "report", "doctor", "capture-range"};
+    struct suggestion suggestion = suggestion_for(given, strlen(given));
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        suggestion_consider(&suggestion, words[i]);
+    return suggestion.word ? suggestion.word : "";
 }
+
+UNIT_TEST(a_slip_of_the_hand_is_understood)
+{
+    assert_string_equal(nearest("rn"), "run");
+    assert_string_equal(nearest("rnu"), "run");
+    assert_string_equal(nearest("reprot"), "report");
+    assert_string_equal(nearest("docter"), "doctor");
+    assert_string_equal(nearest("capturerange"), "capture-range");
+    assert_string_equal(nearest("REPORT"), "report");
+}
+
+UNIT_TEST(another_word_is_not_guessed_at)
+{
+    assert_string_equal(nearest("profile"), "");
+    assert_string_equal(nearest("./app"), "");
+    assert_string_equal(nearest("fon"), "");
+    assert_string_equal(nearest("ran-doctored"), "");
+    assert_string_equal(nearest(""), "");
+    assert_string_equal(nearest("a-word-that-is-longer-than-any-matrix-that-we-have-room-for-in-the-row"), "");
+}
+
+UNIT_MAIN(NULL, NULL)
