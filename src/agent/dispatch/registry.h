@@ -4,9 +4,11 @@
  *
  * For each row of REGISTRY_KINDS (those of callbacks.h, and of events.h) there are
  *     int  registry_KIND_register(gputrace_KIND_fn *call, void *data);     for the library itself: 0, or -1: no memory
- *     void registry_KIND_publish(const struct gputrace_KIND *what);
- *     void registry_KIND_publish_by(struct epoch_reader *reader, const struct gputrace_KIND *what);
+ *     void registry_KIND_publish(struct gputrace_KIND *what);
+ *     void registry_KIND_publish_by(struct epoch_reader *reader, struct gputrace_KIND *what);
  *     bool registry_KIND_wanted(void);                                     whether there is a subscriber
+ *
+ * To publish a kind of callbacks.h fills in its `call.size`.
  *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
  * replaced as a whole, and freed when no thread can be walking it (epoch.h). While a thread is in a callback of a
@@ -180,33 +182,39 @@ static inline bool dispatch_next(struct dispatch *dispatch)
     return false;
 }
 
-#define KIND(name)                                                                                                   \
-    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                             \
-    {                                                                                                                \
-        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);                  \
-        return done ? 0 : -1;                                                                                        \
-    }                                                                                                                \
-    static inline bool registry_##name##_wanted(void)                                                                \
-    {                                                                                                                \
-        return registry_wanted(REGISTRY_##name);                                                                     \
-    }                                                                                                                \
-    static inline void registry_##name##_publish_by(struct epoch_reader *reader, const struct gputrace_##name *what) \
-    {                                                                                                                \
-        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);                  \
-        struct dispatch dispatch;                                                                                    \
-        if (only && reader && !reader->in_client)                                                                    \
-            ((gputrace_##name##_fn *)only)(NULL, what);                                                              \
-        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                             \
-            return;                                                                                                  \
-        while (dispatch_next(&dispatch))                                                                             \
-            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                            \
-    }                                                                                                                \
-    static inline void registry_##name##_publish(const struct gputrace_##name *what)                                 \
-    {                                                                                                                \
-        if (registry_##name##_wanted())                                                                              \
-            registry_##name##_publish_by(epoch_reader(), what);                                                      \
+#define KIND(name, set_size)                                                                                   \
+    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                       \
+    {                                                                                                          \
+        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);            \
+        return done ? 0 : -1;                                                                                  \
+    }                                                                                                          \
+    static inline bool registry_##name##_wanted(void)                                                          \
+    {                                                                                                          \
+        return registry_wanted(REGISTRY_##name);                                                               \
+    }                                                                                                          \
+    static inline void registry_##name##_publish_by(struct epoch_reader *reader, struct gputrace_##name *what) \
+    {                                                                                                          \
+        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);            \
+        struct dispatch dispatch;                                                                              \
+        if (only && reader && !reader->in_client)                                                              \
+            ((gputrace_##name##_fn *)only)(NULL, what);                                                        \
+        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                       \
+            return;                                                                                            \
+        set_size;                                                                                              \
+        while (dispatch_next(&dispatch))                                                                       \
+            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                      \
+    }                                                                                                          \
+    static inline void registry_##name##_publish(struct gputrace_##name *what)                                 \
+    {                                                                                                          \
+        if (registry_##name##_wanted())                                                                        \
+            registry_##name##_publish_by(epoch_reader(), what);                                                \
     }
-REGISTRY_KINDS(KIND)
+#define PUBLIC_KIND(name) KIND(name, what->call.size = sizeof(*what))
+#define INTERNAL_KIND(name) KIND(name, (void)0)
+GPUTRACE_KINDS(PUBLIC_KIND)
+REGISTRY_INTERNAL_KINDS(INTERNAL_KIND)
+#undef PUBLIC_KIND
+#undef INTERNAL_KIND
 #undef KIND
 
 /*

@@ -66,10 +66,10 @@ static void a_program_of_another_version_has_none_and_is_told_once(void **state)
 {
     (void)state;
     unit_stderr_begin();
-    assert_null(plugins_program_host(2));
-    assert_contains(unit_stderr_end(), "the program's own callbacks are not called: built for version 2");
+    assert_null(plugins_program_host(3));
+    assert_contains(unit_stderr_end(), "the program's own callbacks are not called: built for version 3");
     unit_stderr_begin();
-    assert_null(plugins_program_host(2));
+    assert_null(plugins_program_host(3));
     assert_string_equal(unit_stderr_end(), "");
 }
 
@@ -89,7 +89,7 @@ static void a_client_removes_its_own_callbacks_alone(void **state)
     mark("one");
     assert_int_equal(heard, 3);
     assert_true(gputrace_nvtx_mark_register(host, hears, NULL) > 0);
-    gputrace_clear(host, GPUTRACE_KIND_COUNT);
+    gputrace_clear(host, GPUTRACE_EVERY_KIND);
     mark("one again");
     assert_int_equal(heard, 4);
     assert_int_equal(host->add(host, GPUTRACE_KIND_COUNT, (gputrace_any_fn *)hears, NULL), 0); /* nothing of ours */
@@ -181,6 +181,28 @@ static void a_failed_allocation_is_published(void **state)
     assert_int_equal(gputrace_remove(host, registration), 0);
 }
 
+static void an_allocation_failure_of_another_edition_is_published(void **state)
+{
+    (void)state;
+    const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
+    struct gputrace_memory_allocation_failure published = {.bytes = 0};
+    struct {
+        struct gputrace_memory_allocation_failure known;
+        uint64_t later;
+    } longer = {.known = {.call.size = sizeof(longer), .bytes = 5, .kind = GPUTRACE_MEMORY_DEVICE}, .later = 1};
+    struct gputrace_memory_allocation_failure shorter = longer.known;
+    shorter.call.size = offsetof(struct gputrace_memory_allocation_failure, kind);
+    gputrace_registration registration = gputrace_memory_allocation_failure_register(host, fails, &published);
+    host->allocation_failed(host, &longer.known);
+    assert_int_equal(published.bytes, 5);
+    assert_int_equal(published.kind, GPUTRACE_MEMORY_DEVICE);
+    assert_int_equal(published.call.size, sizeof(published));
+    host->allocation_failed(host, &shorter);
+    assert_int_equal(published.bytes, 5);
+    assert_int_equal(published.kind, GPUTRACE_MEMORY_UNKNOWN);
+    assert_int_equal(gputrace_remove(host, registration), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +214,7 @@ int main(void)
         cmocka_unit_test(settings_are_found_by_their_whole_names),
         cmocka_unit_test(lines_have_the_number_of_their_stack),
         cmocka_unit_test(a_failed_allocation_is_published),
+        cmocka_unit_test(an_allocation_failure_of_another_edition_is_published),
     };
     return cmocka_run_group_tests_name("agent/main/host", tests, prepare, tidy);
 }

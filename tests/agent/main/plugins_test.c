@@ -176,7 +176,7 @@ static void another_version_is_refused_with_both_and_the_way_out(void **state)
     const char *path = make_library(directory, "newer", "unsigned gputrace_plugin = 7;\n");
     const char *said = load(path);
     assert_refused(said, path, "built for version 7 of gputrace's callbacks");
-    assert_contains(said, "this gputrace (" GPUTRACE_VERSION ") has version 1");
+    assert_contains(said, "this gputrace (" GPUTRACE_VERSION ") has version 2");
     assert_contains(said, "build it anew with the callbacks.h of this gputrace");
 }
 

@@ -204,7 +204,7 @@ static void callbacks_hear_of_the_programs_events_alone(void **state)
     cuEventRecord_params params = {(CUevent)0xe, stream};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventRecord, &params, CUDA_SUCCESS);
     assert_int_equal(heard, 1);
-    gputrace_clear(host, GPUTRACE_KIND_COUNT);
+    gputrace_clear(host, GPUTRACE_EVERY_KIND);
 }
 
 static void default_streams_are_of_the_current_context(void **state)

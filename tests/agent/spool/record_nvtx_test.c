@@ -38,7 +38,7 @@ static void what_is_plain_goes_into_the_small_record(void **state)
 static void what_says_more_goes_into_the_large_one(void **state)
 {
     (void)state;
-    const struct gputrace_nvtx events[] = {
+    struct gputrace_nvtx events[] = {
         {.range = 1}, {.category = 2}, {.color_type = 1, .color = 3}, {.payload_type = 2, .payload = 4}};
     for (size_t i = 0; i < 4; i++)
         registry_nvtx_start_publish(&events[i]);
