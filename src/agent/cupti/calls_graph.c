@@ -23,23 +23,15 @@ static void publish_start(const struct driver_return *returned, CUstream given, 
         &(struct gputrace_graph_capture_start){.call = returned->call, .stream = stream, .mode = (uint32_t)mode});
 }
 
-static void publish_plain_start(const struct driver_return *returned)
-{
-    const cuStreamBeginCapture_params *p = returned->params;
-    publish_start(returned, p->hStream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-static void publish_start_with_mode(const struct driver_return *returned)
-{
-    const cuStreamBeginCapture_v2_params *p = returned->params;
-    publish_start(returned, p->hStream, p->mode);
-}
-
-static void publish_start_to_graph(const struct driver_return *returned)
-{
-    const cuStreamBeginCaptureToGraph_params *p = returned->params;
-    publish_start(returned, p->hStream, p->mode);
-}
+#define PUBLISH_START(function, mode)                                    \
+    static void publish_##function(const struct driver_return *returned) \
+    {                                                                    \
+        const function##_params *p = returned->params;                   \
+        publish_start(returned, p->hStream, mode);                       \
+    }
+PUBLISH_START(cuStreamBeginCapture, CU_STREAM_CAPTURE_MODE_GLOBAL)
+PUBLISH_START(cuStreamBeginCapture_v2, p->mode)
+PUBLISH_START(cuStreamBeginCaptureToGraph, p->mode)
 
 /* A capture that was broken ends with an error. One that another thread or stream must end goes on, and where none was
  * none ends. */
@@ -76,60 +68,20 @@ static void publish_instantiation(const struct driver_return *returned, CUgraph 
     });
 }
 
-static void publish_plain_instantiation(const struct driver_return *returned)
-{
-    const cuGraphInstantiate_v2_params *p = returned->params;
-    publish_instantiation(returned, p->hGraph, p->phGraphExec, 0);
-}
+#define PUBLISH_INSTANTIATION(function, flags)                             \
+    static void publish_##function(const struct driver_return *returned)   \
+    {                                                                      \
+        const function##_params *p = returned->params;                     \
+        publish_instantiation(returned, p->hGraph, p->phGraphExec, flags); \
+    }
+PUBLISH_INSTANTIATION(cuGraphInstantiate_v2, 0)
+PUBLISH_INSTANTIATION(cuGraphInstantiateWithFlags, p->flags)
+PUBLISH_INSTANTIATION(cuGraphInstantiateWithParams, p->instantiateParams ? p->instantiateParams->flags : 0)
 
-static void publish_instantiation_with_flags(const struct driver_return *returned)
-{
-    const cuGraphInstantiateWithFlags_params *p = returned->params;
-    publish_instantiation(returned, p->hGraph, p->phGraphExec, p->flags);
-}
+DRIVER_CALL_PUBLISHES(cuGraphLaunch, graph_launch, .exec = p->hGraph,
+                      .stream = driver_call_stream(returned, p->hStream))
 
-static void publish_instantiation_with_params(const struct driver_return *returned)
-{
-    const cuGraphInstantiateWithParams_params *p = returned->params;
-    publish_instantiation(returned, p->hGraph, p->phGraphExec, p->instantiateParams ? p->instantiateParams->flags : 0);
-}
-
-static void publish_launch(const struct driver_return *returned)
-{
-    const cuGraphLaunch_params *p = returned->params;
-    registry_graph_launch_publish(&(struct gputrace_graph_launch){
-        .call = returned->call, .exec = p->hGraph, .stream = driver_call_stream(returned, p->hStream)});
-}
-
-static uint32_t instantiates(const void *params, CUcontext context, uint32_t correlation)
-{
-    (void)context;
-    (void)params, (void)correlation;
-    return GPUTRACE_TRIGGER_GRAPH_INSTANTIATION;
-}
-
-/* Captures are counted (graphs.h): a kind that needs their begin needs their end. Nodes are made and copied by
- * captures and instantiations: graphs.h. */
-#define CAPTURE (REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | CAPTURES_KINDS)
-#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | REGISTRY_BIT(graph_node))
-
-static const struct driver_call graph_rows[] = {
-    DRIVER_CALL_PTSZ(cuStreamBeginCapture, CAPTURE, publish_plain_start, NULL),
-    DRIVER_CALL_PTSZ(cuStreamBeginCapture_v2, CAPTURE, publish_start_with_mode, NULL),
-    DRIVER_CALL_PTSZ(cuStreamBeginCaptureToGraph, CAPTURE, publish_start_to_graph, NULL),
-    DRIVER_CALL_PTSZ(cuStreamEndCapture, CAPTURE, publish_end, NULL),
-    DRIVER_CALL(cuGraphInstantiate, INSTANTIATION, publish_plain_instantiation, instantiates),
-    DRIVER_CALL(cuGraphInstantiate_v2, INSTANTIATION, publish_plain_instantiation, instantiates),
-    DRIVER_CALL(cuGraphInstantiateWithFlags, INSTANTIATION, publish_instantiation_with_flags, instantiates),
-    DRIVER_CALL_PTSZ(cuGraphInstantiateWithParams, INSTANTIATION, publish_instantiation_with_params, instantiates),
-    DRIVER_CALL_PTSZ(cuGraphLaunch, REGISTRY_BIT(graph_launch), publish_launch, NULL),
-};
-
-const struct driver_calls graph_calls = DRIVER_CALLS(graph_rows);
-
-/* --- calls graph nodes --- */
-
-/* Kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h. */
+/* --- kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h --- */
 
 /* Only the newer struct, which begins like the older, has room for a CUkernel. */
 static const void *function_of_older(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
@@ -186,18 +138,42 @@ PUBLISH_CHANGE(cuGraphExecUpdate)
 PUBLISH_CHANGE(cuGraphExecUpdate_v2)
 PUBLISH_CHANGE(cuGraphExecChildGraphNodeSetParams)
 
-#define NODES REGISTRY_BIT(graph_node)
-#define ROW(function) \
-    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, NODES, publish_##function, NULL)
-/* CUPTI reports what is copied within. */
-#define COPIES(function) DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, NODES, NULL, NULL)
+/* --- rows --- */
 
-static const struct driver_call graph_node_rows[] = {
-    ROW(cuGraphAddKernelNode),     ROW(cuGraphAddKernelNode_v2),        ROW(cuGraphAddNode),
-    ROW(cuGraphAddNode_v2),        ROW(cuGraphKernelNodeSetParams),     ROW(cuGraphKernelNodeSetParams_v2),
-    ROW(cuGraphNodeSetParams),     ROW(cuGraphExecKernelNodeSetParams), ROW(cuGraphExecKernelNodeSetParams_v2),
-    ROW(cuGraphExecNodeSetParams), COPIES(cuGraphAddChildGraphNode),    COPIES(cuGraphClone),
-    ROW(cuGraphExecUpdate),        ROW(cuGraphExecUpdate_v2),           ROW(cuGraphExecChildGraphNodeSetParams),
+/* Captures are counted (graphs.h): a kind that needs their begin needs their end. Nodes are made and copied by
+ * captures and instantiations: graphs.h. */
+#define CAPTURE (REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | CAPTURES_KINDS)
+#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | REGISTRY_BIT(graph_node))
+#define INSTANTIATES .phase = GPUTRACE_TRIGGER_GRAPH_INSTANTIATION
+#define NODES REGISTRY_BIT(graph_node)
+
+static const struct driver_call rows[] = {
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture, CAPTURE, publish_cuStreamBeginCapture),
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture_v2, CAPTURE, publish_cuStreamBeginCapture_v2),
+    DRIVER_CALL_PTSZ(cuStreamBeginCaptureToGraph, CAPTURE, publish_cuStreamBeginCaptureToGraph),
+    DRIVER_CALL_PTSZ(cuStreamEndCapture, CAPTURE, publish_end),
+    DRIVER_CALL(cuGraphInstantiate, INSTANTIATION, publish_cuGraphInstantiate_v2, INSTANTIATES),
+    DRIVER_CALL(cuGraphInstantiate_v2, INSTANTIATION, publish_cuGraphInstantiate_v2, INSTANTIATES),
+    DRIVER_CALL(cuGraphInstantiateWithFlags, INSTANTIATION, publish_cuGraphInstantiateWithFlags, INSTANTIATES),
+    DRIVER_CALL_PTSZ(cuGraphInstantiateWithParams, INSTANTIATION, publish_cuGraphInstantiateWithParams, INSTANTIATES),
+    DRIVER_CALL_PTSZ(cuGraphLaunch, REGISTRY_BIT(graph_launch), publish_cuGraphLaunch,
+                     .needs = CALLBACKS_GRAPH_LAUNCHES),
+    DRIVER_CALL(cuGraphAddKernelNode, NODES, publish_cuGraphAddKernelNode),
+    DRIVER_CALL(cuGraphAddKernelNode_v2, NODES, publish_cuGraphAddKernelNode_v2),
+    DRIVER_CALL(cuGraphAddNode, NODES, publish_cuGraphAddNode),
+    DRIVER_CALL(cuGraphAddNode_v2, NODES, publish_cuGraphAddNode_v2),
+    DRIVER_CALL(cuGraphKernelNodeSetParams, NODES, publish_cuGraphKernelNodeSetParams),
+    DRIVER_CALL(cuGraphKernelNodeSetParams_v2, NODES, publish_cuGraphKernelNodeSetParams_v2),
+    DRIVER_CALL(cuGraphNodeSetParams, NODES, publish_cuGraphNodeSetParams),
+    DRIVER_CALL(cuGraphExecKernelNodeSetParams, NODES, publish_cuGraphExecKernelNodeSetParams),
+    DRIVER_CALL(cuGraphExecKernelNodeSetParams_v2, NODES, publish_cuGraphExecKernelNodeSetParams_v2),
+    DRIVER_CALL(cuGraphExecNodeSetParams, NODES, publish_cuGraphExecNodeSetParams),
+    DRIVER_CALL(cuGraphExecUpdate, NODES, publish_cuGraphExecUpdate),
+    DRIVER_CALL(cuGraphExecUpdate_v2, NODES, publish_cuGraphExecUpdate_v2),
+    DRIVER_CALL(cuGraphExecChildGraphNodeSetParams, NODES, publish_cuGraphExecChildGraphNodeSetParams),
+    /* CUPTI reports what is copied within. */
+    DRIVER_CALL(cuGraphAddChildGraphNode, NODES, NULL),
+    DRIVER_CALL(cuGraphClone, NODES, NULL),
 };
 
-const struct driver_calls graph_node_calls = DRIVER_CALLS(graph_node_rows);
+const struct driver_calls graph_calls = DRIVER_CALLS(rows);

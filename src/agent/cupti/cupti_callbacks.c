@@ -1,11 +1,10 @@
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
@@ -220,9 +219,10 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
         row->begins(data->functionParams);
     if (row->launched)
         launch_begins(row->launched(data->functionParams), data);
-    if (!row->trigger || !(callback_switches_wanted() & PHASE_KINDS))
+    if (!(callback_switches_wanted() & PHASE_KINDS))
         return;
-    uint32_t trigger = row->trigger(data->functionParams, data->context, data->correlationId);
+    uint32_t trigger =
+        row->trigger ? row->trigger(data->functionParams, data->context, data->correlationId) : row->phase;
     if (trigger == 0)
         return;
     struct gputrace_call call = call_of(mine, row, data, open->start, open->start);

@@ -124,7 +124,7 @@ void graph_launches_init(const struct cupti *cupti)
 static void expect(CUgraphExec exec)
 {
     if (map_put(&graphs.expected, key_of(exec), NULL))
-        callback_switches_graph_launches(true);
+        callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, true);
     graphs.budget = GRAPH_LAUNCHES_BUDGET;
 }
 
@@ -171,7 +171,7 @@ static bool conditional_are_heard(void)
 static void give_up(void)
 {
     map_release(&graphs.expected);
-    callback_switches_graph_launches(conditional_are_heard());
+    callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, conditional_are_heard());
 }
 
 /* Whether EXEC was expected. Under the lock. */
@@ -202,7 +202,7 @@ void graph_launches_suspend(bool suspended)
 {
     pthread_mutex_lock(&graphs.lock);
     graphs.suspended = suspended;
-    callback_switches_graph_launches(graphs.expected.count > 0 || conditional_are_heard());
+    callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, graphs.expected.count > 0 || conditional_are_heard());
     pthread_mutex_unlock(&graphs.lock);
 }
 
@@ -242,7 +242,7 @@ void captures_init(void)
 static void set_going_on(unsigned count)
 {
     __atomic_store_n(&captures_going_on, count, __ATOMIC_RELAXED);
-    callback_switches_captures(count > 0);
+    callback_switches_need(CALLBACKS_CAPTURES, count > 0);
 }
 
 void captures_begin(void)

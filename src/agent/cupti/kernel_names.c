@@ -167,7 +167,7 @@ static void turn(bool on)
     if (first.on == on)
         return;
     __atomic_store_n(&first.on, on, __ATOMIC_RELAXED);
-    callback_switches_new_functions(on);
+    callback_switches_need(CALLBACKS_FIRST_LAUNCHES, on);
 }
 
 /* Under the lock: NAME waits to be launched. */

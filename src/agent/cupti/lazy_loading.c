@@ -52,7 +52,7 @@ void lazy_loading_arm(CUkernel kernel, uint32_t correlation)
     mine.correlation = correlation;
     mine.round = lazy.round;
     __atomic_store_n(&lazy.deadline, clock_monotonic() + LAZY_LOADING_NS, __ATOMIC_RELAXED);
-    callback_switches_launches(true);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true);
     pthread_mutex_unlock(&lazy.lock);
 }
 
@@ -61,7 +61,7 @@ static void one_less(void)
 {
     set(&lazy.armed, lazy.armed - 1);
     if (lazy.armed == 0)
-        callback_switches_launches(false);
+        callback_switches_need(CALLBACKS_LAZY_LOADING, false);
 }
 
 /* Under the lock. */
@@ -70,7 +70,7 @@ static void give_all_up(void)
     set(&lazy.round, lazy.round + 1);
     set(&lazy.armed, 0);
     lazy.loading = 0;
-    callback_switches_launches(false);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, false);
 }
 
 bool lazy_loading_is_first(CUkernel kernel, CUcontext context)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/memory_pools.h"
 #include "agent/dispatch/fork_watch.h"

@@ -53,7 +53,7 @@ static enum activity_times switch_on(void)
     enum activity_times times = activity_kinds_want_event_times();
     if (times != ACTIVITY_TIMES_ON)
         return times;
-    event_watch_switch_on();
+    callback_switches_need(CALLBACKS_EVENT_WATCH, true);
     __atomic_store_n(&ranges.times_on, true, __ATOMIC_RELAXED);
     return times;
 }

@@ -137,7 +137,9 @@ static void elapsed_time_is_a_query_of_both(void **state)
 static void every_row_was_called(void **state)
 {
     (void)state;
-    hearing_covers(&event_calls);
+    hearing_covers(&sync_calls, REGISTRY_BIT(event_creation) | REGISTRY_BIT(event_deletion) |
+                                    REGISTRY_BIT(event_record) | REGISTRY_BIT(event_synchronization) |
+                                    REGISTRY_BIT(event_query));
 }
 
 int main(void)

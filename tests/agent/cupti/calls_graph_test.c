@@ -143,7 +143,8 @@ static void launches_tell_exec_and_stream(void **state)
     } while (0)
     PLAIN_AND_PTSZ(CHECK, cuGraphLaunch);
 #undef CHECK
-    hearing_covers(&graph_calls);
+    hearing_covers(&graph_calls,
+                   REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_instantiation) | REGISTRY_BIT(graph_launch));
 }
 
 int main(void)

@@ -84,7 +84,7 @@ static void semaphores_count(void **state)
 #define CHECK(function, per_thread) CHECK_KIND(function, per_thread, 0, 3)
     PLAIN_AND_PTSZ(CHECK, cuSignalExternalSemaphoresAsync);
 #undef CHECK
-    hearing_covers(&queue_calls);
+    hearing_covers(&launch_calls, REGISTRY_BIT(host_function) | REGISTRY_BIT(stream_value));
 }
 
 int main(void)

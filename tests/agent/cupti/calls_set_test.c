@@ -66,7 +66,7 @@ static void rectangles_tell_pitch_and_bytes(void **state)
     RECTANGLES(1, 8, uc);
     RECTANGLES(2, 16, us);
     RECTANGLES(4, 32, ui);
-    hearing_covers(&set_calls);
+    hearing_covers(&copy_calls, REGISTRY_BIT(memset));
 }
 
 int main(void)

@@ -54,8 +54,8 @@ static void calls_of_other_threads_and_functions_are_not_meant(void **state)
 static void its_callback_stays_on(void **state)
 {
     (void)state;
-    event_watch_switch_on();
-    event_watch_switch_on();
+    callback_switches_need(CALLBACKS_EVENT_WATCH, true);
+    callback_switches_need(CALLBACKS_EVENT_WATCH, true);
     registry_clear(REGISTRY_LIBRARY, REGISTRY_KIND_COUNT);
     assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 1);
     fake_correlation = 7;

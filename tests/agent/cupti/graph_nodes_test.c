@@ -1,7 +1,7 @@
 /* With the rows that tell of nodes: calls_graph_nodes.c. */
 #include "agent/cupti/graphs.h"
 
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/fake_cupti.h"

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "agent/cupti/callback_switches.h"
-#include "agent/cupti/cupti_callbacks.h"
 #include "agent/dispatch/phases.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"

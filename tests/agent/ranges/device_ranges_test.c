@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/main/plugins.h"
 #include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
