@@ -45,7 +45,7 @@ uint64_t callback_switches_wanted(void);
 
 /* Functions have callbacks, whether or not a subscriber is registered for them, while NEED is there and its kinds are
  * wanted:
- *     CALLBACKS_LAZY_LOADING     launches; as long as phases of compilation are wanted: lazy_loading.h
+ *     CALLBACKS_LAZY_LOADING     launches; as long as phases of compilation are wanted: calls_launch.c
  *     CALLBACKS_FIRST_LAUNCHES   launches; as long as names of launches are: kernel_names.h
  *     CALLBACKS_CAPTURES         launches; as long as nodes of graphs are: graphs.h
  *     CALLBACKS_GRAPH_LAUNCHES   launches of graphs; as long as nodes of graphs are: graphs.h

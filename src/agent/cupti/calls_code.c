@@ -7,7 +7,6 @@
 #include "agent/cupti/callback_switches.h"
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/cupti/lazy_loading.h"
 #include "agent/dispatch/phases.h"
 
 /* As they lie in memory; none has a zero byte, so that no text's end is passed. */

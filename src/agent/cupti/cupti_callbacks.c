@@ -10,7 +10,6 @@
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/cupti/graphs.h"
-#include "agent/cupti/lazy_loading.h"
 #include "agent/cupti/memory_pools.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
@@ -356,9 +355,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     }
     driver_calls_init();
     cupti_ids_init(cupti);
-    graph_nodes_init(cupti);
-    graph_launches_init(cupti);
-    captures_init();
+    graphs_init(cupti);
     function_names_init();
     callback_switches_init(cupti, subscriber);
     registry_watch(wanted_changed);
@@ -369,15 +366,9 @@ void cupti_callbacks_atfork_child(void)
 {
     this_thread = (struct callback_thread){0};
     callback_switches_atfork_child();
-    captures_atfork_child();
     cupti_ids_atfork_child();
-    first_launches_atfork_child();
-    function_names_atfork_child();
-    graph_launches_atfork_child();
-    graph_nodes_atfork_child();
+    graphs_atfork_child();
+    kernel_names_atfork_child();
     lazy_loading_atfork_child();
     memory_pools_atfork_child();
-    name_capture_atfork_child();
-    own_streams_atfork_child();
-    thread_id_atfork_child();
 }

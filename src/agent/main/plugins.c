@@ -1,4 +1,4 @@
-#include "agent/main/plugins.h"
+#include "agent/main/library.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -11,10 +11,8 @@
 
 #include "agent/cupti/cupti_ids.h"
 #include "agent/dispatch/registry.h"
-#include "agent/ranges/event_cache.h"
+#include "agent/ranges/device_ranges.h"
 #include "agent/spool/recorder.h"
-#include "agent/spool/stacks.h"
-#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/world_writable.h"

@@ -4,8 +4,6 @@
 #include <stdbool.h>
 
 #include "agent/dispatch/registry.h"
-#include "agent/spool/stacks.h"
-#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/settings.h"
 

@@ -16,8 +16,6 @@
 #include "common/temporary_file.h"
 #include "common/log.h"
 #include "common/page.h"
-#include "agent/spool/segments.h"
-#include "agent/spool/spool_place.h"
 #include "agent/spool/process.h"
 #include "common/spool.h"
 

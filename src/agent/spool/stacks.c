@@ -1,4 +1,4 @@
-#include "agent/spool/stacks.h"
+#include "agent/spool/recorder.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include <unwind.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/epoch.h"
-#include "agent/spool/recorder.h"
+#include "agent/dispatch/registry.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "common/map.h"

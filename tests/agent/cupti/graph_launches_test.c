@@ -171,8 +171,8 @@ static void conditional_launches_are_not_told_while_suspended(void **state)
     graph_launches_suspend(true);
     assert_false(are_on());
     graph_launches_forget();
-    graph_launches_atfork_child(); /* a forked child begins anew */
-    graph_launches_init(&fake_cupti);
+    graphs_atfork_child(); /* a forked child begins anew */
+    graphs_init(&fake_cupti);
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     launch(1);
     assert_int_equal(published_count, 2);

@@ -239,10 +239,10 @@ static void an_older_cupti_is_not_asked(void **state)
     (void)state;
     struct cupti older = fake_cupti;
     older.version = 28;
-    graph_nodes_init(&older);
+    graphs_init(&older);
     graph_node_launches(NODE(9), (void *)0xf1, 1);
     assert_int_equal(told.count, 0);
-    graph_nodes_init(&fake_cupti);
+    graphs_init(&fake_cupti);
     graph_node_launches(NODE(9), (void *)0xf1, 1);
     assert_int_equal(told.count, 1);
 }

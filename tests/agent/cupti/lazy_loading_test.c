@@ -1,4 +1,4 @@
-#include "agent/cupti/lazy_loading.h"
+#include "agent/cupti/driver_calls.h"
 
 #include <pthread.h>
 #include <time.h>

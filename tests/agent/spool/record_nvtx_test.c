@@ -1,8 +1,6 @@
 
-#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/events.h"
 #include "tests/agent/spool/test_spool.h"
 
 static int open_spool(void **state)
