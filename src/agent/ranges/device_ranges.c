@@ -142,17 +142,6 @@ static enum refusal mark_moment(const struct driver *driver, CUstream stream, ui
     return refusal;
 }
 
-static void write_record(uint64_t range, uint16_t what, uint64_t time, uint32_t correlation, const char *message)
-{
-    struct spool_device_range *record;
-    if (!record_begin_text(record, SPOOL_RECORD_DEVICE_RANGE, time, text_of(message)))
-        return;
-    record->head.flags = what;
-    record->range = range;
-    record->correlation = correlation;
-    writer_commit(&record->head);
-}
-
 /* One end of RANGE (0: of a new one). Returns its number, or 0. What is recorded without the GPU's time is counted by
  * the reader. */
 static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream stream)
@@ -173,7 +162,8 @@ static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream
         return 0;
     if (range == 0)
         range = __atomic_add_fetch(&ranges.last, 1, __ATOMIC_RELAXED);
-    write_record(range, what, suppressed.began, correlation, message);
+    record_write_text(SPOOL_RECORD_DEVICE_RANGE, device_range, suppressed.began, text_of(message), .head.flags = what,
+                      .range = range, .correlation = correlation);
     return range;
 }
 

@@ -11,34 +11,43 @@
 
 bool recorder_on;
 
+bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
+                        uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more)
+{
+    uint32_t first = record_text_cut(text.length), second = record_text_cut(more.length), length = first + second;
+    struct writer *mine = writer_mine();
+    struct spool_record *written =
+        writer_begin_in(mine, type, sizeof(*written), spool_record_bytes(size, size - text_at, length), time);
+    if (!written)
+        return false;
+    char *at = (char *)written + text_at;
+    written->flags = record->flags | flags;
+    memcpy(written + 1, record + 1, text_at - sizeof(length) - sizeof(*written));
+    memcpy(at - sizeof(length), &length, sizeof(length));
+    if (first > 0)
+        memcpy(at, text.bytes, first);
+    if (second > 0)
+        memcpy(at + first, more.bytes, second);
+    writer_commit_in(mine, written);
+    return true;
+}
+
 void recorder_switch(bool on, uint64_t time, const char *reason)
 {
     __atomic_store_n(&recorder_on, on, __ATOMIC_RELAXED);
-    struct spool_capture *record;
-    if (!record_begin_text(record, SPOOL_RECORD_CAPTURE, time, text_of(reason)))
-        return;
-    record->head.flags = on;
-    writer_commit(&record->head);
+    record_write_text(SPOOL_RECORD_CAPTURE, capture, time, text_of(reason), .head.flags = on);
 }
 
 void recorder_seen(uint16_t what, struct gputrace_text text)
 {
-    struct spool_seen *record;
-    if (!record_begin_text(record, SPOOL_RECORD_SEEN, clock_now(), text))
-        return;
-    record->head.flags = what;
-    writer_commit(&record->head);
+    record_write_text(SPOOL_RECORD_SEEN, seen, clock_now(), text, .head.flags = what);
 }
 
 #define NOTE_BYTES 1024
 
-static void put_note(uint16_t flags, const char *words)
+static void write_note(uint16_t flags, const char *words)
 {
-    struct spool_note *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NOTE, clock_now(), text_of(words)))
-        return;
-    record->head.flags = flags;
-    writer_commit(&record->head);
+    record_write_text(SPOOL_RECORD_NOTE, note, clock_now(), text_of(words), .head.flags = flags);
 }
 
 void recorder_note(uint16_t flags, const char *format, ...)
@@ -48,7 +57,7 @@ void recorder_note(uint16_t flags, const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
-    put_note(flags, words);
+    write_note(flags, words);
 }
 
 void recorder_warn(const char *format, ...)
@@ -58,61 +67,40 @@ void recorder_warn(const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
-    put_note(warning("%s", words) ? SPOOL_NOTE_WARNED : SPOOL_NOTE_WARNING, words);
+    write_note(warning("%s", words) ? SPOOL_NOTE_WARNED : SPOOL_NOTE_WARNING, words);
 }
 
 /* --- records of plugins --- */
 
 void plugin_record_client(uint32_t client, const char *name)
 {
-    struct gputrace_text text = text_of(name);
-    struct spool_plugin *record;
-    if (!record_begin_text(record, SPOOL_RECORD_PLUGIN, clock_now(), text))
-        return;
-    record->plugin = client;
-    writer_commit(&record->head);
+    record_write_text(SPOOL_RECORD_PLUGIN, plugin, clock_now(), text_of(name), .plugin = client);
 }
 
 void plugin_record_time(uint32_t client, uint64_t calls, uint64_t ns)
 {
-    struct spool_plugin_time *record = writer_begin(SPOOL_RECORD_PLUGIN_TIME, sizeof(*record), clock_now());
-    if (!record)
-        return;
-    record->plugin = client;
-    record->calls = calls;
-    record->ns = ns;
-    writer_commit(&record->head);
+    record_write(SPOOL_RECORD_PLUGIN_TIME, plugin_time, clock_now(), .plugin = client, .calls = calls, .ns = ns);
 }
 
 void plugin_record_event(const struct plugin_event *event)
 {
-    struct gputrace_text name = text_of(event->name), detail = text_of(event->detail);
-    uint32_t name_length = record_text_cut(name.length), length = name_length + record_text_cut(detail.length);
-    struct spool_plugin_event *record;
-    uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), length);
-    record = writer_begin(SPOOL_RECORD_PLUGIN_EVENT, bytes, event->start);
-    if (!record)
-        return;
-    record->head.flags = event->what;
-    record->end = event->end;
-    record->value = event->value;
-    record->plugin = event->client;
-    record->thread = writer_thread();
-    record_put_text(record->text, &record->name_length, name);
-    record_put_text(record->text + name_length, &record->length, detail);
-    record->length = length;
-    writer_commit(&record->head);
+    struct gputrace_text name = text_of(event->name);
+    struct spool_plugin_event record = {
+        .head.flags = event->what,
+        .end = event->end,
+        .value = event->value,
+        .plugin = event->client,
+        .thread = writer_thread(),
+        .name_length = record_text_kept(name.length),
+    };
+    record_write_texts(SPOOL_RECORD_PLUGIN_EVENT, 0, event->start, &record.head, sizeof(record),
+                       offsetof(struct spool_plugin_event, text), name, text_of(event->detail));
 }
 
 void plugin_record_line(uint32_t client, uint32_t stack, const char *words)
 {
-    struct gputrace_text text = text_of(words);
-    struct spool_plugin_line *record;
-    if (!record_begin_text(record, SPOOL_RECORD_PLUGIN_LINE, clock_now(), text))
-        return;
-    record->plugin = client;
-    record->stack = stack;
-    writer_commit(&record->head);
+    record_write_text(SPOOL_RECORD_PLUGIN_LINE, plugin_line, clock_now(), text_of(words), .plugin = client,
+                      .stack = stack);
 }
 
 static struct {

@@ -144,15 +144,10 @@ static inline void *writer_begin_in(struct writer *mine, enum spool_record_type 
     return at;
 }
 
-static inline void *writer_begin_text(enum spool_record_type type, uint32_t size, uint32_t bytes, uint64_t time)
-{
-    return writer_begin_in(writer_mine(), type, size, bytes, time);
-}
-
 /* The same for a record without a text. */
 static inline void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
 {
-    return writer_begin_text(type, bytes, bytes, time);
+    return writer_begin_in(writer_mine(), type, bytes, bytes, time);
 }
 
 /* Makes the record last begun by this thread visible, unless it was abandoned. */
@@ -170,6 +165,23 @@ static inline void writer_commit(const struct spool_record *record)
 {
     writer_commit_in(writer_mine(), record);
 }
+
+/* Writes a record of BYTES that is complete but for its head, in which only the flags are set. */
+static inline void writer_write(enum spool_record_type type, uint64_t time, const struct spool_record *record,
+                                uint32_t bytes)
+{
+    struct writer *mine = writer_mine();
+    struct spool_record *written = writer_begin_in(mine, type, sizeof(*written), bytes, time);
+    if (!written)
+        return;
+    memcpy(written + 1, record + 1, bytes - sizeof(*written));
+    written->flags = record->flags;
+    writer_commit_in(mine, written);
+}
+
+/* The same of a struct spool_NAME whose members are initialised by what follows. */
+#define record_write(type, name, time, ...) \
+    writer_write((type), (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name))
 
 /* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
 void writer_sleep(void);
@@ -223,12 +235,13 @@ void record_nvtx_atfork_child(void);
 
 /* --- records that end with a text --- */
 
+/* What is kept of a text of LENGTH. */
 static inline uint32_t record_text_kept(uint32_t length)
 {
     return length < WRITER_TEXT_MAX ? length : WRITER_TEXT_MAX;
 }
 
-/* What is kept of a text of LENGTH; a loss is counted. */
+/* The same; a loss is counted. */
 static inline uint32_t record_text_cut(uint32_t length)
 {
     if (length > WRITER_TEXT_MAX)
@@ -236,26 +249,16 @@ static inline uint32_t record_text_cut(uint32_t length)
     return record_text_kept(length);
 }
 
-static inline void *record_begin(enum spool_record_type type, uint64_t time, size_t size, size_t room,
-                                 struct gputrace_text text)
-{
-    uint32_t bytes = spool_record_bytes((uint32_t)size, (uint32_t)room, record_text_cut(text.length));
-    return writer_begin_text(type, (uint32_t)size, bytes, time);
-}
+/* Writes a record of SIZE bytes that ends with `length` and, at TEXT_AT, `text`: TEXT and then MORE, each cut where it
+ * is too long. The rest is complete but for its head, in which only the flags are set; FLAGS are added. False: it is
+ * not recorded. */
+bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
+                        uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more);
 
-static inline void record_put_text(char *room, uint32_t *length, struct gputrace_text text)
-{
-    *length = record_text_kept(text.length);
-    if (*length > 0)
-        memcpy(room, text.bytes, *length);
-}
-
-/* Begins RECORD (a pointer to a struct that ends with `length` and `text`) with TEXT, cut where it is too long. Zero
- * when it cannot be recorded; else fill the rest and writer_commit(&RECORD->head). TEXT is looked at twice. */
-#define record_begin_text(record, type, time, with_text)                                               \
-    (((record) = record_begin((type), (time), sizeof(*(record)), sizeof((record)->text), (with_text))) \
-         ? (record_put_text((record)->text, &(record)->length, (with_text)), 1)                        \
-         : 0)
+/* The same of a struct spool_NAME whose other members are initialised by what follows. */
+#define record_write_text(type, name, time, with_text, ...)                                                      \
+    record_write_texts((type), 0, (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name), \
+                       offsetof(struct spool_##name, text), (with_text), (struct gputrace_text){0})
 
 /*
  * What plugins, and the program through its host, add to the spool. The number of a client is the registry's: 1 is the

@@ -217,22 +217,12 @@ static struct {
 static bool record_stack(uint32_t number, const uint64_t *addresses, uint32_t count)
 {
     struct gputrace_text words = {(const char *)addresses, count * (uint32_t)sizeof(*addresses)};
-    struct spool_stack *record;
-    if (!record_begin_text(record, SPOOL_RECORD_STACK, clock_now(), words))
-        return false;
-    record->stack = number;
-    writer_commit(&record->head);
-    return true;
+    return record_write_text(SPOOL_RECORD_STACK, stack, clock_now(), words, .stack = number);
 }
 
 static bool record_mapping(const char *line, size_t length)
 {
-    struct gputrace_text text = {line, (uint32_t)length};
-    struct spool_mapping *record;
-    if (!record_begin_text(record, SPOOL_RECORD_MAPPING, clock_now(), text))
-        return false;
-    writer_commit(&record->head);
-    return true;
+    return record_write_text(SPOOL_RECORD_MAPPING, mapping, clock_now(), text_of_bytes(line, length), .head.flags = 0);
 }
 
 /* --- what lies where; under the lock --- */
