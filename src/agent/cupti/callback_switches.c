@@ -14,11 +14,13 @@ static const struct driver_calls *const groups[] = {
     &code_calls, &copy_calls, &graph_calls, &launch_calls, &memory_calls, &sync_calls,
 };
 
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
 const struct driver_call *driver_calls_by_cbid[CUPTI_DRIVER_TRACE_CBID_SIZE];
 
 void driver_calls_init(void)
 {
-    for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++)
+    for (size_t group = 0; group < GROUPS; group++)
         for (size_t i = 0; i < groups[group]->count; i++)
             driver_calls_by_cbid[groups[group]->rows[i].cbid] = &groups[group]->rows[i];
 }
@@ -78,11 +80,12 @@ static void apply(void)
             switches.needs &= ~(uint32_t)needs[i].need;
     if (!switches.cupti)
         return;
-    for (CUpti_CallbackId cbid = 0; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++) {
-        const struct driver_call *call = driver_call_find(cbid);
-        bool on = call && ((call->kinds & switches.wanted) || (call->needs & switches.needs));
-        turn(&switches.calls_on[cbid], on, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
-    }
+    for (size_t group = 0; group < GROUPS; group++)
+        for (const struct driver_call *call = groups[group]->rows, *end = call + groups[group]->count; call < end;
+             call++) {
+            bool on = (call->kinds & switches.wanted) || (call->needs & switches.needs);
+            turn(&switches.calls_on[call->cbid], on, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid);
+        }
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
         turn(&switches.resources_on[resources[i].cbid], (resources[i].kinds & switches.wanted) != 0,
              CUPTI_CB_DOMAIN_RESOURCE, resources[i].cbid);

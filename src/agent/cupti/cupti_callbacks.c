@@ -218,7 +218,7 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
         row->begins(data->functionParams);
     if (row->launched)
         launch_begins(row->launched(data->functionParams), data);
-    if (!(callback_switches_wanted() & PHASE_KINDS))
+    if (!(row->trigger || row->phase) || !(callback_switches_wanted() & PHASE_KINDS))
         return;
     uint32_t trigger =
         row->trigger ? row->trigger(data->functionParams, data->context, data->correlationId) : row->phase;

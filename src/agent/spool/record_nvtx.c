@@ -72,8 +72,8 @@ static void record_sync(void *data, const struct gputrace_nvtx_sync *sync)
 {
     (void)data;
     if (recorder_is_on())
-        record_write(SPOOL_RECORD_NVTX_EVENT, nvtx_event, sync->time, .head.flags = (uint16_t)sync->what,
-                     .range = sync->object);
+        record_write_text(SPOOL_RECORD_NVTX_EVENT, nvtx_event, sync->time, (struct gputrace_text){0},
+                          .head.flags = (uint16_t)sync->what, .range = sync->object);
 }
 
 /* --- CUDA events that have a name --- */

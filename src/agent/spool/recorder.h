@@ -123,10 +123,9 @@ static inline struct writer *writer_mine(void)
     return mine;
 }
 
-/* Room for a record of BYTES at TIME (CLOCK_REALTIME, ns), of which the first SIZE are zeroed but for its head, and the
- * last word, in which a text may end; the caller writes what is between. NULL: not recorded, and counted. */
-static inline void *writer_begin_in(struct writer *mine, enum spool_record_type type, uint32_t size, uint32_t bytes,
-                                    uint64_t time)
+/* Room for a record of BYTES, in which anything may stand: room that was used before is not blank. NULL: not recorded,
+ * and counted. */
+static inline char *writer_reserve(struct writer *mine, uint32_t bytes)
 {
     if (mine->begun && !writer_abandon(mine))
         return NULL;
@@ -137,8 +136,18 @@ static inline void *writer_begin_in(struct writer *mine, enum spool_record_type 
         mine->begun = 0;
         return NULL;
     }
-    char *at = mine->next;
-    memset(at + bytes - sizeof(uint64_t), 0, sizeof(uint64_t)); /* room that was used before is not blank */
+    return mine->next;
+}
+
+/* The same at TIME (CLOCK_REALTIME, ns), of which the first SIZE are zeroed but for its head, and the last word, in
+ * which a text may end; the caller writes what is between. */
+static inline void *writer_begin_in(struct writer *mine, enum spool_record_type type, uint32_t size, uint32_t bytes,
+                                    uint64_t time)
+{
+    char *at = writer_reserve(mine, bytes);
+    if (!at)
+        return NULL;
+    memset(at + bytes - sizeof(uint64_t), 0, sizeof(uint64_t));
     memset(at, 0, size);
     *(struct spool_record *)at = (struct spool_record){.type = (uint16_t)type, .bytes = bytes, .time = time};
     return at;
@@ -166,22 +175,24 @@ static inline void writer_commit(const struct spool_record *record)
     writer_commit_in(writer_mine(), record);
 }
 
-/* Writes a record of BYTES that is complete but for its head, in which only the flags are set. */
-static inline void writer_write(enum spool_record_type type, uint64_t time, const struct spool_record *record,
-                                uint32_t bytes)
+/* Writes a record, which is complete. */
+static inline void writer_write(const struct spool_record *record, uint32_t bytes)
 {
     struct writer *mine = writer_mine();
-    struct spool_record *written = writer_begin_in(mine, type, sizeof(*written), bytes, time);
-    if (!written)
+    char *at = writer_reserve(mine, bytes);
+    if (!at)
         return;
-    memcpy(written + 1, record + 1, bytes - sizeof(*written));
-    written->flags = record->flags;
-    writer_commit_in(mine, written);
+    memcpy(at, record, bytes);
+    writer_commit_in(mine, (const struct spool_record *)(const void *)at);
 }
 
-/* The same of a struct spool_NAME whose members are initialised by what follows. */
-#define record_write(type, name, time, ...) \
-    writer_write((type), (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name))
+/* The same of a struct spool_NAME without a text, whose other members are initialised by what follows. */
+#define record_write(kind, name, at_time, ...)                                                                    \
+    writer_write(                                                                                                 \
+        &(struct spool_##name){.head = {.type = (kind), .bytes = sizeof(struct spool_##name), .time = (at_time)}, \
+                               __VA_ARGS__}                                                                       \
+             .head,                                                                                               \
+        sizeof(struct spool_##name))
 
 /* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
 void writer_sleep(void);
