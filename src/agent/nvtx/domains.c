@@ -9,7 +9,7 @@
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
 #include "common/threads.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 /* --- threads --- */
 

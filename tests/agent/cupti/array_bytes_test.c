@@ -2,9 +2,8 @@
 
 #include "tests/unit.h"
 
-static void texels_are_counted(void **state)
+UNIT_TEST(texels_are_counted)
 {
-    (void)state;
     CUDA_ARRAY_DESCRIPTOR flat = {.Width = 10, .Height = 0, .NumChannels = 2, .Format = CU_AD_FORMAT_HALF};
     assert_int_equal(array_bytes_2d(&flat), 40);
     CUDA_ARRAY3D_DESCRIPTOR box = {
@@ -15,9 +14,8 @@ static void texels_are_counted(void **state)
     assert_int_equal(array_bytes_2d(NULL) + array_bytes_3d(NULL) + array_bytes_mipmapped(NULL, 3), 0);
 }
 
-static void levels_halve_down_to_one_texel(void **state)
+UNIT_TEST(levels_halve_down_to_one_texel)
 {
-    (void)state;
     CUDA_ARRAY3D_DESCRIPTOR box = {
         .Width = 4, .Height = 4, .Depth = 4, .NumChannels = 1, .Format = CU_AD_FORMAT_UNSIGNED_INT8};
     assert_int_equal(array_bytes_mipmapped(&box, 1), 64);
@@ -26,9 +24,8 @@ static void levels_halve_down_to_one_texel(void **state)
     assert_int_equal(array_bytes_mipmapped(&box, 99), 64 + 8 + 1);
 }
 
-static void layers_do_not_halve(void **state)
+UNIT_TEST(layers_do_not_halve)
 {
-    (void)state;
     CUDA_ARRAY3D_DESCRIPTOR layered = {.Width = 4,
                                        .Height = 4,
                                        .Depth = 6,
@@ -38,12 +35,4 @@ static void layers_do_not_halve(void **state)
     assert_int_equal(array_bytes_mipmapped(&layered, 9), 6 * (16 + 4 + 1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texels_are_counted),
-        cmocka_unit_test(levels_halve_down_to_one_texel),
-        cmocka_unit_test(layers_do_not_halve),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/array_bytes", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

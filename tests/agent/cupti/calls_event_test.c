@@ -5,9 +5,8 @@
 static const CUevent event = (CUevent)0xe1, other = (CUevent)0xe2;
 static const CUstream stream = (CUstream)0x52;
 
-static void creation_tells_the_event_and_its_flags(void **state)
+UNIT_TEST(creation_tells_the_event_and_its_flags)
 {
-    (void)state;
     CUevent made = event;
     cuEventCreate_params p = {&made, CU_EVENT_DISABLE_TIMING};
     const struct gputrace_event_creation *heard_of = HEAR(event_creation, cuEventCreate, &p, 0);
@@ -18,9 +17,8 @@ static void creation_tells_the_event_and_its_flags(void **state)
     assert_null(heard_of->event);
 }
 
-static void deletion_tells_the_event(void **state)
+UNIT_TEST(deletion_tells_the_event)
 {
-    (void)state;
 #define CHECK(function)                                                                                \
     do {                                                                                               \
         function##_params p = {event};                                                                 \
@@ -32,9 +30,8 @@ static void deletion_tells_the_event(void **state)
 #undef CHECK
 }
 
-static void records_tell_event_and_stream(void **state)
+UNIT_TEST(records_tell_event_and_stream)
 {
-    (void)state;
 #define CHECK(function, per_thread)                                                         \
     do {                                                                                    \
         function##_params p = {.hEvent = event, .hStream = stream};                         \
@@ -59,9 +56,8 @@ static void records_tell_event_and_stream(void **state)
     assert_int_equal(HEAR(event_record, cuEventRecordWithFlags, &p, 0)->flags, CU_EVENT_RECORD_EXTERNAL);
 }
 
-static void records_of_a_context_say_so(void **state)
+UNIT_TEST(records_of_a_context_say_so)
 {
-    (void)state;
     cuCtxRecordEvent_params p = {FAKE_CONTEXT, event};
     assert_int_equal(HEAR(event_record, cuCtxRecordEvent, &p, 0)->whole_context, 1);
     assert_int_equal(HEAR(event_record, cuCtxRecordEvent, &p, 0)->stream_id, GPUTRACE_NO_STREAM);
@@ -85,9 +81,8 @@ static CUresult is_capturing(CUstream of, CUstreamCaptureStatus *status)
     return of ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-static void records_that_are_captured_say_so(void **state)
+UNIT_TEST(records_that_are_captured_say_so)
 {
-    (void)state;
     cuEventRecord_params p = {event, stream};
     captures_replace_driver(is_capturing);
     assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 0);
@@ -106,9 +101,8 @@ static void records_that_are_captured_say_so(void **state)
     captures_replace_driver(NULL);
 }
 
-static void synchronisation_and_query_tell_the_event(void **state)
+UNIT_TEST(synchronisation_and_query_tell_the_event)
 {
-    (void)state;
     cuEventSynchronize_params wait = {event};
     assert_ptr_equal(HEAR(event_synchronization, cuEventSynchronize, &wait, 0)->event, event);
     assert_ptr_equal(HEAR(event_synchronization, cuEventSynchronize, &wait, CUDA_ERROR_LAUNCH_FAILED)->event, event);
@@ -118,9 +112,8 @@ static void synchronisation_and_query_tell_the_event(void **state)
 }
 
 /* It proves that both are done; when it fails it proves nothing. */
-static void elapsed_time_is_a_query_of_both(void **state)
+UNIT_TEST(elapsed_time_is_a_query_of_both)
 {
-    (void)state;
     cuEventElapsedTime_v2_params p = {NULL, event, other};
     static const CUpti_CallbackId cbids[] = {CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime,
                                              CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2};
@@ -134,25 +127,11 @@ static void elapsed_time_is_a_query_of_both(void **state)
     }
 }
 
-static void every_row_was_called(void **state)
+UNIT_TEST(every_row_was_called)
 {
-    (void)state;
     hearing_covers(&sync_calls, REGISTRY_BIT(event_creation) | REGISTRY_BIT(event_deletion) |
                                     REGISTRY_BIT(event_record) | REGISTRY_BIT(event_synchronization) |
                                     REGISTRY_BIT(event_query));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(creation_tells_the_event_and_its_flags),
-        cmocka_unit_test(deletion_tells_the_event),
-        cmocka_unit_test(records_tell_event_and_stream),
-        cmocka_unit_test(records_of_a_context_say_so),
-        cmocka_unit_test(records_that_are_captured_say_so),
-        cmocka_unit_test(synchronisation_and_query_tell_the_event),
-        cmocka_unit_test(elapsed_time_is_a_query_of_both),
-        cmocka_unit_test(every_row_was_called),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_event", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

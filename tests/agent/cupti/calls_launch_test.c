@@ -19,9 +19,8 @@ static void check(const struct gputrace_kernel_launch *launch, CUstream expected
     assert_int_equal(launch->cooperative, cooperative);
 }
 
-static void launches_tell_kernel_shape_and_stream(void **state)
+UNIT_TEST(launches_tell_kernel_shape_and_stream)
 {
-    (void)state;
     fake_symbol = "_Z6kernelv";
 #define CHECK_KIND(function, per_thread, is_cooperative)                                               \
     do {                                                                                               \
@@ -41,9 +40,8 @@ static void launches_tell_kernel_shape_and_stream(void **state)
 #undef CHECK
 }
 
-static void launches_with_a_configuration_tell_it(void **state)
+UNIT_TEST(launches_with_a_configuration_tell_it)
 {
-    (void)state;
     CUlaunchAttribute attributes[2] = {{.id = CU_LAUNCH_ATTRIBUTE_PRIORITY},
                                        {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
 #define CHECK(function, per_thread)                                                                        \
@@ -63,9 +61,8 @@ static void launches_with_a_configuration_tell_it(void **state)
 #undef CHECK
 }
 
-static void a_launch_on_several_devices_is_several_launches(void **state)
+UNIT_TEST(a_launch_on_several_devices_is_several_launches)
 {
-    (void)state;
     CUDA_LAUNCH_PARAMS each[2] = {{.function = KERNEL, SHAPE, .hStream = stream},
                                   {.function = KERNEL, SHAPE, .hStream = (CUstream)0x53}};
     cuLaunchCooperativeKernelMultiDevice_params p = {each, 2, 0};
@@ -77,9 +74,8 @@ static void a_launch_on_several_devices_is_several_launches(void **state)
     HEAR(kernel_launch, cuLaunchCooperativeKernelMultiDevice, &p, CUDA_ERROR_INVALID_VALUE);
 }
 
-static void launches_of_old_tell_their_grid(void **state)
+UNIT_TEST(launches_of_old_tell_their_grid)
 {
-    (void)state;
     cuLaunch_params one = {KERNEL};
     assert_int_equal(HEAR(kernel_launch, cuLaunch, &one, 0)->grid[0], 1);
     cuLaunchGrid_params grid = {KERNEL, 8, 9};
@@ -93,13 +89,4 @@ static void launches_of_old_tell_their_grid(void **state)
     hearing_covers(&launch_calls, REGISTRY_BIT(kernel_launch));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_tell_kernel_shape_and_stream),
-        cmocka_unit_test(launches_with_a_configuration_tell_it),
-        cmocka_unit_test(a_launch_on_several_devices_is_several_launches),
-        cmocka_unit_test(launches_of_old_tell_their_grid),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_launch", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

@@ -35,9 +35,8 @@ static void check(const struct gputrace_module_load *load, uint64_t module, bool
         check(HEAR(module_load, function, &p, CUDA_ERROR_INVALID_IMAGE), 0, is_library, sort, name); \
     } while (0)
 
-static void loads_tell_module_and_image_and_are_phases(void **state)
+UNIT_TEST(loads_tell_module_and_image_and_are_phases)
 {
-    (void)state;
     LOADS(cuModuleLoadData, CUmodule, module, false, GPUTRACE_IMAGE_PTX, NULL, .image = ptx);
     LOADS(cuModuleLoadData, CUmodule, module, false, GPUTRACE_IMAGE_FATBIN, NULL, .image = fatbin);
     LOADS(cuModuleLoadDataEx, CUmodule, module, false, GPUTRACE_IMAGE_PTX, NULL, .image = ptx);
@@ -49,9 +48,8 @@ static void loads_tell_module_and_image_and_are_phases(void **state)
     LOADS(cuLibraryLoadFromFile, CUlibrary, library, true, GPUTRACE_IMAGE_FILE, file, .fileName = file);
 }
 
-static void unloads_tell_the_module(void **state)
+UNIT_TEST(unloads_tell_the_module)
 {
-    (void)state;
     cuModuleUnload_params module = {(CUmodule)0x70};
     assert_int_equal(HEAR(module_unload, cuModuleUnload, &module, 0)->module, 0x70);
     assert_int_equal(HEAR(module_unload, cuModuleUnload, &module, CUDA_ERROR_INVALID_HANDLE)->library, 0);
@@ -72,9 +70,8 @@ static void check_phase_alone(CUpti_CallbackId cbid, const void *params, uint32_
     assert_int_equal(end->call.result, CUDA_ERROR_INVALID_VALUE);
 }
 
-static void linking_and_getting_functions_are_phases(void **state)
+UNIT_TEST(linking_and_getting_functions_are_phases)
 {
-    (void)state;
 #define CHECK(function, trigger)                                                               \
     do {                                                                                       \
         function##_params p;                                                                   \
@@ -104,9 +101,8 @@ static void linking_and_getting_functions_are_phases(void **state)
 }
 
 /* Libraries ask for a kernel's function before each launch. */
-static void the_function_of_a_kernel_is_loaded_once(void **state)
+UNIT_TEST(the_function_of_a_kernel_is_loaded_once)
 {
-    (void)state;
     cuKernelGetFunction_params get = {NULL, (CUkernel)0x21};
     cuModuleUnload_params unload = {(CUmodule)0x70};
     make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
@@ -118,9 +114,8 @@ static void the_function_of_a_kernel_is_loaded_once(void **state)
     assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
 }
 
-static void code_tells_the_call_that_it_came_in(void **state)
+UNIT_TEST(code_tells_the_call_that_it_came_in)
 {
-    (void)state;
     CUmodule made = (CUmodule)0x70;
     cuModuleLoadData_params p = {&made, fatbin};
     CUpti_ModuleResourceData module = {.moduleId = 9, .cubinSize = sizeof(fatbin), .pCubin = (const char *)fatbin};
@@ -141,9 +136,8 @@ static void code_tells_the_call_that_it_came_in(void **state)
     assert_null(code->call.function);
 }
 
-static void profiling_is_asked_for(void **state)
+UNIT_TEST(profiling_is_asked_for)
 {
-    (void)state;
     assert_int_equal(HEAR(profiler, cuProfilerStart, NULL, 0)->start, 1);
     assert_int_equal(HEAR(profiler, cuProfilerStop, NULL, 0)->start, 0);
     HEAR(profiler, cuProfilerStart, NULL, CUDA_ERROR_PROFILER_DISABLED);
@@ -151,15 +145,4 @@ static void profiling_is_asked_for(void **state)
     hearing_covers(&launch_calls, REGISTRY_BIT(profiler));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_tell_module_and_image_and_are_phases),
-        cmocka_unit_test(unloads_tell_the_module),
-        cmocka_unit_test(linking_and_getting_functions_are_phases),
-        cmocka_unit_test(the_function_of_a_kernel_is_loaded_once),
-        cmocka_unit_test(code_tells_the_call_that_it_came_in),
-        cmocka_unit_test(profiling_is_asked_for),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_module", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

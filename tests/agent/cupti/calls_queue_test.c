@@ -2,9 +2,8 @@
 
 static const CUstream stream = (CUstream)0x52;
 
-static void functions_of_the_host_tell_their_stream(void **state)
+UNIT_TEST(functions_of_the_host_tell_their_stream)
 {
-    (void)state;
 #define CHECK(function, per_thread)                                                           \
     do {                                                                                      \
         function##_params p = {.hStream = stream};                                            \
@@ -35,9 +34,8 @@ static void check(const struct gputrace_stream_value *value, CUstream expected, 
 #define WAITS(function, per_thread) VALUES(function, per_thread, 1, 0)
 #define WRITES(function, per_thread) VALUES(function, per_thread, 0, 1)
 
-static void values_are_waited_for_or_written(void **state)
+UNIT_TEST(values_are_waited_for_or_written)
 {
-    (void)state;
     PLAIN_AND_PTSZ(WAITS, cuStreamWaitValue32);
     PLAIN_AND_PTSZ(WAITS, cuStreamWaitValue64);
     PLAIN_AND_PTSZ(WAITS, cuStreamWaitValue32_v2);
@@ -48,9 +46,8 @@ static void values_are_waited_for_or_written(void **state)
     PLAIN_AND_PTSZ(WRITES, cuStreamWriteValue64_v2);
 }
 
-static void batches_count_both(void **state)
+UNIT_TEST(batches_count_both)
 {
-    (void)state;
     CUstreamBatchMemOpParams each[4] = {{.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32},
                                         {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64},
                                         {.operation = CU_STREAM_MEM_OP_BARRIER},
@@ -68,9 +65,8 @@ static void batches_count_both(void **state)
 #undef CHECK
 }
 
-static void semaphores_count(void **state)
+UNIT_TEST(semaphores_count)
 {
-    (void)state;
 #define CHECK_KIND(function, per_thread, waits, writes)                                                               \
     do {                                                                                                              \
         function##_params p = {.numExtSems = 3, .stream = stream};                                                    \
@@ -87,13 +83,4 @@ static void semaphores_count(void **state)
     hearing_covers(&launch_calls, REGISTRY_BIT(host_function) | REGISTRY_BIT(stream_value));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_the_host_tell_their_stream),
-        cmocka_unit_test(values_are_waited_for_or_written),
-        cmocka_unit_test(batches_count_both),
-        cmocka_unit_test(semaphores_count),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_queue", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

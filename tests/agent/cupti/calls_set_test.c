@@ -52,28 +52,19 @@ static void check_stream(const struct gputrace_memset *set, CUstream expected)
     ASYNC(cuMemsetD2D##bits##Async, false, size, true, SHAPE(field));  \
     ASYNC(cuMemsetD2D##bits##Async_ptsz, true, size, true, SHAPE(field))
 
-static void rows_tell_value_and_bytes(void **state)
+UNIT_TEST(rows_tell_value_and_bytes)
 {
-    (void)state;
     ROWS(1, 8, uc);
     ROWS(2, 16, us);
     ROWS(4, 32, ui);
 }
 
-static void rectangles_tell_pitch_and_bytes(void **state)
+UNIT_TEST(rectangles_tell_pitch_and_bytes)
 {
-    (void)state;
     RECTANGLES(1, 8, uc);
     RECTANGLES(2, 16, us);
     RECTANGLES(4, 32, ui);
     hearing_covers(&copy_calls, REGISTRY_BIT(memset));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_tell_value_and_bytes),
-        cmocka_unit_test(rectangles_tell_pitch_and_bytes),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_set", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

@@ -12,9 +12,8 @@ static void check_creation(const struct gputrace_stream_creation *created, uint3
     assert_int_equal(created->priority, priority);
 }
 
-static void creation_tells_stream_number_flags_and_priority(void **state)
+UNIT_TEST(creation_tells_stream_number_flags_and_priority)
 {
-    (void)state;
     CUstream made = stream;
     cuStreamCreate_params plain = {&made, CU_STREAM_NON_BLOCKING};
     check_creation(HEAR(stream_creation, cuStreamCreate, &plain, 0), CU_STREAM_NON_BLOCKING, 0);
@@ -38,9 +37,8 @@ static void destroy(CUpti_CallbackId cbid, CUresult result)
     fake_exit(cbid, &p, result);
 }
 
-static void deletion_is_told_once_while_the_stream_is_there(void **state)
+UNIT_TEST(deletion_is_told_once_while_the_stream_is_there)
 {
-    (void)state;
     static const struct {
         CUpti_CallbackId cbid;
         const char *name;
@@ -60,9 +58,8 @@ static void deletion_is_told_once_while_the_stream_is_there(void **state)
     }
 }
 
-static void deletion_that_fails_is_told_as_failed(void **state)
+UNIT_TEST(deletion_that_fails_is_told_as_failed)
 {
-    (void)state;
 #define CHECK(function)                                                     \
     do {                                                                    \
         function##_params p = {stream};                                     \
@@ -85,17 +82,15 @@ static void create(void)
     HEAR(stream_creation, cuStreamCreate, &p, 0);
 }
 
-static void streams_that_cuda_made_for_itself_are_not_told(void **state)
+UNIT_TEST(streams_that_cuda_made_for_itself_are_not_told)
 {
-    (void)state;
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, FAKE_CONTEXT, (CUstream)0x99, NULL);
     assert_int_equal(heard(REGISTRY_stream_deletion), 0);
 }
 
-static void a_stream_that_goes_with_its_context_names_no_function(void **state)
+UNIT_TEST(a_stream_that_goes_with_its_context_names_no_function)
 {
-    (void)state;
     create();
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, FAKE_CONTEXT, NULL, NULL);
@@ -109,9 +104,8 @@ static void a_stream_that_goes_with_its_context_names_no_function(void **state)
     assert_int_equal(deleted->stream_id, 0x52);
 }
 
-static void a_stream_that_another_call_takes_along_is_not_that_calls(void **state)
+UNIT_TEST(a_stream_that_another_call_takes_along_is_not_that_calls)
 {
-    (void)state;
     cuStreamDestroy_v2_params p = {(CUstream)0x53};
     create();
     hearing_clear();
@@ -122,9 +116,8 @@ static void a_stream_that_another_call_takes_along_is_not_that_calls(void **stat
     assert_null(((const struct gputrace_stream_deletion *)heard_what(REGISTRY_stream_deletion, 0))->call.function);
 }
 
-static void contexts_are_told_when_they_are_made(void **state)
+UNIT_TEST(contexts_are_told_when_they_are_made)
 {
-    (void)state;
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, (CUcontext)0x1044, NULL, NULL);
     const struct gputrace_context_creation *created = heard_what(REGISTRY_context_creation, 0);
@@ -132,26 +125,12 @@ static void contexts_are_told_when_they_are_made(void **state)
     assert_int_equal(created->call.thread, gettid());
 }
 
-static void default_streams_have_numbers(void **state)
+UNIT_TEST(default_streams_have_numbers)
 {
-    (void)state;
     assert_int_equal(cupti_stream_id(0x1011, 0), 7);
     assert_int_equal(cupti_stream_id(0x1011, 1), 7);
     assert_int_equal(cupti_stream_id(0x1011, 2), 8);
     assert_int_equal(cupti_stream_id(0, 0x99), 0x99);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(creation_tells_stream_number_flags_and_priority),
-        cmocka_unit_test(deletion_is_told_once_while_the_stream_is_there),
-        cmocka_unit_test(deletion_that_fails_is_told_as_failed),
-        cmocka_unit_test(streams_that_cuda_made_for_itself_are_not_told),
-        cmocka_unit_test(a_stream_that_goes_with_its_context_names_no_function),
-        cmocka_unit_test(a_stream_that_another_call_takes_along_is_not_that_calls),
-        cmocka_unit_test(contexts_are_told_when_they_are_made),
-        cmocka_unit_test(default_streams_have_numbers),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_stream", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

@@ -5,9 +5,8 @@
 static const CUevent event = (CUevent)0xe1;
 static const CUstream stream = (CUstream)0x52;
 
-static void a_streams_wait_tells_stream_event_and_flags(void **state)
+UNIT_TEST(a_streams_wait_tells_stream_event_and_flags)
 {
-    (void)state;
 #define CHECK(function, per_thread)                                                 \
     do {                                                                            \
         function##_params p = {stream, event, CU_EVENT_WAIT_EXTERNAL};              \
@@ -36,9 +35,8 @@ static CUresult is_capturing(CUstream of, CUstreamCaptureStatus *status)
 }
 
 /* As told by what begins and ends captures, which is heard for this purpose alone. */
-static void a_streams_wait_in_a_capture_says_so(void **state)
+UNIT_TEST(a_streams_wait_in_a_capture_says_so)
 {
-    (void)state;
     CUgraph graph = NULL;
     cuStreamBeginCapture_v2_params begin = {(CUstream)0x53, CU_STREAM_CAPTURE_MODE_RELAXED};
     cuStreamEndCapture_params end = {(CUstream)0x53, &graph};
@@ -58,9 +56,8 @@ static void a_streams_wait_in_a_capture_says_so(void **state)
     captures_replace_driver(NULL);
 }
 
-static void a_contexts_wait_says_so(void **state)
+UNIT_TEST(a_contexts_wait_says_so)
 {
-    (void)state;
     cuCtxWaitEvent_params p = {FAKE_CONTEXT, event};
     assert_int_equal(HEAR(event_wait, cuCtxWaitEvent, &p, 0)->whole_context, 1);
     assert_int_equal(HEAR(event_wait, cuCtxWaitEvent, &p, 0)->stream_id, GPUTRACE_NO_STREAM);
@@ -71,9 +68,8 @@ static void a_contexts_wait_says_so(void **state)
     assert_ptr_equal(wait->event, event);
 }
 
-static void waiting_for_and_asking_a_stream_tell_it(void **state)
+UNIT_TEST(waiting_for_and_asking_a_stream_tell_it)
 {
-    (void)state;
 #define CHECK_KIND(kind, function, per_thread)                                                                \
     do {                                                                                                      \
         function##_params p = {stream};                                                                       \
@@ -95,9 +91,8 @@ static void waiting_for_and_asking_a_stream_tell_it(void **state)
     assert_int_equal(HEAR(stream_synchronization, cuStreamSynchronize_ptsz, &p, 0)->stream_id, 8);
 }
 
-static void waiting_for_a_context_tells_which(void **state)
+UNIT_TEST(waiting_for_a_context_tells_which)
 {
-    (void)state;
     HEAR(device_synchronization, cuCtxSynchronize, NULL, 0);
     HEAR(device_synchronization, cuCtxSynchronize, NULL, CUDA_ERROR_ILLEGAL_ADDRESS);
     cuCtxSynchronize_v2_params p = {NULL}; /* the thread's own */
@@ -111,14 +106,4 @@ static void waiting_for_a_context_tells_which(void **state)
                                     REGISTRY_BIT(stream_query) | REGISTRY_BIT(device_synchronization));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_streams_wait_tells_stream_event_and_flags),
-        cmocka_unit_test(a_streams_wait_in_a_capture_says_so),
-        cmocka_unit_test(a_contexts_wait_says_so),
-        cmocka_unit_test(waiting_for_and_asking_a_stream_tell_it),
-        cmocka_unit_test(waiting_for_a_context_tells_which),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_sync", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

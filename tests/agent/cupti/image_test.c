@@ -17,9 +17,8 @@ static enum gputrace_image sort_at_end(const void *bytes, size_t length)
     return image;
 }
 
-static void binaries_are_known_by_four_bytes(void **state)
+UNIT_TEST(binaries_are_known_by_four_bytes)
 {
-    (void)state;
     assert_int_equal(sort_at_end("\x7f"
                                  "ELF",
                                  4),
@@ -32,18 +31,16 @@ static void binaries_are_known_by_four_bytes(void **state)
 
 #define TEXT(text) sort_at_end(text, sizeof(text)) /* with its NUL */
 
-static void ptx_begins_with_its_version(void **state)
+UNIT_TEST(ptx_begins_with_its_version)
 {
-    (void)state;
     assert_int_equal(TEXT(".version 8.0"), GPUTRACE_IMAGE_PTX);
     assert_int_equal(TEXT("\n\t .version 8.0"), GPUTRACE_IMAGE_PTX);
     assert_int_equal(TEXT("//\n// made by a compiler\n//\n\n.version 8.0"), GPUTRACE_IMAGE_PTX);
     assert_int_equal(TEXT("/* one\n * two **/ // three\n.version 8.0"), GPUTRACE_IMAGE_PTX);
 }
 
-static void other_texts_are_not_read_beyond_their_end(void **state)
+UNIT_TEST(other_texts_are_not_read_beyond_their_end)
 {
-    (void)state;
     assert_int_equal(TEXT(""), GPUTRACE_IMAGE_UNKNOWN);
     assert_int_equal(TEXT("."), GPUTRACE_IMAGE_UNKNOWN);
     assert_int_equal(TEXT(".versio"), GPUTRACE_IMAGE_UNKNOWN);
@@ -59,12 +56,4 @@ static void other_texts_are_not_read_beyond_their_end(void **state)
     assert_int_equal(image_sort(NULL), GPUTRACE_IMAGE_UNKNOWN);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(binaries_are_known_by_four_bytes),
-        cmocka_unit_test(ptx_begins_with_its_version),
-        cmocka_unit_test(other_texts_are_not_read_beyond_their_end),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/image", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)
