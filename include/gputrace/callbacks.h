@@ -50,7 +50,11 @@
  * back at zero. These two never overlap: they are told under a lock, one after the other. A phase ends for certain: one
  * whose end never comes is ended when its thread ends or its context is destroyed, and says so.
  *
- * VERSIONS. Structs grow at their end and new kinds come last, as long as GPUTRACE_CALLBACKS_VERSION stays. A plugin
+ * VERSIONS. As long as GPUTRACE_CALLBACKS_VERSION stays, plugins and gputraces of different dates work together. A
+ * struct that may grow grows at its end and has its size: struct gputrace_KIND in `call.size`, a host and a plugin in
+ * `size`. The size is that of whoever filled the struct in. Members of the first edition are always there; before a
+ * callback reads a member that was added later, it asks GPUTRACE_HAS(what, member). New kinds come last, and to
+ * register for a kind that the running gputrace does not know gives 0. Structs without a size do not change. A plugin
  * that was built for another version is not loaded, and the user is told.
  *
  * C99 and later, C++11 and later; GCC or Clang; Linux. See gputrace-callbacks(3).
@@ -68,7 +72,7 @@
 extern "C" {
 #endif
 
-#define GPUTRACE_CALLBACKS_VERSION 1u
+#define GPUTRACE_CALLBACKS_VERSION 2u
 
 /* CUDA's own types, as cuda.h declares them: CUcontext is struct CUctx_st *, and so on. */
 struct CUctx_st;
@@ -131,11 +135,14 @@ enum gputrace_kind {
 #define GPUTRACE_KIND(name) GPUTRACE_KIND_##name,
     GPUTRACE_KINDS(GPUTRACE_KIND)
 #undef GPUTRACE_KIND
-        GPUTRACE_KIND_COUNT
+        GPUTRACE_KIND_COUNT /* that this header knows */
 };
+#define GPUTRACE_EVERY_KIND UINT32_MAX
 
 /* What every kind begins with. Times are nanoseconds of CLOCK_REALTIME, as in the trace. */
 struct gputrace_call {
+    uint32_t size;        /* of the struct gputrace_KIND that begins here; GPUTRACE_HAS() */
+    uint32_t thread;      /* gettid() */
     uint64_t start;       /* the program called */
     uint64_t end;         /* the function was done; of what has no duration, the same as start */
     const char *function; /* of the driver or of NVTX that was called: "cuMemAlloc_v2"; lives for ever; NULL: none */
@@ -143,10 +150,12 @@ struct gputrace_call {
     uint32_t context_id;      /* CUPTI's number of it, as in the trace; 0: none */
     uint32_t device;          /* GPUTRACE_NO_DEVICE: none */
     uint32_t correlation;     /* CUPTI's number of the call, as in the trace; 0: none */
-    uint32_t thread;          /* gettid() */
     int32_t result;           /* CUresult: 0 done; else it failed */
-    uint32_t reserved;
 };
+
+/* Whether the gputrace that called back with WHAT, a struct gputrace_KIND, has filled in this MEMBER of it. */
+#define GPUTRACE_HAS(what, member) \
+    ((size_t)((const char *)(&(what)->member + 1) - (const char *)(what)) <= (what)->call.size)
 
 /* --- events --- */
 
@@ -593,7 +602,7 @@ static inline int gputrace_remove(const struct gputrace_host *host, gputrace_reg
     return host ? host->remove(host, registration) : -1;
 }
 
-/* Removes all callbacks that HOST registered for KIND; GPUTRACE_KIND_COUNT: for every kind. */
+/* Removes all callbacks that HOST registered for KIND, or for GPUTRACE_EVERY_KIND. */
 static inline void gputrace_clear(const struct gputrace_host *host, uint32_t kind)
 {
     if (host)
@@ -690,13 +699,16 @@ static inline void gputrace_event_give_back(const struct gputrace_host *host, co
 /* --- being an allocator --- */
 
 /* The program's own allocator could not give memory and did not ask CUDA for it, so that no CUDA call failed. It is in
- * the trace and told to callbacks as any memory_allocation_failure. FAILURE is filled in by the caller; its
- * call.correlation is 0. Nothing happens when this gputrace is too old. */
+ * the trace and told to callbacks as any memory_allocation_failure. FAILURE is filled in by the caller, but for
+ * call.size; its call.correlation is 0. Nothing happens when this gputrace is too old. */
 static inline void gputrace_allocation_failed(const struct gputrace_host *host,
                                               const struct gputrace_memory_allocation_failure *failure)
 {
-    if (host && GPUTRACE_HOST_HAS(host, allocation_failed))
-        host->allocation_failed(host, failure);
+    if (host && GPUTRACE_HOST_HAS(host, allocation_failed)) {
+        struct gputrace_memory_allocation_failure sized = *failure;
+        sized.call.size = sizeof(sized);
+        host->allocation_failed(host, &sized);
+    }
 }
 
 /* --- being a plugin --- */

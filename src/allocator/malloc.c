@@ -9,9 +9,7 @@
 #include <gputrace/allocator.h>
 #include <gputrace/callbacks.h>
 
-#include "allocator/account.h"
 #include "allocator/heap.h"
-#include "allocator/memory.h"
 #include "common/clock.h"
 
 #define RETRIES_MAX 8

@@ -1,8 +1,6 @@
-#include "allocator/memory.h"
+#include "allocator/heap.h"
 
 #include <stdlib.h>
-
-#include "allocator/account.h"
 
 /* A block that is used again may be so many times as large as what is asked for. */
 #define WASTE 2

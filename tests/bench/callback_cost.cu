@@ -153,7 +153,7 @@ static void run(const struct operation *operation, int rounds)
         listen();
         measure(operation); /* switching is not what is measured */
         double with = measure(operation);
-        gputrace_clear(host, GPUTRACE_KIND_COUNT);
+        gputrace_clear(host, GPUTRACE_EVERY_KIND);
         measure(operation);
         added.push_back(with - without);
     }

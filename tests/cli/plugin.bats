@@ -136,13 +136,13 @@ left_out() { # FILE WHY
 }
 
 @test "a plugin of another version is refused, with both versions and the way out" {
-    sed 's/^#define GPUTRACE_CALLBACKS_VERSION .*/#define GPUTRACE_CALLBACKS_VERSION 2u/' \
+    sed 's/^#define GPUTRACE_CALLBACKS_VERSION .*/#define GPUTRACE_CALLBACKS_VERSION 3u/' \
         "$root/include/gputrace/callbacks.h" >newer.h
     cat newer.h - >newer.c <<<'
         static int start(const struct gputrace_host *host) { (void)host; return 0; }
         GPUTRACE_PLUGIN("newer", start);'
     cc -shared -fPIC -o newer.so newer.c
-    left_out newer.so "built for version 2 of gputrace's callbacks, and this gputrace ($("$gputrace" --version | cut -d' ' -f2)) has version 1: build it anew"
+    left_out newer.so "built for version 3 of gputrace's callbacks, and this gputrace ($("$gputrace" --version | cut -d' ' -f2)) has version 2: build it anew"
 }
 
 @test "a file that is no library is refused in the loader's words" {
@@ -163,6 +163,45 @@ left_out() { # FILE WHY
         'GPUTRACE_PLUGIN("fails", start);'
     left_out fails.so 'its start failed with 3'
     assert_line 'gputrace: fails: this is why'
+}
+
+# --- plugins that were built with another edition of the header ---
+
+# A plugin of the C on stdin, with the header as the sed SCRIPT makes it.
+edition() { # NAME SCRIPT
+    mkdir -p "$1/gputrace"
+    sed "$2" "$root/include/gputrace/callbacks.h" >"$1/gputrace/callbacks.h"
+    cmp -s "$1/gputrace/callbacks.h" "$root/include/gputrace/callbacks.h" && return 1
+    cc -std=c11 -D_GNU_SOURCE -Wall -Werror -shared -fPIC -I"$1" -o "$1.so" -x c - <<<"
+        #include <gputrace/callbacks.h>
+        #include <stdio.h>
+        static const struct gputrace_host *us;
+        static void marked(void *data, const struct gputrace_nvtx *what) {
+            char text[100];
+            (void)data;
+            snprintf(text, sizeof(text), \"%.*s, %s: $3\", (int)what->message.length, what->message.bytes,
+                     what->call.size == sizeof(*what)  ? \"the same\"
+                     : what->call.size < sizeof(*what) ? \"longer\"
+                                                       : \"shorter\", $4);
+            gputrace_line(us, 0, text);
+        }
+        static int start(const struct gputrace_host *host)
+        { us = host; return gputrace_nvtx_mark_register(host, marked, NULL) ? 0 : -1; }
+        GPUTRACE_PLUGIN(\"$1\", start);"
+}
+
+@test "plugins that were built with shorter and with longer structs are called, and see which members are there" {
+    marking_program
+    edition earlier '/struct gputrace_text domain_name;/d' 'message %d' 'GPUTRACE_HAS(what, message)'
+    edition later 's/.*struct gputrace_text domain_name;.*/&\n    uint64_t later[2];/
+        s/int (.start)(const struct gputrace_host .host);/&\n    int (*later)(void);/
+        s/X(process_end) .*/X(process_end) X(later)/
+        s/^struct gputrace_process_end {/struct gputrace_later { struct gputrace_call call; };\n&/' \
+        'domain %d, later %d, kind %d' \
+        'GPUTRACE_HAS(what, domain_name), GPUTRACE_HAS(what, later), gputrace_later_register(us, NULL, NULL) != 0'
+    run -0 "$gputrace" run --plugin=./earlier.so --plugin=./later.so ./marks x
+    assert_line 'gputrace: earlier: x, shorter: message 1'
+    assert_line 'gputrace: later: x, longer: domain 1, later 0, kind 0'
 }
 
 # --- what plugins can do ---

@@ -8,6 +8,25 @@
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
 
+/* --- the functions --- */
+
+static const struct driver_calls *const groups[] = {
+    &code_calls, &copy_calls, &graph_calls, &launch_calls, &memory_calls, &sync_calls,
+};
+
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
+const struct driver_call *driver_calls_by_cbid[CUPTI_DRIVER_TRACE_CBID_SIZE];
+
+void driver_calls_init(void)
+{
+    for (size_t group = 0; group < GROUPS; group++)
+        for (size_t i = 0; i < groups[group]->count; i++)
+            driver_calls_by_cbid[groups[group]->rows[i].cbid] = &groups[group]->rows[i];
+}
+
+/* --- switches --- */
+
 /* Of the RESOURCE domain. CUPTI_CBID_RESOURCE_MODULE_PROFILED comes at every launch: it may never be here. */
 static const struct {
     CUpti_CallbackId cbid;
@@ -24,16 +43,22 @@ static const struct {
     {CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, REGISTRY_BIT(graph_node)},
 };
 
+/* A need is forgotten when no kind is wanted that it is there for. */
+static const struct {
+    enum callback_need need;
+    uint64_t kinds;
+} needs[] = {
+    {CALLBACKS_LAZY_LOADING, PHASE_KINDS},
+    {CALLBACKS_FIRST_LAUNCHES, REGISTRY_BIT(launch_name)},
+    {CALLBACKS_CAPTURES | CALLBACKS_GRAPH_LAUNCHES, REGISTRY_BIT(graph_node)},
+};
+
 static struct {
     pthread_mutex_t lock; /* of all but reading `wanted` */
     const struct cupti *cupti;
     CUpti_SubscriberHandle subscriber;
     uint64_t wanted;
-    bool launches;
-    bool new_functions;
-    bool captures;
-    bool graph_launches;
-    bool event_records;
+    uint32_t needs; /* a set of enum callback_need */
     bool calls_on[CUPTI_DRIVER_TRACE_CBID_SIZE];
     bool resources_on[CUPTI_CBID_RESOURCE_SIZE];
 } switches = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -47,34 +72,20 @@ static void turn(bool *is_on, bool on, CUpti_CallbackDomain domain, CUpti_Callba
     switches.cupti->cuptiEnableCallback(on, switches.subscriber, domain, cbid);
 }
 
-static bool is_launch(const struct driver_call *call)
+/* Brings all to what it should be. */
+static void apply(void)
 {
-    return (call->kinds & REGISTRY_BIT(kernel_launch)) != 0;
-}
-
-static bool launches_are_heard(void)
-{
-    return switches.launches || switches.new_functions || switches.captures;
-}
-
-static bool is_wanted(const struct driver_call *call)
-{
-    bool may_load = launches_are_heard() && is_launch(call) && call->trigger;
-    bool graphs = switches.graph_launches && (call->kinds & REGISTRY_BIT(graph_launch));
-    bool watched = switches.event_records && call->cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord;
-    return (call->kinds & switches.wanted) != 0 || may_load || graphs || watched;
-}
-
-/* Brings what serves one of CHANGED kinds to what it should be. */
-static void apply(uint64_t changed)
-{
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+        if (!(needs[i].kinds & switches.wanted))
+            switches.needs &= ~(uint32_t)needs[i].need;
     if (!switches.cupti)
         return;
-    for (CUpti_CallbackId cbid = 0; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++) {
-        const struct driver_call *call = driver_call_find(cbid);
-        if (call && (call->kinds & changed))
-            turn(&switches.calls_on[cbid], is_wanted(call), CUPTI_CB_DOMAIN_DRIVER_API, cbid);
-    }
+    for (size_t group = 0; group < GROUPS; group++)
+        for (const struct driver_call *call = groups[group]->rows, *end = call + groups[group]->count; call < end;
+             call++) {
+            bool on = (call->kinds & switches.wanted) || (call->needs & switches.needs);
+            turn(&switches.calls_on[call->cbid], on, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid);
+        }
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
         turn(&switches.resources_on[resources[i].cbid], (resources[i].kinds & switches.wanted) != 0,
              CUPTI_CB_DOMAIN_RESOURCE, resources[i].cbid);
@@ -87,25 +98,15 @@ void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle su
     switches.subscriber = subscriber;
     memset(switches.calls_on, 0, sizeof(switches.calls_on));
     memset(switches.resources_on, 0, sizeof(switches.resources_on));
-    apply(~UINT64_C(0));
+    apply();
     pthread_mutex_unlock(&switches.lock);
 }
 
 void callback_switches_follow(uint64_t wanted)
 {
     pthread_mutex_lock(&switches.lock);
-    uint64_t changed = switches.wanted ^ wanted;
     __atomic_store_n(&switches.wanted, wanted, __ATOMIC_RELAXED);
-    bool before = launches_are_heard();
-    switches.launches &= (wanted & PHASE_KINDS) != 0;
-    switches.new_functions &= (wanted & REGISTRY_BIT(launch_name)) != 0;
-    switches.captures &= (wanted & REGISTRY_BIT(graph_node)) != 0;
-    if (switches.graph_launches)
-        changed |= REGISTRY_BIT(graph_launch);
-    switches.graph_launches &= (wanted & REGISTRY_BIT(graph_node)) != 0;
-    if (before)
-        changed |= REGISTRY_BIT(kernel_launch);
-    apply(changed);
+    apply();
     cupti_ids_forget_streams(); /* without a subscriber CUPTI may not have reported destroyed streams */
     pthread_mutex_unlock(&switches.lock);
 }
@@ -115,50 +116,13 @@ uint64_t callback_switches_wanted(void)
     return __atomic_load_n(&switches.wanted, __ATOMIC_RELAXED);
 }
 
-/* On as long as one of KINDS is wanted. */
-static void turn_launches(bool *user, bool on, uint64_t kinds)
+void callback_switches_need(enum callback_need need, bool on)
 {
     pthread_mutex_lock(&switches.lock);
-    bool before = launches_are_heard();
-    *user = on && (switches.wanted & kinds) != 0;
-    if (launches_are_heard() != before)
-        apply(REGISTRY_BIT(kernel_launch));
-    pthread_mutex_unlock(&switches.lock);
-}
-
-void callback_switches_launches(bool on)
-{
-    turn_launches(&switches.launches, on, PHASE_KINDS);
-}
-
-void callback_switches_new_functions(bool on)
-{
-    turn_launches(&switches.new_functions, on, REGISTRY_BIT(launch_name));
-}
-
-void callback_switches_captures(bool on)
-{
-    turn_launches(&switches.captures, on, REGISTRY_BIT(graph_node));
-}
-
-void callback_switches_graph_launches(bool on)
-{
-    pthread_mutex_lock(&switches.lock);
-    bool before = switches.graph_launches;
-    switches.graph_launches = on && (switches.wanted & REGISTRY_BIT(graph_node)) != 0;
-    if (switches.graph_launches != before)
-        apply(REGISTRY_BIT(graph_launch));
-    pthread_mutex_unlock(&switches.lock);
-}
-
-/* cuEventRecord gets a callback, whether or not a subscriber is registered for it: callback_switches.h. From now on. */
-static void callback_switches_event_records(void)
-{
-    pthread_mutex_lock(&switches.lock);
-    bool before = switches.event_records;
-    switches.event_records = true;
-    if (!before)
-        apply(REGISTRY_BIT(event_record));
+    uint32_t before = switches.needs;
+    switches.needs = on ? before | (uint32_t)need : before & ~(uint32_t)need;
+    if (switches.needs != before)
+        apply();
     pthread_mutex_unlock(&switches.lock);
 }
 
@@ -184,8 +148,7 @@ void callback_switches_atfork_child(void)
 {
     pthread_mutex_init(&switches.lock, NULL);
     switches.cupti = NULL;
-    switches.launches = switches.new_functions = switches.captures = switches.graph_launches = false;
-    switches.event_records = false;
+    switches.needs = 0;
     callback_switches_follow(0);
 }
 
@@ -197,11 +160,6 @@ static __thread struct {
     bool begun;
     uint32_t correlation;
 } watch;
-
-void event_watch_switch_on(void)
-{
-    callback_switches_event_records();
-}
 
 void event_watch_begin(void)
 {

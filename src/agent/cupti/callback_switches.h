@@ -1,5 +1,5 @@
 /*
- * Which of CUPTI's callbacks are on: those of the kinds that a subscriber is registered for, and no others.
+ * CUPTI's callbacks, and which of them are on: those of the kinds that a subscriber is registered for, and no others.
  *
  * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and CUPTI is told the
  * difference alone.
@@ -9,9 +9,30 @@
 
 #include <cupti.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "agent/cupti/driver_calls.h"
+
 struct cupti;
+
+/*
+ * The subscription (cupti_callbacks.c). Callbacks are those of driver calls (driver_calls.h) and of resources, that is
+ * contexts, streams, modules and graph nodes. They are published to the registry, kind by kind, and to the phases of
+ * compilation. A resource callback that comes within a driver call with a callback takes the name, the start and the
+ * correlation id of that call.
+ */
+
+/* Subscribes, and follows from now on what the registry wants. Returns 0, or -1 with WHY filled: another profiler has
+ * CUPTI. */
+int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size);
+
+/* In a forked child, after registry_atfork_child(): forgets CUPTI, calls nothing. */
+void cupti_callbacks_atfork_child(void);
+
+/*
+ * Switches.
+ */
 
 /* All callbacks of SUBSCRIBER are off. */
 void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
@@ -22,19 +43,14 @@ void callback_switches_follow(uint64_t wanted);
 /* That set. */
 uint64_t callback_switches_wanted(void);
 
-/* Launches get callbacks, whether or not a subscriber is registered for them, as long as phases of compilation are
- * wanted. */
-void callback_switches_launches(bool on);
-
-/* The same, as long as names of launches are wanted, for functions that are launched for the first time:
- * kernel_names.h. */
-void callback_switches_new_functions(bool on);
-
-/* The same, as long as nodes of graphs are wanted, while streams are captured: graphs.h. */
-void callback_switches_captures(bool on);
-
-/* Launches of graphs get callbacks, as long as nodes of graphs are wanted: graphs.h. */
-void callback_switches_graph_launches(bool on);
+/* Functions have callbacks, whether or not a subscriber is registered for them, while NEED is there and its kinds are
+ * wanted:
+ *     CALLBACKS_LAZY_LOADING     launches; as long as phases of compilation are wanted: calls_launch.c
+ *     CALLBACKS_FIRST_LAUNCHES   launches; as long as names of launches are: kernel_names.h
+ *     CALLBACKS_CAPTURES         launches; as long as nodes of graphs are: graphs.h
+ *     CALLBACKS_GRAPH_LAUNCHES   launches of graphs; as long as nodes of graphs are: graphs.h
+ *     CALLBACKS_EVENT_WATCH      cuEventRecord: event_watch_begin() */
+void callback_switches_need(enum callback_need need, bool on);
 
 /* Whether CUPTI does not know the subscriber any more, because CUPTI was detached from the process: true once,
  * and CUPTI is not called from then on. */
@@ -51,11 +67,8 @@ void callback_switches_atfork_child(void);
  *     result = cuEventRecord(event, stream);
  *     correlation = event_watch_end();
  *
- * It takes the callback of cuEventRecord, which is on from event_watch_switch_on() on.
+ * It takes the callback of cuEventRecord: callback_switches_need(CALLBACKS_EVENT_WATCH, true), at any time before.
  */
-
-/* At any time, also before CUPTI is there. */
-void event_watch_switch_on(void);
 
 void event_watch_begin(void);
 

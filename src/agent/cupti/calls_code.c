@@ -1,4 +1,4 @@
-#include "agent/cupti/calls_code.h"
+#include "agent/cupti/driver_calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,9 +6,7 @@
 
 #include "agent/cupti/callback_switches.h"
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/cupti/lazy_loading.h"
 #include "agent/dispatch/phases.h"
 
 /* As they lie in memory; none has a zero byte, so that no text's end is passed. */
@@ -64,62 +62,56 @@ enum gputrace_image image_sort(const void *image)
  */
 
 struct loaded {
-    uint64_t module;
+    const void *handle; /* where the call writes it */
+    const void *image;  /* in memory, or … */
+    const char *file;   /* … the name of a file */
     bool library;
-    const void *image; /* in memory, or … */
-    const char *file;  /* … the name of a file */
 };
 
-static void publish_load(const struct driver_return *returned, struct loaded loaded)
+static enum gputrace_image image_of(const struct loaded *loaded)
 {
+    return loaded->file ? GPUTRACE_IMAGE_FILE : image_sort(loaded->image);
+}
+
+static void publish_load(const struct driver_return *returned, const struct loaded *loaded)
+{
+    const void *handle = NULL;
+    if (!registry_module_load_wanted())
+        return;
+    if (driver_call_done(returned))
+        memcpy(&handle, loaded->handle, sizeof(handle));
     registry_module_load_publish(&(struct gputrace_module_load){
         .call = returned->call,
-        .module = loaded.module,
-        .library = loaded.library,
-        .image = loaded.file ? GPUTRACE_IMAGE_FILE : image_sort(loaded.image),
-        .file = loaded.file,
+        .module = driver_call_integer(handle),
+        .library = loaded->library,
+        .image = image_of(loaded),
+        .file = loaded->file,
     });
 }
 
 /* What follows the function's name initialises a struct loaded from `p`, the parameters. */
-#define PUBLISH(function, ...)                                           \
-    static void publish_##function(const struct driver_return *returned) \
-    {                                                                    \
-        const function##_params *p = returned->params;                   \
-        if (registry_module_load_wanted())                               \
-            publish_load(returned, (struct loaded){__VA_ARGS__});        \
+#define LOADS(function, ...)                                                                                  \
+    static struct loaded loaded_by_##function(const function##_params *p)                                     \
+    {                                                                                                         \
+        return (struct loaded){__VA_ARGS__};                                                                  \
+    }                                                                                                         \
+    static void publish_##function(const struct driver_return *returned)                                      \
+    {                                                                                                         \
+        struct loaded loaded = loaded_by_##function(returned->params);                                        \
+        publish_load(returned, &loaded);                                                                      \
+    }                                                                                                         \
+    static uint32_t phase_of_##function(const void *params, CUcontext context, uint32_t correlation)          \
+    {                                                                                                         \
+        (void)context, (void)correlation;                                                                     \
+        struct loaded loaded = loaded_by_##function(params);                                                  \
+        return image_of(&loaded) == GPUTRACE_IMAGE_PTX ? GPUTRACE_TRIGGER_PTX : GPUTRACE_TRIGGER_MODULE_LOAD; \
     }
-#define OUTPUT(pointer) (driver_call_done(returned) ? driver_call_integer(*(pointer)) : 0)
-
-PUBLISH(cuModuleLoad, OUTPUT(p->module), .file = p->fname)
-PUBLISH(cuModuleLoadData, OUTPUT(p->module), .image = p->image)
-PUBLISH(cuModuleLoadDataEx, OUTPUT(p->module), .image = p->image)
-PUBLISH(cuModuleLoadFatBinary, OUTPUT(p->module), .image = p->fatCubin)
-PUBLISH(cuLibraryLoadData, OUTPUT(p->library), .library = true, .image = p->code)
-PUBLISH(cuLibraryLoadFromFile, OUTPUT(p->library), .library = true, .file = p->fileName)
-
-static uint32_t trigger_of(const void *image)
-{
-    return image_sort(image) == GPUTRACE_IMAGE_PTX ? GPUTRACE_TRIGGER_PTX : GPUTRACE_TRIGGER_MODULE_LOAD;
-}
-
-/* What phase loading from memory is. */
-#define LOADS(function, image)                                                                    \
-    static uint32_t loads_##function(const void *params, CUcontext context, uint32_t correlation) \
-    {                                                                                             \
-        (void)context, (void)correlation;                                                         \
-        return trigger_of(((const function##_params *)params)->image);                            \
-    }
-LOADS(cuModuleLoadData, image)
-LOADS(cuModuleLoadDataEx, image)
-LOADS(cuModuleLoadFatBinary, fatCubin)
-LOADS(cuLibraryLoadData, code)
-
-static uint32_t loads_file(const void *params, CUcontext context, uint32_t correlation)
-{
-    (void)params, (void)context, (void)correlation;
-    return GPUTRACE_TRIGGER_MODULE_LOAD;
-}
+LOADS(cuModuleLoad, .handle = p->module, .file = p->fname)
+LOADS(cuModuleLoadData, .handle = p->module, .image = p->image)
+LOADS(cuModuleLoadDataEx, .handle = p->module, .image = p->image)
+LOADS(cuModuleLoadFatBinary, .handle = p->module, .image = p->fatCubin)
+LOADS(cuLibraryLoadData, .handle = p->library, .image = p->code, .library = true)
+LOADS(cuLibraryLoadFromFile, .handle = p->library, .file = p->fileName, .library = true)
 
 static void unload_begins(const void *params)
 {
@@ -148,46 +140,11 @@ static void publish_library_unload(const struct driver_return *returned)
     publish_unload(returned, ((const cuLibraryUnload_params *)returned->params)->library, true);
 }
 
-/* CUPTI records just-in-time compilation only within calls that have a callback. */
-#define LOAD (REGISTRY_BIT(module_load) | PHASE_KINDS | REGISTRY_BIT(jit))
-#define UNLOAD (REGISTRY_BIT(module_unload) | REGISTRY_BIT(launch_name))
-
-#define UNLOADS(function, publisher)                                                                            \
-    {                                                                                                           \
-        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = UNLOAD, .publish = (publisher), \
-        .begins = unload_begins                                                                                 \
-    }
-
-static const struct driver_call module_rows[] = {
-    DRIVER_CALL(cuModuleLoad, LOAD, publish_cuModuleLoad, loads_file),
-    DRIVER_CALL(cuModuleLoadData, LOAD, publish_cuModuleLoadData, loads_cuModuleLoadData),
-    DRIVER_CALL(cuModuleLoadDataEx, LOAD, publish_cuModuleLoadDataEx, loads_cuModuleLoadDataEx),
-    DRIVER_CALL(cuModuleLoadFatBinary, LOAD, publish_cuModuleLoadFatBinary, loads_cuModuleLoadFatBinary),
-    DRIVER_CALL(cuLibraryLoadData, LOAD, publish_cuLibraryLoadData, loads_cuLibraryLoadData),
-    DRIVER_CALL(cuLibraryLoadFromFile, LOAD, publish_cuLibraryLoadFromFile, loads_file),
-    UNLOADS(cuModuleUnload, publish_module_unload),
-    UNLOADS(cuLibraryUnload, publish_library_unload),
-};
-
-const struct driver_calls module_calls = DRIVER_CALLS(module_rows);
-
 /*
  * Calls that prepare code and are published as phases of compilation: linking, and getting functions, whose code is
  * loaded then where modules are loaded lazily. What was got has a name (kernel_names.h) and is launched next
  * (kernel_names.h).
  */
-
-static uint32_t links(const void *params, CUcontext context, uint32_t correlation)
-{
-    (void)params, (void)context, (void)correlation;
-    return GPUTRACE_TRIGGER_LINK;
-}
-
-static uint32_t loads_function(const void *params, CUcontext context, uint32_t correlation)
-{
-    (void)params, (void)context, (void)correlation;
-    return GPUTRACE_TRIGGER_FUNCTION_LOAD;
-}
 
 /* Libraries ask for a kernel's function before each launch; it is loaded the first time. */
 static uint32_t loads_kernel(const void *params, CUcontext context, uint32_t correlation)
@@ -250,21 +207,34 @@ static void note_kernels(const struct driver_return *returned)
 
 /* CUPTI records just-in-time compilation only within calls that have a callback. */
 #define PREPARES (PHASE_KINDS | REGISTRY_BIT(jit))
+#define LOAD (REGISTRY_BIT(module_load) | PREPARES)
+#define UNLOAD (REGISTRY_BIT(module_unload) | REGISTRY_BIT(launch_name))
 #define GETS (REGISTRY_BIT(launch_name) | REGISTRY_BIT(function_name))
+#define LOADS_ROW(function) DRIVER_CALL(function, LOAD, publish_##function, .trigger = phase_of_##function)
+#define LINKS .phase = GPUTRACE_TRIGGER_LINK
+#define LOADS_FUNCTION .phase = GPUTRACE_TRIGGER_FUNCTION_LOAD
 
-static const struct driver_call code_rows[] = {
-    DRIVER_CALL(cuLinkAddData, PREPARES, NULL, links),
-    DRIVER_CALL(cuLinkAddData_v2, PREPARES, NULL, links),
-    DRIVER_CALL(cuLinkAddFile, PREPARES, NULL, links),
-    DRIVER_CALL(cuLinkAddFile_v2, PREPARES, NULL, links),
-    DRIVER_CALL(cuLinkComplete, PREPARES, NULL, links),
-    DRIVER_CALL(cuModuleGetFunction, PREPARES | GETS, note_module_function, loads_function),
-    DRIVER_CALL(cuFuncLoad, PREPARES, NULL, loads_function),
-    DRIVER_CALL(cuLibraryGetModule, PREPARES, NULL, loads_function),
-    DRIVER_CALL(cuKernelGetFunction, PREPARES | GETS, note_function, loads_kernel),
-    DRIVER_CALL(cuLibraryGetKernel, PHASE_KINDS | GETS, note_kernel, NULL),
-    DRIVER_CALL(cuLibraryEnumerateKernels, GETS, note_kernels, NULL),
-    DRIVER_CALL(cuModuleEnumerateFunctions, GETS, note_functions, NULL),
+static const struct driver_call rows[] = {
+    LOADS_ROW(cuModuleLoad),
+    LOADS_ROW(cuModuleLoadData),
+    LOADS_ROW(cuModuleLoadDataEx),
+    LOADS_ROW(cuModuleLoadFatBinary),
+    LOADS_ROW(cuLibraryLoadData),
+    LOADS_ROW(cuLibraryLoadFromFile),
+    DRIVER_CALL(cuModuleUnload, UNLOAD, publish_module_unload, .begins = unload_begins),
+    DRIVER_CALL(cuLibraryUnload, UNLOAD, publish_library_unload, .begins = unload_begins),
+    DRIVER_CALL(cuLinkAddData, PREPARES, NULL, LINKS),
+    DRIVER_CALL(cuLinkAddData_v2, PREPARES, NULL, LINKS),
+    DRIVER_CALL(cuLinkAddFile, PREPARES, NULL, LINKS),
+    DRIVER_CALL(cuLinkAddFile_v2, PREPARES, NULL, LINKS),
+    DRIVER_CALL(cuLinkComplete, PREPARES, NULL, LINKS),
+    DRIVER_CALL(cuModuleGetFunction, PREPARES | GETS, note_module_function, LOADS_FUNCTION),
+    DRIVER_CALL(cuFuncLoad, PREPARES, NULL, LOADS_FUNCTION),
+    DRIVER_CALL(cuLibraryGetModule, PREPARES, NULL, LOADS_FUNCTION),
+    DRIVER_CALL(cuKernelGetFunction, PREPARES | GETS, note_function, .trigger = loads_kernel),
+    DRIVER_CALL(cuLibraryGetKernel, PHASE_KINDS | GETS, note_kernel),
+    DRIVER_CALL(cuLibraryEnumerateKernels, GETS, note_kernels),
+    DRIVER_CALL(cuModuleEnumerateFunctions, GETS, note_functions),
 };
 
-const struct driver_calls code_calls = DRIVER_CALLS(code_rows);
+const struct driver_calls code_calls = DRIVER_CALLS(rows);

@@ -31,11 +31,9 @@ static inline void copy_set_stream(struct gputrace_memcpy *copy, const struct dr
     copy->stream_given = 1;
 }
 
-/*
- * Copies: of rows, by cuMemcpyHtoD and its kin, from here; of rectangles, boxes and batches, calls_copy.c.
- */
+/* --- copies of one row: cuMemcpyHtoD and its kin --- */
 
-/* One side of a copy of one row: memory, or an array from a byte on. */
+/* One side: memory, or an array from a byte on. */
 static struct gputrace_place memory(uint64_t address)
 {
     return (struct gputrace_place){.address = address};
@@ -46,70 +44,51 @@ static struct gputrace_place array(CUarray handle, size_t offset)
     return (struct gputrace_place){.address = driver_call_integer(handle), .array = 1, .x = (uint32_t)offset};
 }
 
-/* TARGET and SOURCE are expressions of `p`, the parameters; the letters are those of gputrace_memcpy's sides. */
-#define PUBLISH(function, target_letter, target_place, source_letter, source_place, given) \
-    static void publish_##function(const struct driver_return *returned)                   \
-    {                                                                                      \
-        const function##_params *p = returned->params;                                     \
-        struct gputrace_memcpy copy = copy_begin(returned);                                \
-        copy.target = target_place;                                                        \
-        copy.target_side = target_letter;                                                  \
-        copy.source = source_place;                                                        \
-        copy.source_side = source_letter;                                                  \
-        copy_set_extent(&copy, p->ByteCount, 1, 1);                                        \
-        given;                                                                             \
-        registry_memcpy_publish(&copy);                                                    \
+/* Side `src` or `dst` of `p`, the parameters, by its letter in struct gputrace_memcpy; U is '?'. */
+#define PLACE_H(side) memory(driver_call_integer(p->side##Host))
+#define PLACE_D(side) memory(p->side##Device)
+#define PLACE_A(side) array(p->side##Array, p->side##Offset)
+#define PLACE_U(side) memory(p->side)
+enum { LETTER_H = 'H', LETTER_D = 'D', LETTER_A = 'A', LETTER_U = '?' };
+
+#define IN_STREAM copy_set_stream(&copy, returned, p->hStream)
+
+/*    function, target, source */
+#define ROW_COPIES(SYNC, ASYNC)       \
+    SYNC(cuMemcpyHtoD_v2, D, H)       \
+    SYNC(cuMemcpyDtoH_v2, H, D)       \
+    SYNC(cuMemcpyDtoD_v2, D, D)       \
+    SYNC(cuMemcpyDtoA_v2, A, D)       \
+    SYNC(cuMemcpyAtoD_v2, D, A)       \
+    SYNC(cuMemcpyHtoA_v2, A, H)       \
+    SYNC(cuMemcpyAtoH_v2, H, A)       \
+    SYNC(cuMemcpyAtoA_v2, A, A)       \
+    SYNC(cuMemcpy, U, U)              \
+    SYNC(cuMemcpyPeer, D, D)          \
+    ASYNC(cuMemcpyHtoDAsync_v2, D, H) \
+    ASYNC(cuMemcpyDtoHAsync_v2, H, D) \
+    ASYNC(cuMemcpyDtoDAsync_v2, D, D) \
+    ASYNC(cuMemcpyHtoAAsync_v2, A, H) \
+    ASYNC(cuMemcpyAtoHAsync_v2, H, A) \
+    ASYNC(cuMemcpyAsync, U, U)        \
+    ASYNC(cuMemcpyPeerAsync, D, D)
+
+#define PUBLISH_ROW(function, to, from, given)                           \
+    static void publish_##function(const struct driver_return *returned) \
+    {                                                                    \
+        const function##_params *p = returned->params;                   \
+        struct gputrace_memcpy copy = copy_begin(returned);              \
+        copy.target = PLACE_##to(dst);                                   \
+        copy.target_side = LETTER_##to;                                  \
+        copy.source = PLACE_##from(src);                                 \
+        copy.source_side = LETTER_##from;                                \
+        copy_set_extent(&copy, p->ByteCount, 1, 1);                      \
+        given;                                                           \
+        registry_memcpy_publish(&copy);                                  \
     }
-#define SYNC(function, target_letter, target, source_letter, source) \
-    PUBLISH(function, target_letter, target, source_letter, source, (void)0)
-#define ASYNC(function, target_letter, target, source_letter, source) \
-    PUBLISH(function, target_letter, target, source_letter, source, copy_set_stream(&copy, returned, p->hStream))
-
-#define HOST(side) memory(driver_call_integer(p->side##Host))
-#define DEVICE(side) memory(p->side##Device)
-#define ARRAY(side) array(p->side##Array, p->side##Offset)
-
-SYNC(cuMemcpyHtoD_v2, 'D', DEVICE(dst), 'H', HOST(src))
-SYNC(cuMemcpyDtoH_v2, 'H', HOST(dst), 'D', DEVICE(src))
-SYNC(cuMemcpyDtoD_v2, 'D', DEVICE(dst), 'D', DEVICE(src))
-SYNC(cuMemcpyDtoA_v2, 'A', ARRAY(dst), 'D', DEVICE(src))
-SYNC(cuMemcpyAtoD_v2, 'D', DEVICE(dst), 'A', ARRAY(src))
-SYNC(cuMemcpyHtoA_v2, 'A', ARRAY(dst), 'H', HOST(src))
-SYNC(cuMemcpyAtoH_v2, 'H', HOST(dst), 'A', ARRAY(src))
-SYNC(cuMemcpyAtoA_v2, 'A', ARRAY(dst), 'A', ARRAY(src))
-SYNC(cuMemcpy, '?', memory(p->dst), '?', memory(p->src))
-SYNC(cuMemcpyPeer, 'D', DEVICE(dst), 'D', DEVICE(src))
-ASYNC(cuMemcpyHtoDAsync_v2, 'D', DEVICE(dst), 'H', HOST(src))
-ASYNC(cuMemcpyDtoHAsync_v2, 'H', HOST(dst), 'D', DEVICE(src))
-ASYNC(cuMemcpyDtoDAsync_v2, 'D', DEVICE(dst), 'D', DEVICE(src))
-ASYNC(cuMemcpyHtoAAsync_v2, 'A', ARRAY(dst), 'H', HOST(src))
-ASYNC(cuMemcpyAtoHAsync_v2, 'H', HOST(dst), 'A', ARRAY(src))
-ASYNC(cuMemcpyAsync, '?', memory(p->dst), '?', memory(p->src))
-ASYNC(cuMemcpyPeerAsync, 'D', DEVICE(dst), 'D', DEVICE(src))
-
-#define COPY REGISTRY_BIT(memcpy)
-
-static const struct driver_call copy_rows[] = {
-    DRIVER_CALL_PTDS(cuMemcpyHtoD_v2, COPY, publish_cuMemcpyHtoD_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyDtoH_v2, COPY, publish_cuMemcpyDtoH_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyDtoD_v2, COPY, publish_cuMemcpyDtoD_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyDtoA_v2, COPY, publish_cuMemcpyDtoA_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyAtoD_v2, COPY, publish_cuMemcpyAtoD_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyHtoA_v2, COPY, publish_cuMemcpyHtoA_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyAtoH_v2, COPY, publish_cuMemcpyAtoH_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyAtoA_v2, COPY, publish_cuMemcpyAtoA_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy, COPY, publish_cuMemcpy, NULL),
-    DRIVER_CALL_PTDS(cuMemcpyPeer, COPY, publish_cuMemcpyPeer, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyHtoDAsync_v2, COPY, publish_cuMemcpyHtoDAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyDtoHAsync_v2, COPY, publish_cuMemcpyDtoHAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyDtoDAsync_v2, COPY, publish_cuMemcpyDtoDAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyHtoAAsync_v2, COPY, publish_cuMemcpyHtoAAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyAtoHAsync_v2, COPY, publish_cuMemcpyAtoHAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyAsync, COPY, publish_cuMemcpyAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyPeerAsync, COPY, publish_cuMemcpyPeerAsync, NULL),
-};
-
-const struct driver_calls copy_calls = DRIVER_CALLS(copy_rows);
+#define PUBLISH_SYNC(function, to, from) PUBLISH_ROW(function, to, from, (void)0)
+#define PUBLISH_ASYNC(function, to, from) PUBLISH_ROW(function, to, from, IN_STREAM)
+ROW_COPIES(PUBLISH_SYNC, PUBLISH_ASYNC)
 
 /*
  * Copies of rectangles and boxes: what they copy stands in a struct of the program, which the call points to.
@@ -198,7 +177,6 @@ static void set_sides(struct gputrace_memcpy *copy, struct side target, struct s
 #define BOX                                                                            \
     copy_set_extent(&copy, p->pCopy->WidthInBytes, p->pCopy->Height, p->pCopy->Depth); \
     set_sides(&copy, BOX_SIDE(p->pCopy, dst), BOX_SIDE(p->pCopy, src))
-#define IN_STREAM copy_set_stream(&copy, returned, p->hStream)
 
 PUBLISH_SHAPE(cuMemcpy2D_v2, RECTANGLE, (void)0)
 PUBLISH_SHAPE(cuMemcpy2DAsync_v2, RECTANGLE, IN_STREAM)
@@ -207,18 +185,6 @@ PUBLISH_SHAPE(cuMemcpy3DAsync_v2, BOX, IN_STREAM)
 PUBLISH_SHAPE(cuMemcpy3DPeer, BOX, (void)0)
 PUBLISH_SHAPE(cuMemcpy3DPeerAsync, BOX, IN_STREAM)
 
-static const struct driver_call copy_shape_rows[] = {
-    DRIVER_CALL_PTDS(cuMemcpy2D_v2, COPY, publish_cuMemcpy2D_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy2DUnaligned_v2, COPY, publish_cuMemcpy2D_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy2DAsync_v2, COPY, publish_cuMemcpy2DAsync_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy3D_v2, COPY, publish_cuMemcpy3D_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DAsync_v2, COPY, publish_cuMemcpy3DAsync_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemcpy3DPeer, COPY, publish_cuMemcpy3DPeer, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DPeerAsync, COPY, publish_cuMemcpy3DPeerAsync, NULL),
-};
-
-const struct driver_calls copy_shape_calls = DRIVER_CALLS(copy_shape_rows);
-
 /*
  * Copies by the batch: what they copy stands in arrays of the program.
  *
@@ -226,25 +192,21 @@ const struct driver_calls copy_shape_calls = DRIVER_CALLS(copy_shape_rows);
  * and its arrays are not looked at.
  */
 
-static void publish_broken_batch(const struct driver_return *returned, size_t count, CUstream stream)
+static struct gputrace_memcpy batch_begin(const struct driver_return *returned, size_t count, CUstream stream)
 {
     struct gputrace_memcpy copy = copy_begin(returned);
     copy.count = (uint32_t)count;
     copy_set_stream(&copy, returned, stream);
-    registry_memcpy_publish(&copy);
+    if (!driver_call_done(returned))
+        registry_memcpy_publish(&copy);
+    return copy;
 }
 
 static void publish_batch(const struct driver_return *returned, const CUdeviceptr *targets, const CUdeviceptr *sources,
                           const size_t *sizes, size_t count, CUstream stream)
 {
-    if (!driver_call_done(returned)) {
-        publish_broken_batch(returned, count, stream);
-        return;
-    }
-    struct gputrace_memcpy copy = copy_begin(returned);
-    copy.count = (uint32_t)count;
-    copy_set_stream(&copy, returned, stream);
-    for (size_t i = 0; i < count; i++) {
+    struct gputrace_memcpy copy = batch_begin(returned, count, stream);
+    for (size_t i = 0; driver_call_done(returned) && i < count; i++) {
         copy.index = (uint32_t)i;
         copy.target.address = targets[i];
         copy.source.address = sources[i];
@@ -280,14 +242,8 @@ static char read_operand(const CUmemcpy3DOperand *operand, bool bytes, const CUe
 static void publish_box_batch(const struct driver_return *returned, const CUDA_MEMCPY3D_BATCH_OP *operations,
                               size_t count, CUstream stream)
 {
-    if (!driver_call_done(returned)) {
-        publish_broken_batch(returned, count, stream);
-        return;
-    }
-    struct gputrace_memcpy copy = copy_begin(returned);
-    copy.count = (uint32_t)count;
-    copy_set_stream(&copy, returned, stream);
-    for (size_t i = 0; i < count; i++) {
+    struct gputrace_memcpy copy = batch_begin(returned, count, stream);
+    for (size_t i = 0; driver_call_done(returned) && i < count; i++) {
         const CUDA_MEMCPY3D_BATCH_OP *one = &operations[i];
         bool bytes = one->src.type != CU_MEMCPY_OPERAND_TYPE_ARRAY && one->dst.type != CU_MEMCPY_OPERAND_TYPE_ARRAY;
         copy.index = (uint32_t)i;
@@ -298,36 +254,18 @@ static void publish_box_batch(const struct driver_return *returned, const CUDA_M
     }
 }
 
-#define PUBLISH_BATCH(function)                                                    \
-    static void publish_##function(const struct driver_return *returned)           \
-    {                                                                              \
-        const function##_params *p = returned->params;                             \
-        publish_batch(returned, p->dsts, p->srcs, p->sizes, p->count, p->hStream); \
-    }
-#define PUBLISH_BOX_BATCH(function)                                      \
+#define PUBLISH_BATCH(function, publisher, ...)                          \
     static void publish_##function(const struct driver_return *returned) \
     {                                                                    \
         const function##_params *p = returned->params;                   \
-        publish_box_batch(returned, p->opList, p->numOps, p->hStream);   \
+        publisher(returned, __VA_ARGS__, p->hStream);                    \
     }
+PUBLISH_BATCH(cuMemcpyBatchAsync, publish_batch, p->dsts, p->srcs, p->sizes, p->count)
+PUBLISH_BATCH(cuMemcpyBatchAsync_v2, publish_batch, p->dsts, p->srcs, p->sizes, p->count)
+PUBLISH_BATCH(cuMemcpy3DBatchAsync, publish_box_batch, p->opList, p->numOps)
+PUBLISH_BATCH(cuMemcpy3DBatchAsync_v2, publish_box_batch, p->opList, p->numOps)
 
-PUBLISH_BATCH(cuMemcpyBatchAsync)
-PUBLISH_BATCH(cuMemcpyBatchAsync_v2)
-PUBLISH_BOX_BATCH(cuMemcpy3DBatchAsync)
-PUBLISH_BOX_BATCH(cuMemcpy3DBatchAsync_v2)
-
-static const struct driver_call copy_batch_rows[] = {
-    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync, COPY, publish_cuMemcpyBatchAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync_v2, COPY, publish_cuMemcpyBatchAsync_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync, COPY, publish_cuMemcpy3DBatchAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync_v2, COPY, publish_cuMemcpy3DBatchAsync_v2, NULL),
-};
-
-const struct driver_calls copy_batch_calls = DRIVER_CALLS(copy_batch_rows);
-
-/* --- calls set --- */
-
-/* Memory set to a value: rows and rectangles, of 1, 2 or 4 bytes a value. */
+/* --- memory set to a value: rows and rectangles, of 1, 2 or 4 bytes a value --- */
 
 static struct gputrace_memset set_begin(const struct driver_return *returned, uint64_t address, uint32_t value,
                                         uint32_t value_bytes)
@@ -356,51 +294,58 @@ static void set_stream(struct gputrace_memset *set, const struct driver_return *
     set->stream_given = 1;
 }
 
-#define PUBLISH_SET(function, value, value_bytes, width, height, pitch, given)              \
-    static void publish_##function(const struct driver_return *returned)                    \
-    {                                                                                       \
-        const function##_params *p = returned->params;                                      \
-        struct gputrace_memset set = set_begin(returned, p->dstDevice, value, value_bytes); \
-        set_extent(&set, width, height, pitch);                                             \
-        given;                                                                              \
-        registry_memset_publish(&set);                                                      \
+/* The function, the parameter with the value, bytes of a value. */
+#define SETS(ROW, ROW_ASYNC, RECTANGLE, RECTANGLE_ASYNC) \
+    ROW(cuMemsetD8_v2, uc, 1)                            \
+    ROW(cuMemsetD16_v2, us, 2)                           \
+    ROW(cuMemsetD32_v2, ui, 4)                           \
+    ROW_ASYNC(cuMemsetD8Async, uc, 1)                    \
+    ROW_ASYNC(cuMemsetD16Async, us, 2)                   \
+    ROW_ASYNC(cuMemsetD32Async, ui, 4)                   \
+    RECTANGLE(cuMemsetD2D8_v2, uc, 1)                    \
+    RECTANGLE(cuMemsetD2D16_v2, us, 2)                   \
+    RECTANGLE(cuMemsetD2D32_v2, ui, 4)                   \
+    RECTANGLE_ASYNC(cuMemsetD2D8Async, uc, 1)            \
+    RECTANGLE_ASYNC(cuMemsetD2D16Async, us, 2)           \
+    RECTANGLE_ASYNC(cuMemsetD2D32Async, ui, 4)
+
+#define PUBLISH_SET(function, value, value_bytes, width, height, pitch, given)                 \
+    static void publish_##function(const struct driver_return *returned)                       \
+    {                                                                                          \
+        const function##_params *p = returned->params;                                         \
+        struct gputrace_memset set = set_begin(returned, p->dstDevice, p->value, value_bytes); \
+        set_extent(&set, width, height, pitch);                                                \
+        given;                                                                                 \
+        registry_memset_publish(&set);                                                         \
     }
+#define SET_IN_STREAM set_stream(&set, returned, p->hStream)
 #define SET_ROW(function, value, bytes) PUBLISH_SET(function, value, bytes, p->N, 1, 0, (void)0)
-#define SET_ROW_ASYNC(function, value, bytes) \
-    PUBLISH_SET(function, value, bytes, p->N, 1, 0, set_stream(&set, returned, p->hStream))
+#define SET_ROW_ASYNC(function, value, bytes) PUBLISH_SET(function, value, bytes, p->N, 1, 0, SET_IN_STREAM)
 #define SET_RECTANGLE(function, value, bytes) \
     PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, (void)0)
 #define SET_RECTANGLE_ASYNC(function, value, bytes) \
-    PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, set_stream(&set, returned, p->hStream))
+    PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, SET_IN_STREAM)
+SETS(SET_ROW, SET_ROW_ASYNC, SET_RECTANGLE, SET_RECTANGLE_ASYNC)
 
-SET_ROW(cuMemsetD8_v2, p->uc, 1)
-SET_ROW(cuMemsetD16_v2, p->us, 2)
-SET_ROW(cuMemsetD32_v2, p->ui, 4)
-SET_ROW_ASYNC(cuMemsetD8Async, p->uc, 1)
-SET_ROW_ASYNC(cuMemsetD16Async, p->us, 2)
-SET_ROW_ASYNC(cuMemsetD32Async, p->ui, 4)
-SET_RECTANGLE(cuMemsetD2D8_v2, p->uc, 1)
-SET_RECTANGLE(cuMemsetD2D16_v2, p->us, 2)
-SET_RECTANGLE(cuMemsetD2D32_v2, p->ui, 4)
-SET_RECTANGLE_ASYNC(cuMemsetD2D8Async, p->uc, 1)
-SET_RECTANGLE_ASYNC(cuMemsetD2D16Async, p->us, 2)
-SET_RECTANGLE_ASYNC(cuMemsetD2D32Async, p->ui, 4)
-
+#define COPY REGISTRY_BIT(memcpy)
 #define SET REGISTRY_BIT(memset)
+#define SYNC_COPY(function, ...) DRIVER_CALL_PTDS(function, COPY, publish_##function),
+#define ASYNC_COPY(function, ...) DRIVER_CALL_PTSZ(function, COPY, publish_##function),
+#define SYNC_SET(function, ...) DRIVER_CALL_PTDS(function, SET, publish_##function),
+#define ASYNC_SET(function, ...) DRIVER_CALL_PTSZ(function, SET, publish_##function),
 
-static const struct driver_call set_rows[] = {
-    DRIVER_CALL_PTDS(cuMemsetD8_v2, SET, publish_cuMemsetD8_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD16_v2, SET, publish_cuMemsetD16_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD32_v2, SET, publish_cuMemsetD32_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD2D8_v2, SET, publish_cuMemsetD2D8_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD2D16_v2, SET, publish_cuMemsetD2D16_v2, NULL),
-    DRIVER_CALL_PTDS(cuMemsetD2D32_v2, SET, publish_cuMemsetD2D32_v2, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD8Async, SET, publish_cuMemsetD8Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD16Async, SET, publish_cuMemsetD16Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD32Async, SET, publish_cuMemsetD32Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD2D8Async, SET, publish_cuMemsetD2D8Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD2D16Async, SET, publish_cuMemsetD2D16Async, NULL),
-    DRIVER_CALL_PTSZ(cuMemsetD2D32Async, SET, publish_cuMemsetD2D32Async, NULL),
-};
+static const struct driver_call rows[] = {
+    ROW_COPIES(SYNC_COPY, ASYNC_COPY) DRIVER_CALL_PTDS(cuMemcpy2D_v2, COPY, publish_cuMemcpy2D_v2),
+    DRIVER_CALL_PTDS(cuMemcpy2DUnaligned_v2, COPY, publish_cuMemcpy2D_v2),
+    DRIVER_CALL_PTSZ(cuMemcpy2DAsync_v2, COPY, publish_cuMemcpy2DAsync_v2),
+    DRIVER_CALL_PTDS(cuMemcpy3D_v2, COPY, publish_cuMemcpy3D_v2),
+    DRIVER_CALL_PTSZ(cuMemcpy3DAsync_v2, COPY, publish_cuMemcpy3DAsync_v2),
+    DRIVER_CALL_PTDS(cuMemcpy3DPeer, COPY, publish_cuMemcpy3DPeer),
+    DRIVER_CALL_PTSZ(cuMemcpy3DPeerAsync, COPY, publish_cuMemcpy3DPeerAsync),
+    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync, COPY, publish_cuMemcpyBatchAsync),
+    DRIVER_CALL_PTSZ(cuMemcpyBatchAsync_v2, COPY, publish_cuMemcpyBatchAsync_v2),
+    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync, COPY, publish_cuMemcpy3DBatchAsync),
+    DRIVER_CALL_PTSZ(cuMemcpy3DBatchAsync_v2, COPY, publish_cuMemcpy3DBatchAsync_v2),
+    SETS(SYNC_SET, ASYNC_SET, SYNC_SET, ASYNC_SET)};
 
-const struct driver_calls set_calls = DRIVER_CALLS(set_rows);
+const struct driver_calls copy_calls = DRIVER_CALLS(rows);

@@ -1,9 +1,172 @@
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/cupti/lazy_loading.h"
+#include "common/clock.h"
+#include "common/map.h"
+
+/* --- the first launch of a kernel that is loaded lazily (driver_calls.h) --- */
+
+static struct {
+    pthread_mutex_t lock; /* of changes; armed and round are read without it */
+    unsigned armed;       /* threads, with those that are loading */
+    unsigned loading;
+    unsigned round; /* goes up when all of them are given up */
+    uint64_t deadline;
+} lazy = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct {
+    pthread_mutex_t lock;
+    struct map functions; /* hashes of a kernel and a context */
+} asked = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread struct {
+    CUkernel kernel; /* armed for, in `round` */
+    uint32_t correlation;
+    unsigned round;
+    bool loading;
+} mine;
+
+static unsigned current(const unsigned *counter)
+{
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static void set(unsigned *counter, unsigned value)
+{
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED);
+}
+
+static bool is_armed(void)
+{
+    return mine.kernel && mine.round == current(&lazy.round);
+}
+
+void lazy_loading_arm(CUkernel kernel, uint32_t correlation)
+{
+    lazy_loading_ends(); /* of a launch that never returned here */
+    pthread_mutex_lock(&lazy.lock);
+    if (!is_armed())
+        set(&lazy.armed, lazy.armed + 1);
+    mine.kernel = kernel;
+    mine.correlation = correlation;
+    mine.round = lazy.round;
+    __atomic_store_n(&lazy.deadline, clock_monotonic() + LAZY_LOADING_NS, __ATOMIC_RELAXED);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true);
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+/* Under the lock. */
+static void one_less(void)
+{
+    set(&lazy.armed, lazy.armed - 1);
+    if (lazy.armed == 0)
+        callback_switches_need(CALLBACKS_LAZY_LOADING, false);
+}
+
+/* Under the lock. */
+static void give_all_up(void)
+{
+    set(&lazy.round, lazy.round + 1);
+    set(&lazy.armed, 0);
+    lazy.loading = 0;
+    callback_switches_need(CALLBACKS_LAZY_LOADING, false);
+}
+
+bool lazy_loading_is_first(CUkernel kernel, CUcontext context)
+{
+    const void *both[] = {kernel, context};
+    bool first = true;
+    pthread_mutex_lock(&asked.lock);
+    map_put(&asked.functions, hash_bytes(both, sizeof(both)), &first);
+    pthread_mutex_unlock(&asked.lock);
+    return first;
+}
+
+void lazy_loading_unloaded(void)
+{
+    pthread_mutex_lock(&asked.lock);
+    map_release(&asked.functions);
+    pthread_mutex_unlock(&asked.lock);
+}
+
+void lazy_loading_loaded(CUkernel kernel)
+{
+    if (!is_armed() || mine.kernel != kernel)
+        return;
+    pthread_mutex_lock(&lazy.lock);
+    if (is_armed())
+        one_less();
+    mine.kernel = NULL;
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+/* Threads that ended, or launched nothing, would keep the callbacks on for ever. A launch that is loading needs its
+ * callback when it returns. */
+static void look_at_deadline(void)
+{
+    pthread_mutex_lock(&lazy.lock);
+    if (lazy.armed > 0 && lazy.loading == 0 && clock_monotonic() > lazy.deadline)
+        give_all_up();
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+static bool begin_loading(void)
+{
+    pthread_mutex_lock(&lazy.lock);
+    mine.loading = is_armed();
+    mine.kernel = NULL;
+    lazy.loading += mine.loading;
+    pthread_mutex_unlock(&lazy.lock);
+    return mine.loading;
+}
+
+bool lazy_loading_begins(CUfunction launched, uint32_t correlation)
+{
+    if (current(&lazy.armed) == 0)
+        return false;
+    if (is_armed() && ((const void *)launched == (const void *)mine.kernel || correlation == mine.correlation))
+        return begin_loading();
+    if (clock_monotonic() > __atomic_load_n(&lazy.deadline, __ATOMIC_RELAXED))
+        look_at_deadline();
+    return false;
+}
+
+void lazy_loading_ends(void)
+{
+    if (!mine.loading)
+        return;
+    pthread_mutex_lock(&lazy.lock);
+    mine.loading = false;
+    if (mine.round == lazy.round) {
+        lazy.loading--;
+        one_less();
+    }
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+void lazy_loading_give_up(void)
+{
+    pthread_mutex_lock(&lazy.lock);
+    give_all_up();
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+void lazy_loading_atfork_child(void)
+{
+    pthread_mutex_init(&lazy.lock, NULL);
+    lazy.armed = lazy.loading = 0;
+    mine.kernel = NULL;
+    mine.loading = false;
+    pthread_mutex_init(&asked.lock, NULL);
+    asked.functions = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+}
 
 /*
  * Kernel launches, and what is to be known when one begins: which function it is of (kernel_names.h), and whether it
- * loads it on the way, a phase of compilation (lazy_loading.h).
+ * loads it on the way, a phase of compilation (above).
  */
 
 static struct gputrace_kernel_launch begin(const struct driver_return *returned, CUfunction kernel, CUstream stream)
@@ -85,33 +248,18 @@ static void publish_multi_device(const struct driver_return *returned)
 }
 
 /* The functions of CUDA 3: the block's shape was set before, by a call of its own, and is not known. */
-static void publish_grid(const struct driver_return *returned, CUfunction kernel, CUstream stream, int width,
-                         int height)
-{
-    struct gputrace_kernel_launch launch = begin(returned, kernel, stream);
-    launch.grid[0] = (uint32_t)width;
-    launch.grid[1] = (uint32_t)height;
-    launch.grid[2] = 1;
-    registry_kernel_launch_publish(&launch);
-}
-
-static void publish_old(const struct driver_return *returned)
-{
-    const cuLaunch_params *p = returned->params;
-    publish_grid(returned, p->f, NULL, 1, 1);
-}
-
-static void publish_old_grid(const struct driver_return *returned)
-{
-    const cuLaunchGrid_params *p = returned->params;
-    publish_grid(returned, p->f, NULL, p->grid_width, p->grid_height);
-}
-
-static void publish_old_grid_async(const struct driver_return *returned)
-{
-    const cuLaunchGridAsync_params *p = returned->params;
-    publish_grid(returned, p->f, p->hStream, p->grid_width, p->grid_height);
-}
+#define PUBLISH_OLD(function, in_stream, width, height)                          \
+    static void publish_##function(const struct driver_return *returned)         \
+    {                                                                            \
+        const function##_params *p = returned->params;                           \
+        struct gputrace_kernel_launch launch = begin(returned, p->f, in_stream); \
+        const uint32_t grid[] = {(uint32_t)(width), (uint32_t)(height), 1};      \
+        memcpy(launch.grid, grid, sizeof(grid));                                 \
+        registry_kernel_launch_publish(&launch);                                 \
+    }
+PUBLISH_OLD(cuLaunch, NULL, 1, 1)
+PUBLISH_OLD(cuLaunchGrid, NULL, p->grid_width, p->grid_height)
+PUBLISH_OLD(cuLaunchGridAsync, p->hStream, p->grid_width, p->grid_height)
 
 /* --- the first launch of a kernel --- */
 
@@ -131,66 +279,20 @@ LAUNCHES(cuLaunchKernel, f)
 LAUNCHES(cuLaunchKernelEx, f)
 LAUNCHES(cuLaunchCooperativeKernel, f)
 
-#define LAUNCH REGISTRY_BIT(kernel_launch)
-#define LAUNCH_ROW(id, text, function, is_per_thread, publisher)                                            \
-    {                                                                                                       \
-        .cbid = (id), .name = (text), .kinds = LAUNCH, .publish = (publisher), .trigger = loads_##function, \
-        .launched = launched_by_##function, .per_thread = (is_per_thread)                                   \
-    }
-#define LAUNCH_PTSZ(function, publish)                                                   \
-    LAUNCH_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, function, false, publish), \
-        LAUNCH_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", function, true, publish)
-
-static const struct driver_call launch_rows[] = {
-    LAUNCH_PTSZ(cuLaunchKernel, publish_launch),
-    LAUNCH_PTSZ(cuLaunchKernelEx, publish_launch_ex),
-    LAUNCH_PTSZ(cuLaunchCooperativeKernel, publish_cooperative),
-    DRIVER_CALL(cuLaunchCooperativeKernelMultiDevice, LAUNCH, publish_multi_device, NULL),
-    DRIVER_CALL(cuLaunch, LAUNCH, publish_old, NULL),
-    DRIVER_CALL(cuLaunchGrid, LAUNCH, publish_old_grid, NULL),
-    DRIVER_CALL(cuLaunchGridAsync, LAUNCH, publish_old_grid_async, NULL),
-};
-
-const struct driver_calls launch_calls = DRIVER_CALLS(launch_rows);
-
 /* What else is put into streams: functions of the host, waits for and writes of values in memory, semaphores. */
 
-static void publish_host_function(const struct driver_return *returned)
-{
-    const cuLaunchHostFunc_params *p = returned->params;
-    registry_host_function_publish(
-        &(struct gputrace_host_function){.call = returned->call, .stream = driver_call_stream(returned, p->hStream)});
-}
+DRIVER_CALL_PUBLISHES(cuLaunchHostFunc, host_function, .stream = driver_call_stream(returned, p->hStream))
+DRIVER_CALL_PUBLISHES(cuStreamAddCallback, host_function, .stream = driver_call_stream(returned, p->hStream))
 
-static void publish_callback(const struct driver_return *returned)
-{
-    const cuStreamAddCallback_params *p = returned->params;
-    registry_host_function_publish(
-        &(struct gputrace_host_function){.call = returned->call, .stream = driver_call_stream(returned, p->hStream)});
-}
-
-static void publish_values(const struct driver_return *returned, CUstream stream, uint32_t waits, uint32_t writes)
-{
-    registry_stream_value_publish(&(struct gputrace_stream_value){
-        .call = returned->call,
-        .stream = driver_call_stream(returned, stream),
-        .waits = waits,
-        .writes = writes,
-    });
-}
+#define PUBLISHES_VALUES(function, wait_count, write_count)                                          \
+    DRIVER_CALL_PUBLISHES(function, stream_value, .stream = driver_call_stream(returned, p->stream), \
+                          .waits = wait_count, .writes = write_count)
 
 /* Values of 32 and of 64 bits, first and second version: the stream comes first in all of them. */
-static void publish_wait(const struct driver_return *returned)
-{
-    const cuStreamWaitValue32_v2_params *p = returned->params;
-    publish_values(returned, p->stream, 1, 0);
-}
-
-static void publish_write(const struct driver_return *returned)
-{
-    const cuStreamWriteValue32_v2_params *p = returned->params;
-    publish_values(returned, p->stream, 0, 1);
-}
+PUBLISHES_VALUES(cuStreamWaitValue32_v2, 1, 0)
+PUBLISHES_VALUES(cuStreamWriteValue32_v2, 0, 1)
+PUBLISHES_VALUES(cuSignalExternalSemaphoresAsync, 0, p->numExtSems)
+PUBLISHES_VALUES(cuWaitExternalSemaphoresAsync, p->numExtSems, 0)
 
 /* How many of each; of a batch that failed the array is not looked at. */
 static void publish_batch(const struct driver_return *returned)
@@ -202,57 +304,61 @@ static void publish_batch(const struct driver_return *returned)
         waits += operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
         writes += operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 || operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
     }
-    publish_values(returned, p->stream, waits, writes);
+    registry_stream_value_publish(&(struct gputrace_stream_value){
+        .call = returned->call,
+        .stream = driver_call_stream(returned, p->stream),
+        .waits = waits,
+        .writes = writes,
+    });
 }
 
-static void publish_semaphores_signalled(const struct driver_return *returned)
-{
-    const cuSignalExternalSemaphoresAsync_params *p = returned->params;
-    publish_values(returned, p->stream, 0, p->numExtSems);
-}
+/* --- the program says between which calls it wants to be profiled --- */
 
-static void publish_semaphores_waited_for(const struct driver_return *returned)
-{
-    const cuWaitExternalSemaphoresAsync_params *p = returned->params;
-    publish_values(returned, p->stream, p->numExtSems, 0);
-}
-
-#define VALUE REGISTRY_BIT(stream_value)
-
-static const struct driver_call queue_rows[] = {
-    DRIVER_CALL_PTSZ(cuLaunchHostFunc, REGISTRY_BIT(host_function), publish_host_function, NULL),
-    DRIVER_CALL_PTSZ(cuStreamAddCallback, REGISTRY_BIT(host_function), publish_callback, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWaitValue32, VALUE, publish_wait, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWaitValue64, VALUE, publish_wait, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWaitValue32_v2, VALUE, publish_wait, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWaitValue64_v2, VALUE, publish_wait, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWriteValue32, VALUE, publish_write, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWriteValue64, VALUE, publish_write, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWriteValue32_v2, VALUE, publish_write, NULL),
-    DRIVER_CALL_PTSZ(cuStreamWriteValue64_v2, VALUE, publish_write, NULL),
-    DRIVER_CALL_PTSZ(cuStreamBatchMemOp, VALUE, publish_batch, NULL),
-    DRIVER_CALL_PTSZ(cuStreamBatchMemOp_v2, VALUE, publish_batch, NULL),
-    DRIVER_CALL_PTSZ(cuSignalExternalSemaphoresAsync, VALUE, publish_semaphores_signalled, NULL),
-    DRIVER_CALL_PTSZ(cuWaitExternalSemaphoresAsync, VALUE, publish_semaphores_waited_for, NULL),
-};
-
-const struct driver_calls queue_calls = DRIVER_CALLS(queue_rows);
-
-/* The program says between which calls it wants to be profiled. */
-
-static void publish_start(const struct driver_return *returned)
+static void publish_profiler_start(const struct driver_return *returned)
 {
     registry_profiler_publish(&(struct gputrace_profiler){.call = returned->call, .start = 1});
 }
 
-static void publish_stop(const struct driver_return *returned)
+static void publish_profiler_stop(const struct driver_return *returned)
 {
     registry_profiler_publish(&(struct gputrace_profiler){.call = returned->call, .start = 0});
 }
 
-static const struct driver_call profiler_rows[] = {
-    DRIVER_CALL(cuProfilerStart, REGISTRY_BIT(profiler), publish_start, NULL),
-    DRIVER_CALL(cuProfilerStop, REGISTRY_BIT(profiler), publish_stop, NULL),
+/* --- rows --- */
+
+#define LAUNCH REGISTRY_BIT(kernel_launch)
+/* With what is to be known when it begins. */
+#define BEGINS(function)                                                                                          \
+    .needs = CALLBACKS_LAZY_LOADING | CALLBACKS_FIRST_LAUNCHES | CALLBACKS_CAPTURES, .trigger = loads_##function, \
+    .launched = launched_by_##function
+#define HOST_FUNCTION REGISTRY_BIT(host_function)
+#define VALUE REGISTRY_BIT(stream_value)
+#define PROFILER REGISTRY_BIT(profiler)
+
+static const struct driver_call rows[] = {
+    DRIVER_CALL_PTSZ(cuLaunchKernel, LAUNCH, publish_launch, BEGINS(cuLaunchKernel)),
+    DRIVER_CALL_PTSZ(cuLaunchKernelEx, LAUNCH, publish_launch_ex, BEGINS(cuLaunchKernelEx)),
+    DRIVER_CALL_PTSZ(cuLaunchCooperativeKernel, LAUNCH, publish_cooperative, BEGINS(cuLaunchCooperativeKernel)),
+    DRIVER_CALL(cuLaunchCooperativeKernelMultiDevice, LAUNCH, publish_multi_device),
+    DRIVER_CALL(cuLaunch, LAUNCH, publish_cuLaunch),
+    DRIVER_CALL(cuLaunchGrid, LAUNCH, publish_cuLaunchGrid),
+    DRIVER_CALL(cuLaunchGridAsync, LAUNCH, publish_cuLaunchGridAsync),
+    DRIVER_CALL_PTSZ(cuLaunchHostFunc, HOST_FUNCTION, publish_cuLaunchHostFunc),
+    DRIVER_CALL_PTSZ(cuStreamAddCallback, HOST_FUNCTION, publish_cuStreamAddCallback),
+    DRIVER_CALL_PTSZ(cuStreamWaitValue32, VALUE, publish_cuStreamWaitValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamWaitValue64, VALUE, publish_cuStreamWaitValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamWaitValue32_v2, VALUE, publish_cuStreamWaitValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamWaitValue64_v2, VALUE, publish_cuStreamWaitValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamWriteValue32, VALUE, publish_cuStreamWriteValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamWriteValue64, VALUE, publish_cuStreamWriteValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamWriteValue32_v2, VALUE, publish_cuStreamWriteValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamWriteValue64_v2, VALUE, publish_cuStreamWriteValue32_v2),
+    DRIVER_CALL_PTSZ(cuStreamBatchMemOp, VALUE, publish_batch),
+    DRIVER_CALL_PTSZ(cuStreamBatchMemOp_v2, VALUE, publish_batch),
+    DRIVER_CALL_PTSZ(cuSignalExternalSemaphoresAsync, VALUE, publish_cuSignalExternalSemaphoresAsync),
+    DRIVER_CALL_PTSZ(cuWaitExternalSemaphoresAsync, VALUE, publish_cuWaitExternalSemaphoresAsync),
+    DRIVER_CALL(cuProfilerStart, PROFILER, publish_profiler_start),
+    DRIVER_CALL(cuProfilerStop, PROFILER, publish_profiler_stop),
 };
 
-const struct driver_calls profiler_calls = DRIVER_CALLS(profiler_rows);
+const struct driver_calls launch_calls = DRIVER_CALLS(rows);

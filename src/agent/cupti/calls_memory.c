@@ -1,9 +1,8 @@
-#include "agent/cupti/calls_memory.h"
+#include "agent/cupti/driver_calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/memory_pools.h"
 
 static uint64_t channel_bytes(CUarray_format format)
@@ -218,55 +217,11 @@ FREES(cuMipmappedArrayDestroy, ARRAY, hMipmappedArray)
 FREES(cuMemRelease, VIRTUAL, handle)
 PUBLISH(deallocation, cuMemFreeAsync, UNKNOWN, (set_stream(&request, returned, p->hStream), request.address = p->dptr))
 
-static void publish_mapping(const struct driver_return *returned)
-{
-    const cuMemMap_params *p = returned->params;
-    registry_memory_mapping_publish(&(struct gputrace_memory_mapping){
-        .call = returned->call, .address = p->ptr, .bytes = p->size, .offset = p->offset, .handle = p->handle});
-}
+DRIVER_CALL_PUBLISHES(cuMemMap, memory_mapping, .address = p->ptr, .bytes = p->size, .offset = p->offset,
+                      .handle = p->handle)
+DRIVER_CALL_PUBLISHES(cuMemUnmap, memory_unmapping, .address = p->ptr, .bytes = p->size)
 
-static void publish_unmapping(const struct driver_return *returned)
-{
-    const cuMemUnmap_params *p = returned->params;
-    registry_memory_unmapping_publish(
-        &(struct gputrace_memory_unmapping){.call = returned->call, .address = p->ptr, .bytes = p->size});
-}
-
-#define ALLOCATION (REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure))
-#define DEALLOCATION REGISTRY_BIT(memory_deallocation)
-#define POOLS REGISTRY_BIT(pool_level)
-
-static const struct driver_call memory_rows[] = {
-    DRIVER_CALL(cuMemAlloc_v2, ALLOCATION, publish_cuMemAlloc_v2, NULL),
-    DRIVER_CALL(cuMemAllocPitch_v2, ALLOCATION, publish_cuMemAllocPitch_v2, NULL),
-    DRIVER_CALL(cuMemAllocManaged, ALLOCATION, publish_cuMemAllocManaged, NULL),
-    DRIVER_CALL(cuMemHostAlloc, ALLOCATION, publish_cuMemHostAlloc, NULL),
-    DRIVER_CALL(cuMemAllocHost_v2, ALLOCATION, publish_cuMemAllocHost_v2, NULL),
-    DRIVER_CALL(cuMemHostRegister, ALLOCATION, publish_cuMemHostRegister_v2, NULL),
-    DRIVER_CALL(cuMemHostRegister_v2, ALLOCATION, publish_cuMemHostRegister_v2, NULL),
-    DRIVER_CALL(cuArrayCreate_v2, ALLOCATION, publish_cuArrayCreate_v2, NULL),
-    DRIVER_CALL(cuArray3DCreate_v2, ALLOCATION, publish_cuArray3DCreate_v2, NULL),
-    DRIVER_CALL(cuMipmappedArrayCreate, ALLOCATION, publish_cuMipmappedArrayCreate, NULL),
-    DRIVER_CALL_PTSZ(cuMemAllocAsync, ALLOCATION | POOLS, publish_cuMemAllocAsync, NULL),
-    DRIVER_CALL_PTSZ(cuMemAllocFromPoolAsync, ALLOCATION | POOLS, publish_cuMemAllocFromPoolAsync, NULL),
-    DRIVER_CALL(cuMemCreate, ALLOCATION, publish_cuMemCreate, NULL),
-    DRIVER_CALL_BRIEF(cuMemFree_v2, DEALLOCATION | POOLS, publish_cuMemFree_v2),
-    DRIVER_CALL_PTSZ_BRIEF(cuMemFreeAsync, DEALLOCATION | POOLS, publish_cuMemFreeAsync),
-    DRIVER_CALL(cuMemFreeHost, DEALLOCATION, publish_cuMemFreeHost, NULL),
-    DRIVER_CALL(cuMemHostUnregister, DEALLOCATION, publish_cuMemHostUnregister, NULL),
-    DRIVER_CALL(cuArrayDestroy, DEALLOCATION, publish_cuArrayDestroy, NULL),
-    DRIVER_CALL(cuMipmappedArrayDestroy, DEALLOCATION, publish_cuMipmappedArrayDestroy, NULL),
-    DRIVER_CALL(cuMemRelease, DEALLOCATION, publish_cuMemRelease, NULL),
-    DRIVER_CALL(cuMemMap, REGISTRY_BIT(memory_mapping), publish_mapping, NULL),
-    DRIVER_CALL(cuMemUnmap, REGISTRY_BIT(memory_unmapping), publish_unmapping, NULL),
-};
-
-const struct driver_calls memory_calls = DRIVER_CALLS(memory_rows);
-
-/*
- * Pools of stream-ordered memory: what memory_pools.h must know of them and allocations do not say. Nothing is
- * published.
- */
+/* --- pools of stream-ordered memory: what memory_pools.h must know of them and allocations do not say --- */
 
 /* From now on it lends without being named. */
 static void note_set_pool(const struct driver_return *returned)
@@ -287,16 +242,39 @@ static void forget_device(const void *params)
     memory_pools_forget_device((uint32_t)((const cuDevicePrimaryCtxReset_v2_params *)params)->dev);
 }
 
-#define POOLS_END(function, forget)                                                                     \
-    {                                                                                                   \
-        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, .kinds = POOLS, .begins = forget \
-    }
+/* --- rows --- */
 
-static const struct driver_call pool_rows[] = {
-    DRIVER_CALL(cuDeviceSetMemPool, POOLS, note_set_pool, NULL),
-    POOLS_END(cuMemPoolDestroy, forget_pool),
-    POOLS_END(cuDevicePrimaryCtxReset, forget_device),
-    POOLS_END(cuDevicePrimaryCtxReset_v2, forget_device),
+#define ALLOCATION (REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure))
+#define DEALLOCATION REGISTRY_BIT(memory_deallocation)
+#define POOLS REGISTRY_BIT(pool_level)
+
+static const struct driver_call rows[] = {
+    DRIVER_CALL(cuMemAlloc_v2, ALLOCATION, publish_cuMemAlloc_v2),
+    DRIVER_CALL(cuMemAllocPitch_v2, ALLOCATION, publish_cuMemAllocPitch_v2),
+    DRIVER_CALL(cuMemAllocManaged, ALLOCATION, publish_cuMemAllocManaged),
+    DRIVER_CALL(cuMemHostAlloc, ALLOCATION, publish_cuMemHostAlloc),
+    DRIVER_CALL(cuMemAllocHost_v2, ALLOCATION, publish_cuMemAllocHost_v2),
+    DRIVER_CALL(cuMemHostRegister, ALLOCATION, publish_cuMemHostRegister_v2),
+    DRIVER_CALL(cuMemHostRegister_v2, ALLOCATION, publish_cuMemHostRegister_v2),
+    DRIVER_CALL(cuArrayCreate_v2, ALLOCATION, publish_cuArrayCreate_v2),
+    DRIVER_CALL(cuArray3DCreate_v2, ALLOCATION, publish_cuArray3DCreate_v2),
+    DRIVER_CALL(cuMipmappedArrayCreate, ALLOCATION, publish_cuMipmappedArrayCreate),
+    DRIVER_CALL_PTSZ(cuMemAllocAsync, ALLOCATION | POOLS, publish_cuMemAllocAsync),
+    DRIVER_CALL_PTSZ(cuMemAllocFromPoolAsync, ALLOCATION | POOLS, publish_cuMemAllocFromPoolAsync),
+    DRIVER_CALL(cuMemCreate, ALLOCATION, publish_cuMemCreate),
+    DRIVER_CALL(cuMemFree_v2, DEALLOCATION | POOLS, publish_cuMemFree_v2, .brief = true),
+    DRIVER_CALL_PTSZ(cuMemFreeAsync, DEALLOCATION | POOLS, publish_cuMemFreeAsync, .brief = true),
+    DRIVER_CALL(cuMemFreeHost, DEALLOCATION, publish_cuMemFreeHost),
+    DRIVER_CALL(cuMemHostUnregister, DEALLOCATION, publish_cuMemHostUnregister),
+    DRIVER_CALL(cuArrayDestroy, DEALLOCATION, publish_cuArrayDestroy),
+    DRIVER_CALL(cuMipmappedArrayDestroy, DEALLOCATION, publish_cuMipmappedArrayDestroy),
+    DRIVER_CALL(cuMemRelease, DEALLOCATION, publish_cuMemRelease),
+    DRIVER_CALL(cuMemMap, REGISTRY_BIT(memory_mapping), publish_cuMemMap),
+    DRIVER_CALL(cuMemUnmap, REGISTRY_BIT(memory_unmapping), publish_cuMemUnmap),
+    DRIVER_CALL(cuDeviceSetMemPool, POOLS, note_set_pool),
+    DRIVER_CALL(cuMemPoolDestroy, POOLS, NULL, .begins = forget_pool),
+    DRIVER_CALL(cuDevicePrimaryCtxReset, POOLS, NULL, .begins = forget_device),
+    DRIVER_CALL(cuDevicePrimaryCtxReset_v2, POOLS, NULL, .begins = forget_device),
 };
 
-const struct driver_calls pool_calls = DRIVER_CALLS(pool_rows);
+const struct driver_calls memory_calls = DRIVER_CALLS(rows);

@@ -1,17 +1,15 @@
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/cupti/graphs.h"
-#include "agent/cupti/lazy_loading.h"
 #include "agent/cupti/memory_pools.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
@@ -220,9 +218,10 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
         row->begins(data->functionParams);
     if (row->launched)
         launch_begins(row->launched(data->functionParams), data);
-    if (!row->trigger || !(callback_switches_wanted() & PHASE_KINDS))
+    if (!(row->trigger || row->phase) || !(callback_switches_wanted() & PHASE_KINDS))
         return;
-    uint32_t trigger = row->trigger(data->functionParams, data->context, data->correlationId);
+    uint32_t trigger =
+        row->trigger ? row->trigger(data->functionParams, data->context, data->correlationId) : row->phase;
     if (trigger == 0)
         return;
     struct gputrace_call call = call_of(mine, row, data, open->start, open->start);
@@ -356,9 +355,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     }
     driver_calls_init();
     cupti_ids_init(cupti);
-    graph_nodes_init(cupti);
-    graph_launches_init(cupti);
-    captures_init();
+    graphs_init(cupti);
     function_names_init();
     callback_switches_init(cupti, subscriber);
     registry_watch(wanted_changed);
@@ -369,15 +366,9 @@ void cupti_callbacks_atfork_child(void)
 {
     this_thread = (struct callback_thread){0};
     callback_switches_atfork_child();
-    captures_atfork_child();
     cupti_ids_atfork_child();
-    first_launches_atfork_child();
-    function_names_atfork_child();
-    graph_launches_atfork_child();
-    graph_nodes_atfork_child();
+    graphs_atfork_child();
+    kernel_names_atfork_child();
     lazy_loading_atfork_child();
     memory_pools_atfork_child();
-    name_capture_atfork_child();
-    own_streams_atfork_child();
-    thread_id_atfork_child();
 }

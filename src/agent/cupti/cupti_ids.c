@@ -20,11 +20,6 @@ void cupti_ids_init(const struct cupti *cupti)
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
 }
 
-void cupti_ids_atfork_child(void)
-{
-    cupti_ids_init(NULL);
-}
-
 static void ask(CUcontext context, uint32_t *id, uint32_t *device)
 {
     const struct cupti *cupti = in_use();
@@ -118,8 +113,9 @@ bool own_streams_remove(const struct CUstream_st *stream)
     return was;
 }
 
-void own_streams_atfork_child(void)
+void cupti_ids_atfork_child(void)
 {
+    cupti_ids_init(NULL);
     pthread_mutex_init(&own.lock, NULL);
     own.streams = (struct map){0}; /* another thread may have been changing it: leave it */
 }

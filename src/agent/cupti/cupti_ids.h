@@ -32,7 +32,8 @@ struct cupti_ids {
 };
 
 void cupti_ids_init(const struct cupti *cupti);
-/* In a forked child: CUPTI is not to be asked. What threads remember is theirs to forget. */
+/* In a forked child: CUPTI is not to be asked, and the streams are the parent's. What threads remember is theirs to
+ * forget. */
 void cupti_ids_atfork_child(void);
 
 /* Fills in CALL's context, its number and its device. */
@@ -77,8 +78,5 @@ void own_streams_add(const struct CUstream_st *stream);
 
 /* Returns whether it was one of them. */
 bool own_streams_remove(const struct CUstream_st *stream);
-
-/* In a forked child: they are the parent's. */
-void own_streams_atfork_child(void);
 
 #endif

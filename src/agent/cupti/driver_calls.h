@@ -4,6 +4,7 @@
 #ifndef GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 #define GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 
+#include <cuda.h>
 #include <cupti.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,13 +98,24 @@ struct driver_return {
     struct cupti_ids *ids;
 };
 
+/* Why a function has callbacks though no subscriber is registered for what it does; callback_switches.h. */
+enum callback_need {
+    CALLBACKS_LAZY_LOADING = 1,
+    CALLBACKS_FIRST_LAUNCHES = 2,
+    CALLBACKS_CAPTURES = 4,
+    CALLBACKS_GRAPH_LAUNCHES = 8,
+    CALLBACKS_EVENT_WATCH = 16,
+};
+
 struct driver_call {
     CUpti_CallbackId cbid;
+    uint32_t needs; /* a set of enum callback_need: it is enabled while one of them is there, or … */
+    uint64_t kinds; /* … while a subscriber wants one of these, REGISTRY_BIT()s, which it serves */
     const char *name;
-    uint64_t kinds; /* that it serves: REGISTRY_BIT()s; it is enabled when a subscriber wants one of them */
     /* Publishes what was done, or failed. Outputs of a failed call are not read. NULL: it serves phases alone. */
     void (*publish)(const struct driver_return *returned);
-    /* When the call begins: the enum gputrace_trigger of the phase of compilation that it is, 0: none. NULL: never. */
+    uint32_t phase; /* the enum gputrace_trigger of the phase of compilation that the call is; 0: none, or … */
+    /* … what this returns when the call begins. */
     uint32_t (*trigger)(const void *params, CUcontext context, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
     bool brief;      /* the recorder writes when it begins, and not when it ends */
@@ -118,9 +130,8 @@ struct driver_calls {
     size_t count;
 };
 
-extern const struct driver_calls event_calls, stream_calls, sync_calls, memory_calls, copy_calls, copy_shape_calls,
-    copy_batch_calls, set_calls, launch_calls, queue_calls, graph_calls, graph_node_calls, module_calls, code_calls,
-    profiler_calls, pool_calls;
+/* Each in the calls_*.c of its name. */
+extern const struct driver_calls code_calls, copy_calls, graph_calls, launch_calls, memory_calls, sync_calls;
 
 /* Builds the index. Once, before the first look; again does no harm. */
 void driver_calls_init(void);
@@ -134,34 +145,29 @@ static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
 
 /* --- for the groups --- */
 
-/* cuda.h defines many names as macros that stand for the newest version: a name is pasted or quoted before anything
+/* The row of a function: the kinds that it serves, what publishes it, and further members of struct driver_call.
+ *
+ * cuda.h defines many names as macros that stand for the newest version: a name is pasted or quoted before anything
  * else is done with it, for else the row of the old version would be one more of the new. */
-#define DRIVER_CALL_ROW(id, text, is_per_thread, kind_set, publisher, why)                           \
-    {                                                                                                \
-        .cbid = (id), .name = (text), .kinds = (kind_set), .publish = (publisher), .trigger = (why), \
-        .per_thread = (is_per_thread)                                                                \
+#define DRIVER_CALL(function, ...)                                                                          \
+    {                                                                                                       \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__) \
     }
-#define DRIVER_CALL(function, kinds, publish, trigger) \
-    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish, trigger)
 /* The function and its _ptsz; the function and its _ptds. */
-#define DRIVER_CALL_PTSZ(function, kinds, publish, trigger)                                         \
-    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish, trigger), \
-        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, publish, trigger)
-#define DRIVER_CALL_PTDS(function, kinds, publish, trigger)                                         \
-    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish, trigger), \
-        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptds, #function "_ptds", true, kinds, publish, trigger)
-
-/* Those of which the recorder writes no end. */
-#define DRIVER_CALL_BRIEF_ROW(id, text, is_per_thread, kind_set, publisher)                                       \
-    {                                                                                                             \
-        .cbid = (id), .name = (text), .kinds = (kind_set), .publish = (publisher), .per_thread = (is_per_thread), \
-        .brief = true                                                                                             \
+#define DRIVER_CALL_PTSZ(function, ...)                                                                    \
+    {.cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__)}, \
+    {                                                                                                      \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, .name = #function "_ptsz",                      \
+        DRIVER_CALL_REST(true, __VA_ARGS__)                                                                \
     }
-#define DRIVER_CALL_BRIEF(function, kinds, publish) \
-    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish)
-#define DRIVER_CALL_PTSZ_BRIEF(function, kinds, publish)                                         \
-    DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, kinds, publish), \
-        DRIVER_CALL_BRIEF_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, kinds, publish)
+#define DRIVER_CALL_PTDS(function, ...)                                                                    \
+    {.cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__)}, \
+    {                                                                                                      \
+        .cbid = CUPTI_DRIVER_TRACE_CBID_##function##_ptds, .name = #function "_ptds",                      \
+        DRIVER_CALL_REST(true, __VA_ARGS__)                                                                \
+    }
+#define DRIVER_CALL_REST(is_per_thread, kind_set, publisher, ...) \
+    .kinds = (kind_set), .publish = (publisher), .per_thread = (is_per_thread), ##__VA_ARGS__
 
 #define DRIVER_CALLS(table)                         \
     {                                               \
@@ -192,5 +198,65 @@ static inline uint64_t driver_call_integer(const void *pointer)
 {
     return (uint64_t)(uintptr_t)pointer;
 }
+
+/* Defines publish_FUNCTION(), which publishes an event of KIND. What follows initialises its members beside `call`,
+ * from `p`, the parameters, and `returned`. */
+#define DRIVER_CALL_PUBLISHES(function, kind, ...)                                                    \
+    static void publish_##function(const struct driver_return *returned)                              \
+    {                                                                                                 \
+        const function##_params *p = returned->params;                                                \
+        (void)p;                                                                                      \
+        registry_##kind##_publish_by(returned->reader,                                                \
+                                     &(struct gputrace_##kind){.call = returned->call, __VA_ARGS__}); \
+    }
+
+/* --- units of the groups that tests look at --- */
+
+/* The kind of an image of code that the program passes to CUDA (calls_code.c), from its first bytes; NULL is of no
+ * known kind. As given to cuModuleLoadData(), it has no length: text ends with a NUL, a binary is longer than its magic
+ * number. No byte after the one that decides is read. */
+enum gputrace_image image_sort(const void *image);
+
+/* How much memory an array takes (calls_memory.c): its texels, without the padding that the driver adds. No descriptor
+ * (NULL): 0. Texels of block-compressed and video formats count a byte a channel: the least. */
+uint64_t array_bytes_2d(const CUDA_ARRAY_DESCRIPTOR *array);
+uint64_t array_bytes_3d(const CUDA_ARRAY3D_DESCRIPTOR *array);
+uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned levels);
+
+/*
+ * The first launch of a kernel that CUDA loads lazily: a phase of compilation inside a launch.
+ *
+ * Launches have no callback unless a subscriber wants them. So, when a thread gets a kernel from a library
+ * (which CUDA's runtime does right before it launches the kernel for the first time), their callbacks are switched on
+ * until the kernel was launched; or until, after LAZY_LOADING_NS without another such kernel, a thread launches
+ * anything. Threads that launch nothing pay nothing, and the launches of others pay no more than that long.
+ */
+
+#define LAZY_LOADING_NS UINT64_C(100000000)
+
+/* This thread got KERNEL in the call CORRELATION, and has not loaded it: the last one counts. */
+void lazy_loading_arm(CUkernel kernel, uint32_t correlation);
+
+/* The program asks for the function of KERNEL in CONTEXT: whether it is the first time. */
+bool lazy_loading_is_first(CUkernel kernel, CUcontext context);
+
+/* Code was unloaded, or a context is going: whatever has the handles of its kernels later is loaded anew. */
+void lazy_loading_unloaded(void);
+
+/* This thread loaded it otherwise. */
+void lazy_loading_loaded(CUkernel kernel);
+
+/* A launch begins on this thread: whether it loads the kernel, because it is the kernel's handle that is launched, or
+ * because the runtime got it in the same call. Then lazy_loading_ends() when it returns. */
+bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
+
+/* Does nothing on a thread on which none has begun. */
+void lazy_loading_ends(void);
+
+/* No subscriber wants phases any more: whatever was armed or is loading is forgotten. */
+void lazy_loading_give_up(void);
+
+/* In a forked child. */
+void lazy_loading_atfork_child(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
+#include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
 
@@ -22,15 +23,15 @@ static __thread struct {
     uint32_t correlation;
 } copied;
 
-void graph_nodes_init(const struct cupti *cupti)
+static const struct cupti *in_use(void)
 {
-    __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
+    return __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
 }
 
 /* 0: not known. An older CUPTI does not report all changes, so that what is known of a node could be wrong. */
 static uint64_t node_number(CUgraphNode node)
 {
-    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
+    const struct cupti *cupti = in_use();
     uint64_t id = 0;
     if (!cupti || cupti->version < NODES_SINCE)
         return 0;
@@ -93,17 +94,10 @@ void graph_node_copy_launches(const void *function, uint32_t correlation)
         publish(copied.node, function, 0, correlation);
 }
 
-void graph_nodes_atfork_child(void)
-{
-    graph_nodes_init(NULL);
-    conditional_in = copied.correlation = 0; /* the child's calls have ids of their own */
-}
-
 /* --- first launches of graphs --- */
 
 static struct {
     pthread_mutex_t lock;
-    const struct cupti *cupti;
     struct map expected;    /* executable graphs */
     struct map conditional; /* executable graphs with conditional nodes -> their numbers */
     unsigned budget;        /* launches of others that still have callbacks */
@@ -115,16 +109,11 @@ static uint64_t key_of(CUgraphExec exec)
     return (uint64_t)(uintptr_t)exec;
 }
 
-void graph_launches_init(const struct cupti *cupti)
-{
-    __atomic_store_n(&graphs.cupti, cupti, __ATOMIC_RELEASE);
-}
-
 /* Under the lock. */
 static void expect(CUgraphExec exec)
 {
     if (map_put(&graphs.expected, key_of(exec), NULL))
-        callback_switches_graph_launches(true);
+        callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, true);
     graphs.budget = GRAPH_LAUNCHES_BUDGET;
 }
 
@@ -140,7 +129,7 @@ void graph_launches_expect(CUgraphExec exec)
 /* The number that records of the graph's works have; 0: it is not known. Without the lock. */
 static uint32_t graph_number(CUgraphExec exec)
 {
-    const struct cupti *cupti = __atomic_load_n(&graphs.cupti, __ATOMIC_ACQUIRE);
+    const struct cupti *cupti = in_use();
     uint32_t number = 0;
     bool known = cupti && cupti->cuptiGetGraphExecId && cupti->cuptiGetGraphExecId(exec, &number) == CUPTI_SUCCESS;
     return known ? number : 0;
@@ -171,7 +160,7 @@ static bool conditional_are_heard(void)
 static void give_up(void)
 {
     map_release(&graphs.expected);
-    callback_switches_graph_launches(conditional_are_heard());
+    callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, conditional_are_heard());
 }
 
 /* Whether EXEC was expected. Under the lock. */
@@ -202,7 +191,7 @@ void graph_launches_suspend(bool suspended)
 {
     pthread_mutex_lock(&graphs.lock);
     graphs.suspended = suspended;
-    callback_switches_graph_launches(graphs.expected.count > 0 || conditional_are_heard());
+    callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, graphs.expected.count > 0 || conditional_are_heard());
     pthread_mutex_unlock(&graphs.lock);
 }
 
@@ -214,14 +203,6 @@ void graph_launches_forget(void)
     pthread_mutex_unlock(&graphs.lock);
 }
 
-void graph_launches_atfork_child(void)
-{
-    pthread_mutex_init(&graphs.lock, NULL);
-    graphs.cupti = NULL;
-    graphs.suspended = false;
-    graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
-}
-
 /* --- captures --- */
 
 static struct {
@@ -231,18 +212,11 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* so that launches are switched in the order of counts */
 unsigned captures_going_on;                              /* read without it */
 
-void captures_init(void)
-{
-    static const char *const name = "cuStreamIsCapturing";
-    if (!driver.cuStreamIsCapturing && !driver_library_find(&driver, &name, 1))
-        driver.cuStreamIsCapturing = NULL;
-}
-
 /* Under the lock. */
 static void set_going_on(unsigned count)
 {
     __atomic_store_n(&captures_going_on, count, __ATOMIC_RELAXED);
-    callback_switches_captures(count > 0);
+    callback_switches_need(CALLBACKS_CAPTURES, count > 0);
 }
 
 void captures_begin(void)
@@ -276,8 +250,23 @@ bool captures_ask(CUstream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void captures_atfork_child(void)
+/* --- all of it --- */
+
+void graphs_init(const struct cupti *cupti)
 {
+    static const char *const name = "cuStreamIsCapturing";
+    if (!driver.cuStreamIsCapturing && !driver_library_find(&driver, &name, 1))
+        driver.cuStreamIsCapturing = NULL;
+    __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
+}
+
+void graphs_atfork_child(void)
+{
+    cupti_in_use = NULL;
+    conditional_in = copied.correlation = 0; /* the child's calls have ids of their own */
+    pthread_mutex_init(&graphs.lock, NULL);
+    graphs.suspended = false;
+    graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
     pthread_mutex_init(&lock, NULL);
     captures_going_on = 0;
 }
@@ -286,3 +275,179 @@ void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamC
 {
     driver.cuStreamIsCapturing = is_capturing;
 }
+
+/* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */
+
+/* What a capture is known by while it goes on: its stream or, of the thread's own default stream, the thread. */
+static const struct CUstream_st *captured(CUstream stream)
+{
+    static __thread char own_stream;
+    return stream == CU_STREAM_PER_THREAD ? (const void *)&own_stream : stream;
+}
+
+static void publish_start(const struct driver_return *returned, CUstream given, CUstreamCaptureMode mode)
+{
+    CUstream stream = driver_call_stream(returned, given);
+    bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a relaxed one */
+    if (driver_call_done(returned)) {
+        captures_begin();
+        phase_capture_begins(captured(stream), bound, &returned->call);
+    }
+    registry_graph_capture_start_publish(
+        &(struct gputrace_graph_capture_start){.call = returned->call, .stream = stream, .mode = (uint32_t)mode});
+}
+
+#define PUBLISH_START(function, mode)                                    \
+    static void publish_##function(const struct driver_return *returned) \
+    {                                                                    \
+        const function##_params *p = returned->params;                   \
+        publish_start(returned, p->hStream, mode);                       \
+    }
+PUBLISH_START(cuStreamBeginCapture, CU_STREAM_CAPTURE_MODE_GLOBAL)
+PUBLISH_START(cuStreamBeginCapture_v2, p->mode)
+PUBLISH_START(cuStreamBeginCaptureToGraph, p->mode)
+
+/* A capture that was broken ends with an error. One that another thread or stream must end goes on, and where none was
+ * none ends. */
+static bool has_ended(int32_t result)
+{
+    return result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
+           result != CUDA_ERROR_ILLEGAL_STATE;
+}
+
+static void publish_end(const struct driver_return *returned)
+{
+    const cuStreamEndCapture_params *p = returned->params;
+    CUstream stream = driver_call_stream(returned, p->hStream);
+    if (has_ended(returned->call.result)) {
+        captures_end();
+        phase_capture_ends(captured(stream), &returned->call);
+    }
+    registry_graph_capture_end_publish(&(struct gputrace_graph_capture_end){
+        .call = returned->call,
+        .stream = stream,
+        .graph = driver_call_done(returned) && p->phGraph ? *p->phGraph : NULL,
+    });
+}
+
+static void publish_instantiation(const struct driver_return *returned, CUgraph graph, CUgraphExec *out, uint64_t flags)
+{
+    if (driver_call_done(returned))
+        graph_launches_instantiated(*out, graph_nodes_made_conditional(returned->call.correlation));
+    registry_graph_instantiation_publish(&(struct gputrace_graph_instantiation){
+        .call = returned->call,
+        .graph = graph,
+        .exec = driver_call_done(returned) ? *out : NULL,
+        .flags = flags,
+    });
+}
+
+#define PUBLISH_INSTANTIATION(function, flags)                             \
+    static void publish_##function(const struct driver_return *returned)   \
+    {                                                                      \
+        const function##_params *p = returned->params;                     \
+        publish_instantiation(returned, p->hGraph, p->phGraphExec, flags); \
+    }
+PUBLISH_INSTANTIATION(cuGraphInstantiate_v2, 0)
+PUBLISH_INSTANTIATION(cuGraphInstantiateWithFlags, p->flags)
+PUBLISH_INSTANTIATION(cuGraphInstantiateWithParams, p->instantiateParams ? p->instantiateParams->flags : 0)
+
+DRIVER_CALL_PUBLISHES(cuGraphLaunch, graph_launch, .exec = p->hGraph,
+                      .stream = driver_call_stream(returned, p->hStream))
+
+/* --- kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h --- */
+
+/* Only the newer struct, which begins like the older, has room for a CUkernel. */
+static const void *function_of_older(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+    return params ? params->func : NULL;
+}
+
+static const void *function_of_newer(const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    return !params ? NULL : params->func ? (const void *)params->func : (const void *)params->kern;
+}
+
+/* NULL: it is no kernel. */
+static const void *function_of_any(const CUgraphNodeParams *params)
+{
+    if (!params || params->type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return NULL;
+    return params->kernel.func ? (const void *)params->kernel.func : (const void *)params->kernel.kern;
+}
+
+/* A call that was done had something launch FUNCTION: ACTION publishes that. */
+#define PUBLISH(name, function, action)                              \
+    static void publish_##name(const struct driver_return *returned) \
+    {                                                                \
+        const name##_params *p = returned->params;                   \
+        uint32_t correlation = returned->call.correlation;           \
+        const void *launched = function;                             \
+        if (driver_call_done(returned) && launched)                  \
+            action;                                                  \
+    }
+#define NEW_NODE graph_node_launches(*p->phGraphNode, launched, correlation)
+#define NODE graph_node_launches(p->hNode, launched, correlation)
+#define COPY graph_node_copy_launches(launched, correlation), graph_launches_expect(p->hGraphExec)
+
+PUBLISH(cuGraphAddKernelNode, function_of_older(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphAddKernelNode_v2, function_of_newer(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphAddNode, function_of_any(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphAddNode_v2, function_of_any(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphKernelNodeSetParams, function_of_older(p->nodeParams), NODE)
+PUBLISH(cuGraphKernelNodeSetParams_v2, function_of_newer(p->nodeParams), NODE)
+PUBLISH(cuGraphNodeSetParams, function_of_any(p->nodeParams), NODE)
+PUBLISH(cuGraphExecKernelNodeSetParams, function_of_older(p->nodeParams), COPY)
+PUBLISH(cuGraphExecKernelNodeSetParams_v2, function_of_newer(p->nodeParams), COPY)
+PUBLISH(cuGraphExecNodeSetParams, function_of_any(p->nodeParams), COPY)
+
+/* Much of an executable graph may be other than it was. */
+#define PUBLISH_CHANGE(name)                                                              \
+    static void publish_##name(const struct driver_return *returned)                      \
+    {                                                                                     \
+        if (driver_call_done(returned))                                                   \
+            graph_launches_expect(((const name##_params *)returned->params)->hGraphExec); \
+    }
+PUBLISH_CHANGE(cuGraphExecUpdate)
+PUBLISH_CHANGE(cuGraphExecUpdate_v2)
+PUBLISH_CHANGE(cuGraphExecChildGraphNodeSetParams)
+
+/* --- rows --- */
+
+/* Captures are counted (graphs.h): a kind that needs their begin needs their end. Nodes are made and copied by
+ * captures and instantiations: graphs.h. */
+#define CAPTURE (REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | CAPTURES_KINDS)
+#define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | REGISTRY_BIT(graph_node))
+#define INSTANTIATES .phase = GPUTRACE_TRIGGER_GRAPH_INSTANTIATION
+#define NODES REGISTRY_BIT(graph_node)
+
+static const struct driver_call rows[] = {
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture, CAPTURE, publish_cuStreamBeginCapture),
+    DRIVER_CALL_PTSZ(cuStreamBeginCapture_v2, CAPTURE, publish_cuStreamBeginCapture_v2),
+    DRIVER_CALL_PTSZ(cuStreamBeginCaptureToGraph, CAPTURE, publish_cuStreamBeginCaptureToGraph),
+    DRIVER_CALL_PTSZ(cuStreamEndCapture, CAPTURE, publish_end),
+    DRIVER_CALL(cuGraphInstantiate, INSTANTIATION, publish_cuGraphInstantiate_v2, INSTANTIATES),
+    DRIVER_CALL(cuGraphInstantiate_v2, INSTANTIATION, publish_cuGraphInstantiate_v2, INSTANTIATES),
+    DRIVER_CALL(cuGraphInstantiateWithFlags, INSTANTIATION, publish_cuGraphInstantiateWithFlags, INSTANTIATES),
+    DRIVER_CALL_PTSZ(cuGraphInstantiateWithParams, INSTANTIATION, publish_cuGraphInstantiateWithParams, INSTANTIATES),
+    DRIVER_CALL_PTSZ(cuGraphLaunch, REGISTRY_BIT(graph_launch), publish_cuGraphLaunch,
+                     .needs = CALLBACKS_GRAPH_LAUNCHES),
+    DRIVER_CALL(cuGraphAddKernelNode, NODES, publish_cuGraphAddKernelNode),
+    DRIVER_CALL(cuGraphAddKernelNode_v2, NODES, publish_cuGraphAddKernelNode_v2),
+    DRIVER_CALL(cuGraphAddNode, NODES, publish_cuGraphAddNode),
+    DRIVER_CALL(cuGraphAddNode_v2, NODES, publish_cuGraphAddNode_v2),
+    DRIVER_CALL(cuGraphKernelNodeSetParams, NODES, publish_cuGraphKernelNodeSetParams),
+    DRIVER_CALL(cuGraphKernelNodeSetParams_v2, NODES, publish_cuGraphKernelNodeSetParams_v2),
+    DRIVER_CALL(cuGraphNodeSetParams, NODES, publish_cuGraphNodeSetParams),
+    DRIVER_CALL(cuGraphExecKernelNodeSetParams, NODES, publish_cuGraphExecKernelNodeSetParams),
+    DRIVER_CALL(cuGraphExecKernelNodeSetParams_v2, NODES, publish_cuGraphExecKernelNodeSetParams_v2),
+    DRIVER_CALL(cuGraphExecNodeSetParams, NODES, publish_cuGraphExecNodeSetParams),
+    DRIVER_CALL(cuGraphExecUpdate, NODES, publish_cuGraphExecUpdate),
+    DRIVER_CALL(cuGraphExecUpdate_v2, NODES, publish_cuGraphExecUpdate_v2),
+    DRIVER_CALL(cuGraphExecChildGraphNodeSetParams, NODES, publish_cuGraphExecChildGraphNodeSetParams),
+    /* CUPTI reports what is copied within. */
+    DRIVER_CALL(cuGraphAddChildGraphNode, NODES, NULL),
+    DRIVER_CALL(cuGraphClone, NODES, NULL),
+};
+
+const struct driver_calls graph_calls = DRIVER_CALLS(rows);

@@ -11,6 +11,16 @@
 
 #include "agent/dispatch/registry.h"
 
+struct cupti;
+struct open_call;
+
+/* CUPTI is asked for the numbers of nodes and graphs. Finds the driver's function that is asked for captures, which
+ * takes the dynamic loader's lock. */
+void graphs_init(const struct cupti *cupti);
+
+/* In a forked child: CUPTI is not asked. */
+void graphs_atfork_child(void);
+
 /*
  * Which streams are being captured into graphs. A call on such a stream does nothing now; it adds to the graph.
  *
@@ -21,9 +31,6 @@
 
 /* The kinds that need to know about captures. */
 #define CAPTURES_KINDS (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(graph_node))
-
-/* Finds the driver's function that is asked. Takes the dynamic loader's lock. */
-void captures_init(void);
 
 /* A capture began; one has ended. */
 void captures_begin(void);
@@ -46,9 +53,6 @@ static inline bool captures_hold(CUstream stream)
 /* No subscriber needs captures any more, and their ends may not be seen. */
 void captures_forget(void);
 
-/* In a forked child. */
-void captures_atfork_child(void);
-
 /* For tests: this instead of the driver's. */
 void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status));
 
@@ -60,12 +64,6 @@ void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamC
  * CUPTI reports nodes in resource callbacks, which come at no launch of a graph. A node that is made by a captured
  * launch launches what that call does, so launches have callbacks while any stream is captured.
  */
-
-struct cupti;
-struct open_call;
-
-/* Of CUPTI are asked the numbers of nodes. */
-void graph_nodes_init(const struct cupti *cupti);
 
 /* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
 void graph_nodes_launch_begins(const void *function, const char *name);
@@ -87,9 +85,6 @@ void graph_node_launches(CUgraphNode node, const void *function, uint32_t correl
 /* The same of that copy of a node that CUPTI reported in the call. */
 void graph_node_copy_launches(const void *function, uint32_t correlation);
 
-/* In a forked child. */
-void graph_nodes_atfork_child(void);
-
 /*
  * The first launches of executable graphs. When one has returned, CUPTI's records of its kernels are there, and the
  * names that they point to are read at once: also of kernels whose nodes were not reported, as those of
@@ -100,11 +95,7 @@ void graph_nodes_atfork_child(void);
  * Records of what their bodies do lack the correlation id, so each of its launches is published, unless suspended.
  */
 
-struct cupti;
-
 #define GRAPH_LAUNCHES_BUDGET 4096u
-
-void graph_launches_init(const struct cupti *cupti);
 
 /* EXEC was made, CONDITIONAL: of nodes some of which are. */
 void graph_launches_instantiated(CUgraphExec exec, bool conditional);
@@ -120,8 +111,5 @@ void graph_launches_suspend(bool suspended);
 
 /* No subscriber wants the names any more. */
 void graph_launches_forget(void);
-
-/* In a forked child. */
-void graph_launches_atfork_child(void);
 
 #endif

@@ -12,7 +12,6 @@
 #include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/events.h"
 #include "common/clock.h"
 #include "common/map.h"
 
@@ -45,11 +44,6 @@ bool name_capture_wait(uint64_t ns)
     bool due = requested != capture.handled;
     capture.handled = requested;
     return due;
-}
-
-void name_capture_atfork_child(void)
-{
-    capture.requested = capture.handled = capture.waits = 0;
 }
 
 /* --- names that records point to --- */
@@ -128,13 +122,6 @@ uint64_t kernel_names_since(void)
     return __atomic_load_n(&names.since, __ATOMIC_RELAXED);
 }
 
-void kernel_names_atfork_child(void)
-{
-    pthread_mutex_init(&names.lock, NULL);
-    names.known = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
-    names.newest = names.before = 0;
-}
-
 /* --- first launches of kernels --- */
 
 #define NO_NAME UINT64_C(0) /* not waited for */
@@ -167,7 +154,7 @@ static void turn(bool on)
     if (first.on == on)
         return;
     __atomic_store_n(&first.on, on, __ATOMIC_RELAXED);
-    callback_switches_new_functions(on);
+    callback_switches_need(CALLBACKS_FIRST_LAUNCHES, on);
 }
 
 /* Under the lock: NAME waits to be launched. */
@@ -309,14 +296,6 @@ void first_launches_forget(void)
     pthread_mutex_unlock(&first.lock);
 }
 
-void first_launches_atfork_child(void)
-{
-    pthread_mutex_init(&first.lock, NULL);
-    first.waiting = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
-    first.launched = (struct map){0};
-    first.on = first.suspended = mine.launches = false;
-}
-
 /* --- names of functions --- */
 
 /* In the order of their names; both have been there since 12.3. */
@@ -385,10 +364,18 @@ void function_names_forget(void)
     pthread_mutex_unlock(&published.lock);
 }
 
-void function_names_atfork_child(void)
+/* Of the maps, the parent's memory is a copy here: leave it, malloc may be locked. */
+void kernel_names_atfork_child(void)
 {
+    capture.requested = capture.handled = capture.waits = 0;
+    pthread_mutex_init(&names.lock, NULL);
+    names.known = (struct map){0};
+    names.newest = names.before = 0;
+    pthread_mutex_init(&first.lock, NULL);
+    first.waiting = first.launched = (struct map){0};
+    first.on = first.suspended = mine.launches = false;
     pthread_mutex_init(&published.lock, NULL);
-    published.of_function = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+    published.of_function = (struct map){0};
 }
 
 void function_names_replace_driver(CUresult (*of_function)(const char **name, CUfunction function),

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* In a forked child: no thread waits, and the names published so far went into the parent's spool. */
+void kernel_names_atfork_child(void);
+
 /*
  * A wake-up of the service thread. When code was prepared, kernels with new names may be launched next. Their names are
  * pointers in CUPTI's records, and must be read before the process can die.
@@ -23,9 +26,6 @@ void name_capture_request(void);
 
 /* For the service thread: waits for a request, NS at most. Returns true once for each request. */
 bool name_capture_wait(uint64_t ns);
-
-/* In a forked child: no thread waits. */
-void name_capture_atfork_child(void);
 
 /*
  * The texts that CUPTI's records point to, published once each. CUPTI has one copy of every name and frees it when the
@@ -45,9 +45,6 @@ void kernel_names_unloaded(void);
 
 /* The time (clock_now()) since which the pointers have had their current meaning; 0: always. Async-signal-safe. */
 uint64_t kernel_names_since(void);
-
-/* In a forked child: the names published so far went into the parent's spool. */
-void kernel_names_atfork_child(void);
 
 /*
  * The names of kernels that are launched for the first time, published before CUPTI writes their records: the process
@@ -97,9 +94,6 @@ void first_launches_suspend(bool suspended);
 /* No subscriber wants the names any more. */
 void first_launches_forget(void);
 
-/* In a forked child. */
-void first_launches_atfork_child(void);
-
 /*
  * The names of the program's functions, published as soon as it gets them. Later records need only the handle.
  */
@@ -118,9 +112,6 @@ const char *kernel_name_ask(CUkernel kernel);
 
 /* No subscriber wants the names any more. */
 void function_names_forget(void);
-
-/* In a forked child: what was published is in the parent's spool. */
-void function_names_atfork_child(void);
 
 /* For tests: these instead of the driver's. */
 void function_names_replace_driver(CUresult (*of_function)(const char **name, CUfunction function),

@@ -38,6 +38,7 @@ void fork_watch_announced(void)
 {
     watch.process = getpid();
     watch.counter = NULL;
+    thread_id_known = 0; /* the child's one thread has another number than the thread that forked */
     __atomic_store_n(&fork_page.generation, ++watch.generation, __ATOMIC_RELEASE);
 }
 
@@ -69,9 +70,4 @@ __thread uint32_t thread_id_known;
 uint32_t thread_id_ask(void)
 {
     return thread_id_known = (uint32_t)gettid();
-}
-
-void thread_id_atfork_child(void)
-{
-    thread_id_known = 0;
 }

@@ -69,7 +69,4 @@ static inline uint32_t thread_id(void)
     return thread_id_known ? thread_id_known : thread_id_ask();
 }
 
-/* In a forked child: its one thread has another number than the thread that forked. */
-void thread_id_atfork_child(void);
-
 #endif

@@ -2,16 +2,18 @@
  * The registry: collectors publish events, and subscribers (the recorder, plugins, the program) register callbacks for
  * them.
  *
- * For each row of REGISTRY_KINDS (those of callbacks.h, and of events.h) there are
+ * For each row of REGISTRY_KINDS (those of callbacks.h, and the library's own) there are
  *     int  registry_KIND_register(gputrace_KIND_fn *call, void *data);     for the library itself: 0, or -1: no memory
- *     void registry_KIND_publish(const struct gputrace_KIND *what);
- *     void registry_KIND_publish_by(struct epoch_reader *reader, const struct gputrace_KIND *what);
+ *     void registry_KIND_publish(struct gputrace_KIND *what);
+ *     void registry_KIND_publish_by(struct epoch_reader *reader, struct gputrace_KIND *what);
  *     bool registry_KIND_wanted(void);                                     whether there is a subscriber
  *
+ * To publish a kind of callbacks.h fills in its `call.size`.
+ *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
- * replaced as a whole, and freed when no thread can be walking it (epoch.h). While a thread is in a callback of a
- * client, nothing that it does is published. Callers that publish more than once, or must be fast, pass their thread's
- * reader: epoch_reader(); NULL: nothing is published.
+ * replaced as a whole, and freed when no thread can be walking it (epoch_synchronize()). While a thread is in a
+ * callback of a client, nothing that it does is published. Callers that publish more than once, or must be fast, pass
+ * their thread's reader: epoch_reader(); NULL: nothing is published.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_REGISTRY_H
 #define GPUTRACE_AGENT_DISPATCH_REGISTRY_H
@@ -19,12 +21,206 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "agent/dispatch/epoch.h"
-#include "agent/dispatch/events.h"
+#include <gputrace/callbacks.h>
+
+#include "common/spool.h"
 #include "common/spool_records.h"
 
-/* The kinds of events.h, one row each: struct gputrace_KIND, and the type of its callbacks, gputrace_KIND_fn. */
+/*
+ * Kinds of events that only the library itself publishes, beside those of include/gputrace/callbacks.h: names and
+ * bookkeeping for the recorder.
+ *
+ * Times are nanoseconds of CLOCK_REALTIME. Texts are UTF-8 as the program passed them, not NUL-terminated, and live as
+ * long as the call.
+ */
+
+/* NVTX gave a name to something. Kinds that need no `object` leave it 0. */
+enum nvtx_named {
+    NVTX_NAMED_DOMAIN,   /* domain */
+    NVTX_NAMED_STRING,   /* domain, number */
+    NVTX_NAMED_CATEGORY, /* domain, number */
+    NVTX_NAMED_THREAD,   /* number: gettid() */
+    NVTX_NAMED_OBJECT,   /* object, what */
+    NVTX_NAMED_RESOURCE, /* object, domain, resource; also its end */
+    NVTX_NAMED_LEFT_OUT, /* domain: the program has it, and it is off */
+};
+struct gputrace_nvtx_name {
+    enum nvtx_named named;
+    enum spool_nvtx_object what;
+    uint32_t domain;
+    uint32_t number;
+    uint32_t stream; /* CUPTI's stream id of a stream, where known, else SPOOL_NO_STREAM */
+    uint64_t object; /* handle, pointer or number */
+    struct {
+        uint64_t number;
+        uint32_t type; /* as in struct spool_nvtx_resource */
+        bool destroyed;
+    } resource;
+    struct gputrace_text text;
+};
+
+/* What this thread did with a synchronisation object of NVTX's. */
+struct gputrace_nvtx_sync {
+    enum spool_nvtx_what what; /* SPOOL_NVTX_ACQUIRE … SPOOL_NVTX_RELEASE */
+    uint64_t object;           /* its number */
+    uint64_t time;
+};
+
+/* The text behind a pointer in CUPTI's records became known. */
+struct gputrace_pointer_name {
+    const void *pointer;
+    struct gputrace_text text;
+    uint64_t since; /* clock_now(): records of before may mean another */
+};
+
+/* The name of the kernel that the launch CORRELATION is about to start for the first time. */
+struct gputrace_launch_name {
+    uint32_t correlation;
+    struct gputrace_text text;
+};
+
+/* What a function of the program is called. */
+struct gputrace_function_name {
+    const void *function; /* its handle: CUfunction or CUkernel */
+    struct gputrace_text text;
+};
+
+/* The call CORRELATION launched an executable graph that has conditional nodes. */
+struct gputrace_conditional_launch {
+    uint64_t start; /* of the call */
+    uint32_t correlation;
+    uint32_t graph; /* CUPTI's number */
+};
+
+/* A node of a graph was made, copied or changed by the call CORRELATION. */
+struct gputrace_graph_node {
+    uint32_t correlation;
+    uint64_t node;        /* CUPTI's number */
+    uint64_t original;    /* of which it is a copy; 0: of none … */
+    const void *function; /* … but it launches this */
+};
+
+/* This thread was in callbacks of plugins from START to END: calls of CUDA in between are theirs, not the program's. */
+struct gputrace_plugin_window {
+    uint64_t start, end;
+};
+
+/* A driver call begins, or has returned, on this thread. */
+struct gputrace_open_call {
+    bool returned; /* then only this, THREAD and CORRELATION count */
+    uint64_t start;
+    uint64_t object; /* what it waits for */
+    enum spool_call_object what;
+    uint32_t cbid;
+    uint32_t correlation;
+    uint32_t thread;
+};
+
+/* A record of NVTX's extensions as it shall stand in the spool. RECORD is a struct of TYPE (common/spool_nvtx.h) of
+ * BYTES bytes, whose head, length and text the recorder fills; its text is TEXT, then MORE, read during the call alone.
+ */
+struct gputrace_nvtx_extension {
+    enum spool_record_type type;
+    uint16_t flags;
+    bool always; /* also while recording is off: others cannot be read without it */
+    uint32_t bytes;
+    uint64_t time;
+    const void *record;
+    struct gputrace_text text, more;
+};
+
+/* What a stream-ordered pool of DEVICE holds and lends; see struct spool_pool_level. */
+struct gputrace_pool_level {
+    uint64_t time;
+    uint64_t pool; /* CUmemoryPool */
+    uint64_t reserved, used;
+    uint64_t reserved_high, used_high;
+    uint32_t device;
+};
+
+/*
+ * Texts as callbacks are given them (struct gputrace_text), of strings that end with a NUL.
+ */
+
+/* LENGTH bytes at BYTES; of more than a text can have, the beginning. The bytes stay the caller's. */
+static inline struct gputrace_text text_of_bytes(const char *bytes, size_t length)
+{
+    return (struct gputrace_text){bytes, length > UINT32_MAX ? UINT32_MAX : (uint32_t)length};
+}
+
+/* NULL is the empty one. */
+static inline struct gputrace_text text_of(const char *terminated)
+{
+    return text_of_bytes(terminated, terminated ? strlen(terminated) : 0);
+}
+
+/*
+ * Epochs (RCU): a callback list that was replaced is freed when no thread can be walking it any more.
+ *
+ * Entering and leaving a dispatch is one store each, without a fence. The rare thread that frees makes the stores of
+ * all threads visible first (membarrier). Where the kernel does not offer that, nothing is ever freed.
+ */
+
+#define EPOCH_CLIENTS 16u /* whose callbacks' time is kept apart */
+
+/* One for each thread, reused when the thread has ended. */
+struct epoch_reader {
+    struct epoch_reader *next;
+    uint32_t taken;  /* by a thread that lives */
+    uint32_t rounds; /* odd: within a dispatch */
+    uint32_t depth;  /* dispatches within dispatches */
+    bool in_client;  /* in a callback of a plugin or of the program */
+    struct {
+        uint64_t calls, ns;
+    } spent[EPOCH_CLIENTS];
+};
+
+/* This thread's; NULL: no memory, or the child was not announced (fork_watch.h). */
+extern __thread struct epoch_reader *epoch_reader_known; /* NULL: not made yet */
+struct epoch_reader *epoch_reader_make(void);
+static inline struct epoch_reader *epoch_reader(void)
+{
+    return epoch_reader_known ? epoch_reader_known : epoch_reader_make();
+}
+
+static inline void epoch_read_lock(struct epoch_reader *reader)
+{
+    if (reader->depth++ == 0)
+        __atomic_store_n(&reader->rounds, reader->rounds + 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* the thread that frees does the processor's part */
+}
+
+static inline void epoch_read_unlock(struct epoch_reader *reader)
+{
+    if (--reader->depth == 0)
+        __atomic_store_n(&reader->rounds, reader->rounds + 1, __ATOMIC_RELEASE);
+}
+
+/* Called before the first thread of ours: registering for membarrier is free in a process with one thread, and takes
+ * ten milliseconds in one with more, where it is delayed until something is removed for the first time. */
+void epoch_prepare(void);
+
+/* Whether no thread but this one is in a dispatch that began before the call. Also false when that cannot be
+ * determined. */
+bool epoch_is_quiescent(void);
+
+/* Waits until every other thread has left the dispatch that it is in now. */
+void epoch_synchronize(void);
+
+/* Calls and time (ns) of all threads in one client's callbacks. */
+void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns);
+
+/* In a forked child: the other threads are gone. */
+void epoch_atfork_child(void);
+
+/*
+ * Kinds, clients and registering.
+ */
+
+/* The kinds that only the library publishes, one row each: struct gputrace_KIND, and the type of its callbacks,
+ * gputrace_KIND_fn. */
 #define REGISTRY_INTERNAL_KINDS(X) \
     X(nvtx_name)                   \
     X(nvtx_extension)              \
@@ -180,33 +376,39 @@ static inline bool dispatch_next(struct dispatch *dispatch)
     return false;
 }
 
-#define KIND(name)                                                                                                   \
-    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                             \
-    {                                                                                                                \
-        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);                  \
-        return done ? 0 : -1;                                                                                        \
-    }                                                                                                                \
-    static inline bool registry_##name##_wanted(void)                                                                \
-    {                                                                                                                \
-        return registry_wanted(REGISTRY_##name);                                                                     \
-    }                                                                                                                \
-    static inline void registry_##name##_publish_by(struct epoch_reader *reader, const struct gputrace_##name *what) \
-    {                                                                                                                \
-        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);                  \
-        struct dispatch dispatch;                                                                                    \
-        if (only && reader && !reader->in_client)                                                                    \
-            ((gputrace_##name##_fn *)only)(NULL, what);                                                              \
-        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                             \
-            return;                                                                                                  \
-        while (dispatch_next(&dispatch))                                                                             \
-            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                            \
-    }                                                                                                                \
-    static inline void registry_##name##_publish(const struct gputrace_##name *what)                                 \
-    {                                                                                                                \
-        if (registry_##name##_wanted())                                                                              \
-            registry_##name##_publish_by(epoch_reader(), what);                                                      \
+#define KIND(name, set_size)                                                                                   \
+    static inline int registry_##name##_register(gputrace_##name##_fn *call, void *data)                       \
+    {                                                                                                          \
+        bool done = registry_add(REGISTRY_LIBRARY, REGISTRY_##name, (gputrace_any_fn *)call, data);            \
+        return done ? 0 : -1;                                                                                  \
+    }                                                                                                          \
+    static inline bool registry_##name##_wanted(void)                                                          \
+    {                                                                                                          \
+        return registry_wanted(REGISTRY_##name);                                                               \
+    }                                                                                                          \
+    static inline void registry_##name##_publish_by(struct epoch_reader *reader, struct gputrace_##name *what) \
+    {                                                                                                          \
+        gputrace_any_fn *only = __atomic_load_n(&registry_only[REGISTRY_##name], __ATOMIC_ACQUIRE);            \
+        struct dispatch dispatch;                                                                              \
+        if (only && reader && !reader->in_client)                                                              \
+            ((gputrace_##name##_fn *)only)(NULL, what);                                                        \
+        if (only || !dispatch_begin(&dispatch, reader, REGISTRY_##name))                                       \
+            return;                                                                                            \
+        set_size;                                                                                              \
+        while (dispatch_next(&dispatch))                                                                       \
+            ((gputrace_##name##_fn *)dispatch.call)(dispatch.data, what);                                      \
+    }                                                                                                          \
+    static inline void registry_##name##_publish(struct gputrace_##name *what)                                 \
+    {                                                                                                          \
+        if (registry_##name##_wanted())                                                                        \
+            registry_##name##_publish_by(epoch_reader(), what);                                                \
     }
-REGISTRY_KINDS(KIND)
+#define PUBLIC_KIND(name) KIND(name, what->call.size = sizeof(*what))
+#define INTERNAL_KIND(name) KIND(name, (void)0)
+GPUTRACE_KINDS(PUBLIC_KIND)
+REGISTRY_INTERNAL_KINDS(INTERNAL_KIND)
+#undef PUBLIC_KIND
+#undef INTERNAL_KIND
 #undef KIND
 
 /*
@@ -215,8 +417,6 @@ REGISTRY_KINDS(KIND)
  *     struct tracing_suppressed suppressed;
  *     if (tracing_suppress(&suppressed)) { ...call CUDA...; tracing_resume(&suppressed); }
  */
-
-struct epoch_reader;
 
 struct tracing_suppressed {
     struct epoch_reader *reader;

@@ -1,4 +1,4 @@
-#include "agent/main/capture.h"
+#include "agent/main/library.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "agent/main/crash_handler.h"
+#include "agent/main/library.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,9 +17,8 @@
 #include "common/log.h"
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/spool/crash_chunk.h"
+#include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
-#include "agent/spool/writer.h"
 #include "agent/dispatch/fork_watch.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};

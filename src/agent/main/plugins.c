@@ -1,4 +1,4 @@
-#include "agent/main/plugins.h"
+#include "agent/main/library.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -11,10 +11,8 @@
 
 #include "agent/cupti/cupti_ids.h"
 #include "agent/dispatch/registry.h"
-#include "agent/ranges/event_cache.h"
+#include "agent/ranges/device_ranges.h"
 #include "agent/spool/recorder.h"
-#include "agent/spool/stacks.h"
-#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/world_writable.h"
@@ -56,8 +54,8 @@ static int host_remove(const struct gputrace_host *host, uint64_t registration)
 
 static void host_clear(const struct gputrace_host *host, uint32_t kind)
 {
-    if (kind <= GPUTRACE_KIND_COUNT)
-        registry_clear(client_of(host)->number, kind < GPUTRACE_KIND_COUNT ? kind : REGISTRY_KIND_COUNT);
+    if (kind < GPUTRACE_KIND_COUNT || kind == GPUTRACE_EVERY_KIND)
+        registry_clear(client_of(host)->number, kind == GPUTRACE_EVERY_KIND ? REGISTRY_KIND_COUNT : kind);
 }
 
 static void host_synchronize(const struct gputrace_host *host)
@@ -147,7 +145,9 @@ static void host_allocation_failed(const struct gputrace_host *host,
                                    const struct gputrace_memory_allocation_failure *failure)
 {
     (void)host;
-    registry_memory_allocation_failure_publish(failure);
+    struct gputrace_memory_allocation_failure known = {.stream_id = GPUTRACE_NO_STREAM};
+    memcpy(&known, failure, failure->call.size < sizeof(known) ? failure->call.size : sizeof(known));
+    registry_memory_allocation_failure_publish(&known);
 }
 
 static const struct gputrace_host functions = {
@@ -250,7 +250,7 @@ static void record_hosts_again(void)
 #define PLUGINS_MAX (EPOCH_CLIENTS - REGISTRY_FIRST_PLUGIN)
 #define RECORD_INTERVAL_NS NS_PER_S
 
-/* Of version 1; what it has more was added later. */
+/* Of the first edition; what it has more was added later. */
 #define PLUGIN_BYTES_LEAST (offsetof(struct gputrace_plugin, start) + sizeof(((struct gputrace_plugin *)0)->start))
 
 #define OTHER_VERSION                                                                                              \

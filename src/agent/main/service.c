@@ -1,4 +1,4 @@
-#include "agent/main/service.h"
+#include "agent/main/library.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,14 +13,9 @@
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/cupti/memory_pools.h"
-#include "agent/main/capture.h"
-#include "agent/main/plugins.h"
-#include "agent/spool/writer.h"
-#include "agent/spool/spool_place.h"
-#include "agent/spool/process.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
-#include "agent/spool/chunk_pool.h"
+#include "agent/spool/process.h"
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)

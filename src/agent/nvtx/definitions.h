@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "agent/dispatch/events.h"
+#include "agent/dispatch/registry.h"
 
 /*
  * What NVTX's extensions define once and refer to later: schemas, scopes, clocks, counters. It is published

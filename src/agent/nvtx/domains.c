@@ -7,7 +7,6 @@
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/events.h"
 #include "common/map.h"
 #include "common/threads.h"
 #include "common/text.h"
@@ -323,7 +322,6 @@ void nvtx_category_named(const struct nvtx_domain *domain, uint32_t category, st
 void nvtx_domains_atfork_child(void)
 {
     pthread_mutex_init(&domains.lock, NULL);
-    thread_id_atfork_child();
 }
 
 void nvtx_domains_republish(void)

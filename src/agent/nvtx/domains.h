@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/dispatch/events.h"
+#include "agent/dispatch/registry.h"
 
 /*
  * NVTX's attributes and texts in all their forms, read into the registry's.

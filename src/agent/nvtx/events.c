@@ -48,7 +48,7 @@ static inline int one_less_deep(uint32_t domain)
     return *depth > 0 ? --*depth : -1;
 }
 
-static int pushed(const struct gputrace_nvtx *event)
+static int pushed(struct gputrace_nvtx *event)
 {
     registry_nvtx_push_publish(event);
     return one_deeper(event->domain);
@@ -82,7 +82,7 @@ static void ended(const char *function, const struct nvtx_domain *domain, nvtxRa
     registry_nvtx_end_publish(&event);
 }
 
-static void marked(const struct gputrace_nvtx *event)
+static void marked(struct gputrace_nvtx *event)
 {
     registry_nvtx_mark_publish(event);
 }

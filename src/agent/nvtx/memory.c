@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/dispatch/events.h"
+#include "agent/dispatch/registry.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/extension_headers.h"

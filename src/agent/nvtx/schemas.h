@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "agent/dispatch/events.h"
+#include "agent/dispatch/registry.h"
 #include "agent/nvtx/extension_headers.h"
 #include "common/payload.h"
 

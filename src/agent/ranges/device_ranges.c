@@ -1,14 +1,69 @@
 #include "agent/ranges/device_ranges.h"
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/callback_switches.h"
+#include "agent/cupti/cupti_ids.h"
+#include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
-#include "agent/ranges/driver.h"
-#include "agent/ranges/event_cache.h"
 #include "agent/spool/recorder.h"
+
+static struct {
+    pthread_mutex_t lock; /* of finding */
+    struct driver found;
+    const struct driver *driver; /* once it is known */
+} libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *const names[] = {
+#define FUNCTION(name, ...) #name,
+    DRIVER_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+static const struct driver *known(void)
+{
+    return __atomic_load_n(&libcuda.driver, __ATOMIC_ACQUIRE);
+}
+
+const struct driver *driver_functions(void)
+{
+    if (known())
+        return known();
+    /* Before the lock: the dynamic loader has one of its own. */
+    struct driver driver;
+    if (!driver_library_find(&driver, names, sizeof(names) / sizeof(names[0])))
+        return NULL;
+    pthread_mutex_lock(&libcuda.lock);
+    if (!libcuda.driver) {
+        libcuda.found = driver;
+        __atomic_store_n(&libcuda.driver, &libcuda.found, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&libcuda.lock);
+    return known();
+}
+
+void driver_replace(const struct driver *driver)
+{
+    __atomic_store_n(&libcuda.driver, driver, __ATOMIC_RELEASE);
+}
+
+/* --- current context --- */
+
+void current_context_find(struct gputrace_call *call)
+{
+    const struct driver *driver = driver_functions();
+    CUcontext context = NULL;
+    struct tracing_suppressed suppressed;
+    if (!driver || !tracing_suppress(&suppressed))
+        return;
+    if (driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context)
+        cupti_ids_of_context(context, call);
+    tracing_resume(&suppressed);
+}
 
 /*      refusal     words for the user */
 #define REFUSALS(X)                                                                                    \
@@ -53,7 +108,7 @@ static enum activity_times switch_on(void)
     enum activity_times times = activity_kinds_want_event_times();
     if (times != ACTIVITY_TIMES_ON)
         return times;
-    event_watch_switch_on();
+    callback_switches_need(CALLBACKS_EVENT_WATCH, true);
     __atomic_store_n(&ranges.times_on, true, __ATOMIC_RELAXED);
     return times;
 }
@@ -87,17 +142,6 @@ static enum refusal mark_moment(const struct driver *driver, CUstream stream, ui
     return refusal;
 }
 
-static void write_record(uint64_t range, uint16_t what, uint64_t time, uint32_t correlation, const char *message)
-{
-    struct spool_device_range *record;
-    if (!record_begin_text(record, SPOOL_RECORD_DEVICE_RANGE, time, text_of(message)))
-        return;
-    record->head.flags = what;
-    record->range = range;
-    record->correlation = correlation;
-    writer_commit(&record->head);
-}
-
 /* One end of RANGE (0: of a new one). Returns its number, or 0. What is recorded without the GPU's time is counted by
  * the reader. */
 static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream stream)
@@ -118,7 +162,8 @@ static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream
         return 0;
     if (range == 0)
         range = __atomic_add_fetch(&ranges.last, 1, __ATOMIC_RELAXED);
-    write_record(range, what, suppressed.began, correlation, message);
+    record_write_text(SPOOL_RECORD_DEVICE_RANGE, device_range, suppressed.began, text_of(message), .head.flags = what,
+                      .range = range, .correlation = correlation);
     return range;
 }
 

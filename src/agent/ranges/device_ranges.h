@@ -8,6 +8,8 @@
 #ifndef GPUTRACE_AGENT_RANGES_DEVICE_RANGES_H
 #define GPUTRACE_AGENT_RANGES_DEVICE_RANGES_H
 
+#include <cuda.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gputrace/callbacks.h>
@@ -22,5 +24,68 @@ void device_range_end(uint64_t range, struct CUstream_st *stream);
 
 /* In a forked child: CUPTI and CUDA are the parent's. */
 void device_ranges_atfork_child(void);
+
+/*
+ * A cache of CUDA events. Creating one costs, and destroying one can wait for whatever the driver is doing; so events
+ * are used again, and none is ever destroyed here: they go with their context.
+ *
+ * There is a cache for each thread and each of the contexts that it uses (a device has one, unless a program makes
+ * more), with lists of its own for events with and without timing, under a lock that is its own. An event that is given
+ * back, by whatever thread, goes home to the cache it came from. A cache outlives its thread, with the events that are
+ * out and those that are at home, and the next thread that needs one for that context takes it over. When a context
+ * goes its caches are forgotten; events that are still out may be given back, and are forgotten then.
+ *
+ *     the list of all    ─┐
+ *     its thread, if any ─┼─ references ─> struct event_cache <─ home ── each event that is out
+ *
+ * Locks: that of the list is taken before a cache's, and neither while CUDA is called.
+ */
+
+/* An event of CONTEXT (NULL: the thread's current one), with or without timing; may be recorded in streams of that
+ * context. NULL: CUDA has none, there is no CUDA, or no memory. The struct is valid until it is given back. */
+const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, bool timing);
+
+/* The event may no longer be used, except that waits for its last record in a stream may go on. NULL is allowed;
+ * what came home already stays there. */
+void event_cache_give_back(const struct gputrace_cached_event *event);
+
+/* In a forked child: the parent's events are not its own. */
+void event_cache_atfork_child(void);
+
+/*
+ * The functions of CUDA's driver that this module calls, found in the libcuda that the process has loaded.
+ */
+
+/* Names as libcuda exports them: cuda.h lets some stand for newer versions. */
+#define DRIVER_FUNCTIONS(X)                                                \
+    X(cuCtxGetCurrent, CUcontext *context)                                 \
+    X(cuCtxPushCurrent_v2, CUcontext context)                              \
+    X(cuCtxPopCurrent_v2, CUcontext *context)                              \
+    X(cuEventCreate, CUevent *event, unsigned flags)                       \
+    X(cuEventRecord, CUevent event, CUstream stream)                       \
+    X(cuStreamGetCtx, CUstream stream, CUcontext *context)                 \
+    X(cuStreamIsCapturing, CUstream stream, CUstreamCaptureStatus *status) \
+    X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
+
+struct driver {
+#define FUNCTION(name, ...) CUresult (*name)(__VA_ARGS__);
+    DRIVER_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* Lives for ever; NULL: the process has not loaded CUDA's driver, or one that is too old (before CUDA 10.1). */
+const struct driver *driver_functions(void);
+
+/* For tests: another one instead. NULL: the process's again. */
+void driver_replace(const struct driver *driver);
+
+/*
+ * The context that is current on this thread, for events that are published without a CUDA call.
+ */
+
+struct gputrace_call;
+
+/* Fills in CALL's context, its number and its device; leaves them as they are where none is current, or no CUDA. */
+void current_context_find(struct gputrace_call *call);
 
 #endif

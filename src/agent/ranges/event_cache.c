@@ -1,4 +1,4 @@
-#include "agent/ranges/event_cache.h"
+#include "agent/ranges/device_ranges.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -7,7 +7,6 @@
 
 #include "common/threads.h"
 #include "agent/dispatch/registry.h"
-#include "agent/ranges/driver.h"
 #include "agent/dispatch/fork_watch.h"
 
 struct cached_event {

@@ -1,4 +1,4 @@
-#include "agent/spool/chunk_pool.h"
+#include "agent/spool/spool_file.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,8 +8,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "agent/spool/segments.h"
-#include "agent/spool/spool_file.h"
 #include "agent/spool/process.h"
 
 #define POOL_MAX 4096u        /* ready chunks */

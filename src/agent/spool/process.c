@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/dispatch/epoch.h"
+#include "agent/dispatch/registry.h"
 #include "common/clock.h"
 #include "common/settings.h"
 

@@ -40,19 +40,10 @@ void record_nvtx_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t st
 
 static void record_whole(enum spool_nvtx_what what, const struct gputrace_nvtx *event, struct gputrace_text message)
 {
-    struct spool_nvtx_event *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NVTX_EVENT, event->call.end, message))
-        return;
-    record->head.flags = (uint16_t)what;
-    record->range = event->range;
-    record->payload = event->payload;
-    record->domain = event->domain;
-    record->category = event->category;
-    record->color = event->color;
-    record->color_type = event->color_type;
-    record->payload_type = event->payload_type;
-    record->string = event->string;
-    writer_commit(&record->head);
+    record_write_text(SPOOL_RECORD_NVTX_EVENT, nvtx_event, event->call.end, message, .head.flags = (uint16_t)what,
+                      .range = event->range, .payload = event->payload, .domain = event->domain,
+                      .category = event->category, .color = event->color, .color_type = event->color_type,
+                      .payload_type = event->payload_type, .string = event->string);
 }
 
 static inline void record_event(enum spool_nvtx_what what, const struct gputrace_nvtx *event)
@@ -80,13 +71,9 @@ RECORD(mark, SPOOL_NVTX_MARK)
 static void record_sync(void *data, const struct gputrace_nvtx_sync *sync)
 {
     (void)data;
-    struct spool_nvtx_event *record =
-        recorder_is_on() ? writer_begin(SPOOL_RECORD_NVTX_EVENT, sizeof(*record), sync->time) : NULL;
-    if (!record)
-        return;
-    record->head.flags = (uint16_t)sync->what;
-    record->range = sync->object;
-    writer_commit(&record->head);
+    if (recorder_is_on())
+        record_write_text(SPOOL_RECORD_NVTX_EVENT, nvtx_event, sync->time, (struct gputrace_text){0},
+                          .head.flags = (uint16_t)sync->what, .range = sync->object);
 }
 
 /* --- CUDA events that have a name --- */
@@ -103,13 +90,9 @@ static void recorded(void *data, const struct gputrace_event_record *event)
     pthread_mutex_lock(&events.lock);
     bool named = event->call.result == 0 && map_get(&events.handles, (uintptr_t)event->event);
     pthread_mutex_unlock(&events.lock);
-    struct spool_nvtx_recorded *record =
-        named && recorder_is_on() ? writer_begin(SPOOL_RECORD_NVTX_RECORDED, sizeof(*record), event->call.end) : NULL;
-    if (!record)
-        return;
-    record->event = (uintptr_t)event->event;
-    record->correlation = event->call.correlation;
-    writer_commit(&record->head);
+    if (named && recorder_is_on())
+        record_write(SPOOL_RECORD_NVTX_RECORDED, nvtx_recorded, event->call.end, .event = (uintptr_t)event->event,
+                     .correlation = event->call.correlation);
 }
 
 /* Another event may get the same handle. */
@@ -142,74 +125,20 @@ void record_nvtx_atfork_child(void)
 
 /* --- names --- */
 
-static void record_domain(const struct gputrace_nvtx_name *name)
+static void record_resource(const struct gputrace_nvtx_name *name)
 {
-    struct spool_nvtx_domain *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NVTX_DOMAIN, clock_now(), name->text))
-        return;
-    record->domain = name->domain;
-    writer_commit(&record->head);
-}
-
-static void record_string(const struct gputrace_nvtx_name *name)
-{
-    struct spool_nvtx_string *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NVTX_STRING, clock_now(), name->text))
-        return;
-    record->domain = name->domain;
-    record->string = name->number;
-    writer_commit(&record->head);
-}
-
-static void record_category(const struct gputrace_nvtx_name *name)
-{
-    struct spool_nvtx_category *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NVTX_CATEGORY, clock_now(), name->text))
-        return;
-    record->domain = name->domain;
-    record->category = name->number;
-    writer_commit(&record->head);
-}
-
-static void record_thread(const struct gputrace_nvtx_name *name)
-{
-    struct spool_thread_name *record;
-    if (!record_begin_text(record, SPOOL_RECORD_THREAD_NAME, clock_now(), name->text))
-        return;
-    record->head.flags = SPOOL_THREAD_NAME_NVTX;
-    record->thread = name->number;
-    writer_commit(&record->head);
+    record_write_text(SPOOL_RECORD_NVTX_RESOURCE, nvtx_resource, clock_now(), name->text,
+                      .head.flags = name->resource.destroyed ? SPOOL_DESTROYED : SPOOL_CREATED,
+                      .resource = name->resource.number, .identifier = name->object, .type = name->resource.type,
+                      .domain = name->domain);
 }
 
 static void record_object(const struct gputrace_nvtx_name *name)
 {
     if (name->what == SPOOL_NVTX_CUDA_EVENT)
         follow_event(name->object);
-    struct spool_nvtx_name *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NVTX_NAME, clock_now(), name->text))
-        return;
-    record->object = name->object;
-    record->what = name->what;
-    record->stream = name->stream;
-    writer_commit(&record->head);
-}
-
-static void record_resource(const struct gputrace_nvtx_name *name)
-{
-    struct spool_nvtx_resource *record;
-    if (!record_begin_text(record, SPOOL_RECORD_NVTX_RESOURCE, clock_now(), name->text))
-        return;
-    record->head.flags = name->resource.destroyed ? SPOOL_DESTROYED : SPOOL_CREATED;
-    record->resource = name->resource.number;
-    record->identifier = name->object;
-    record->type = name->resource.type;
-    record->domain = name->domain;
-    writer_commit(&record->head);
-}
-
-static void record_left_out(const struct gputrace_nvtx_name *name)
-{
-    recorder_seen(SPOOL_SEEN_DOMAIN, name->text);
+    record_write_text(SPOOL_RECORD_NVTX_NAME, nvtx_name, clock_now(), name->text, .object = name->object,
+                      .what = name->what, .stream = name->stream);
 }
 
 /* When the first CUDA event gets a name, the recorder subscribes to event records: the trace then shows which of
@@ -217,13 +146,27 @@ static void record_left_out(const struct gputrace_nvtx_name *name)
 static void record_name(void *data, const struct gputrace_nvtx_name *name)
 {
     (void)data;
-    static void (*const record[])(const struct gputrace_nvtx_name *) = {
-        [NVTX_NAMED_DOMAIN] = record_domain,     [NVTX_NAMED_STRING] = record_string,
-        [NVTX_NAMED_CATEGORY] = record_category, [NVTX_NAMED_THREAD] = record_thread,
-        [NVTX_NAMED_OBJECT] = record_object,     [NVTX_NAMED_RESOURCE] = record_resource,
-        [NVTX_NAMED_LEFT_OUT] = record_left_out,
-    };
-    record[name->named](name);
+    uint64_t now = clock_now();
+    switch (name->named) {
+    case NVTX_NAMED_DOMAIN:
+        record_write_text(SPOOL_RECORD_NVTX_DOMAIN, nvtx_domain, now, name->text, .domain = name->domain);
+        break;
+    case NVTX_NAMED_STRING:
+        record_write_text(SPOOL_RECORD_NVTX_STRING, nvtx_string, now, name->text, .domain = name->domain,
+                          .string = name->number);
+        break;
+    case NVTX_NAMED_CATEGORY:
+        record_write_text(SPOOL_RECORD_NVTX_CATEGORY, nvtx_category, now, name->text, .domain = name->domain,
+                          .category = name->number);
+        break;
+    case NVTX_NAMED_THREAD:
+        record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, now, name->text, .head.flags = SPOOL_THREAD_NAME_NVTX,
+                          .thread = name->number);
+        break;
+    case NVTX_NAMED_OBJECT: record_object(name); break;
+    case NVTX_NAMED_RESOURCE: record_resource(name); break;
+    case NVTX_NAMED_LEFT_OUT: recorder_seen(SPOOL_SEEN_DOMAIN, name->text); break;
+    }
 }
 
 /* --- records of NVTX extensions --- */
@@ -245,20 +188,8 @@ static void record_extension(void *data, const struct gputrace_nvtx_extension *w
     (void)data;
     if (!what->always && !recorder_is_on())
         return;
-    uint32_t first = record_text_cut(what->text.length), second = record_text_cut(what->more.length);
-    uint32_t bytes = spool_record_bytes(what->bytes, sizeof(((struct tail *)0)->text), first + second);
-    struct spool_record *record = writer_begin(what->type, bytes, what->time);
-    if (!record)
-        return;
-    memcpy(record + 1, (const struct spool_record *)what->record + 1, what->bytes - sizeof(*record));
-    record->flags = what->flags;
-    struct tail *tail = (struct tail *)(void *)((char *)record + what->bytes - sizeof(*tail));
-    tail->length = first + second;
-    if (first > 0)
-        memcpy(tail->text, what->text.bytes, first);
-    if (second > 0)
-        memcpy(tail->text + first, what->more.bytes, second);
-    writer_commit(record);
+    record_write_texts(what->type, what->flags, what->time, what->record, what->bytes,
+                       what->bytes - (uint32_t)sizeof(((struct tail *)0)->text), what->text, what->more);
 }
 
 int record_nvtx_subscribe(void)

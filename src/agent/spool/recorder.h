@@ -1,10 +1,6 @@
 /*
- * The recorder: subscribers that write events into the spool. record_cuda.c writes those of CUDA, record_nvtx.c those
- * of NVTX; here are recording on and off, notes to the user and the records of plugins.
- *
- * Names, contexts, streams, memory and phases are always written, because the trace cannot be read without them; NVTX
- * events and synchronisation only while recording is on. For CUDA events alone (TRACE_EVENT without TRACE_SYNC) nothing
- * is written: CUPTI records their calls.
+ * How events become records in the spool: chunks, a writer for each thread (writer.c), the subscribers that write
+ * records (recorder.c, record_cuda.c, record_nvtx.c), and call stacks (stacks.c).
  */
 #ifndef GPUTRACE_AGENT_SPOOL_RECORDER_H
 #define GPUTRACE_AGENT_SPOOL_RECORDER_H
@@ -14,11 +10,204 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/dispatch/events.h"
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/spool/spool_file.h"
-#include "agent/spool/writer.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
+
+/*
+ * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
+ * chunk_pool.c keeps the chunks that are ready. Asking takes a lock that is only ever held for a few instructions.
+ *
+ * A thread that has recorded little gets small chunks: a program may have thousands of such threads.
+ */
+
+/* Opens the spool of this process in DIRECTORY, with a little room in the pool. Returns 0, or -1 with errno set. */
+int chunks_open(const char *directory, uint64_t trace_bits);
+
+/* A chunk for this thread, in use, empty; NULL: there is no room, or the child was not announced (fork_watch.h). */
+struct spool_chunk *chunk_take(enum spool_chunk_type type);
+/* The same of MOST bytes with its header, or of less, but of LEAST. */
+struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most);
+
+/* The chunk holds USED bytes of data and is finished with; the rest of its room is handed out again. */
+void chunk_done(struct spool_chunk *chunk, uint64_t used);
+
+/* Bytes of data that the chunk has room for. */
+static inline uint64_t chunk_room(const struct spool_chunk *chunk)
+{
+    return chunk->bytes - sizeof(*chunk);
+}
+
+static inline char *chunk_data(struct spool_chunk *chunk)
+{
+    return (char *)(chunk + 1);
+}
+
+static inline struct spool_chunk *chunk_of_data(void *data)
+{
+    return (struct spool_chunk *)data - 1;
+}
+
+/* When the spool's file was removed: no chunk is handed out any more, and what nobody has in use is given back. True:
+ * it was, just now. */
+bool chunks_end_if_removed(void);
+
+/* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
+ */
+void chunks_atfork_child(void);
+
+/*
+ * Each thread's own records: the way from a happening to bytes that survive the process.
+ *
+ *     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), clock_now());
+ *     if (record) { ...fill...; writer_commit(&record->head); }
+ *
+ * A thread writes into its own chunk without a lock; a record becomes visible as a whole. A signal handler that comes
+ * between begin and commit of its own thread is turned away, and the loss is counted.
+ *
+ * A handler may also leave by siglongjmp(), and then the begun record is never committed. It is abandoned, and counted,
+ * by the next record of the thread whose stack pointer shows that the begun one's function is gone. Where the thread is
+ * deeper in its stack from then on, it cannot be distinguished from a handler: after WRITER_BUDGET records that were
+ * turned away the thread takes another chunk, so that both can go on.
+ */
+
+/* Texts longer than this are cut: 16 KiB name anything. */
+#define WRITER_TEXT_MAX (UINT32_C(16) << 10)
+
+/* Records turned away in a row before the one that was begun is abandoned. */
+#define WRITER_BUDGET 16u
+
+/* This thread's. What every record passes is inline below; the rest is in writer.c. */
+struct writer {
+    struct spool_chunk *chunk;
+    char *next;          /* where the next record comes … */
+    char *end;           /* … before this; both NULL without a chunk */
+    uint32_t generation; /* of the chunk: a forked child leaves it */
+    uint32_t next_bytes; /* of the next chunk, 0: it is the first */
+    uint32_t thread;
+    uint32_t turned_away; /* records, since one was last begun */
+    uintptr_t begun;      /* the stack pointer where a record was begun that is not committed; 0: none */
+    bool named;
+};
+extern __thread struct writer this_writer;
+
+/* Bytes of data in its chunk. */
+static inline uint64_t writer_used(const struct writer *mine)
+{
+    return (uint64_t)(mine->next - chunk_data(mine->chunk));
+}
+
+/* A fresh chunk for this thread, with room for a record of BYTES; the one before is full, or the parent's. False: there
+ * is no room, or the child was not announced (fork_watch.h), and it is counted. */
+bool writer_renew(struct writer *mine, uint32_t bytes);
+/* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
+ * before was abandoned; else the caller's is turned away. */
+bool writer_abandon(struct writer *mine);
+
+static inline void writer_note_begun(struct writer *mine)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("mov %%rsp, %0" : "=m"(mine->begun));
+#else
+    mine->begun = (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+/* To find a thread's own variable takes a call, and compilers rather make it again than keep what it gave. */
+static inline struct writer *writer_mine(void)
+{
+    struct writer *mine = &this_writer;
+    __asm__("" : "+r"(mine));
+    return mine;
+}
+
+/* Room for a record of BYTES, in which anything may stand: room that was used before is not blank. NULL: not recorded,
+ * and counted. */
+static inline char *writer_reserve(struct writer *mine, uint32_t bytes)
+{
+    if (mine->begun && !writer_abandon(mine))
+        return NULL;
+    writer_note_begun(mine);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    bool fits = (uintptr_t)mine->next + bytes <= (uintptr_t)mine->end && mine->generation == fork_generation();
+    if (!fits && !writer_renew(mine, bytes)) {
+        mine->begun = 0;
+        return NULL;
+    }
+    return mine->next;
+}
+
+/* The same at TIME (CLOCK_REALTIME, ns), of which the first SIZE are zeroed but for its head, and the last word, in
+ * which a text may end; the caller writes what is between. */
+static inline void *writer_begin_in(struct writer *mine, enum spool_record_type type, uint32_t size, uint32_t bytes,
+                                    uint64_t time)
+{
+    char *at = writer_reserve(mine, bytes);
+    if (!at)
+        return NULL;
+    memset(at + bytes - sizeof(uint64_t), 0, sizeof(uint64_t));
+    memset(at, 0, size);
+    *(struct spool_record *)at = (struct spool_record){.type = (uint16_t)type, .bytes = bytes, .time = time};
+    return at;
+}
+
+/* The same for a record without a text. */
+static inline void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
+{
+    return writer_begin_in(writer_mine(), type, bytes, bytes, time);
+}
+
+/* Makes the record last begun by this thread visible, unless it was abandoned. */
+static inline void writer_commit_in(struct writer *mine, const struct spool_record *record)
+{
+    if ((const char *)record != mine->next)
+        return;
+    mine->next += record->bytes;
+    __atomic_store_n(&mine->chunk->used, writer_used(mine), __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    mine->begun = 0;
+}
+
+static inline void writer_commit(const struct spool_record *record)
+{
+    writer_commit_in(writer_mine(), record);
+}
+
+/* Writes a record, which is complete. */
+static inline void writer_write(const struct spool_record *record, uint32_t bytes)
+{
+    struct writer *mine = writer_mine();
+    char *at = writer_reserve(mine, bytes);
+    if (!at)
+        return;
+    memcpy(at, record, bytes);
+    writer_commit_in(mine, (const struct spool_record *)(const void *)at);
+}
+
+/* The same of a struct spool_NAME without a text, whose other members are initialised by what follows. */
+#define record_write(kind, name, at_time, ...)                                                                    \
+    writer_write(                                                                                                 \
+        &(struct spool_##name){.head = {.type = (kind), .bytes = sizeof(struct spool_##name), .time = (at_time)}, \
+                               __VA_ARGS__}                                                                       \
+             .head,                                                                                               \
+        sizeof(struct spool_##name))
+
+/* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
+void writer_sleep(void);
+
+/* This thread's gettid(), without a system call but for the first time. */
+uint32_t writer_thread(void);
+
+/*
+ * The recorder: subscribers that write events into the spool. record_cuda.c writes those of CUDA, record_nvtx.c those
+ * of NVTX; here are recording on and off, notes to the user and the records of plugins.
+ *
+ * Names, contexts, streams, memory and phases are always written, because the trace cannot be read without them; NVTX
+ * events and synchronisation only while recording is on. For CUDA events alone (TRACE_EVENT without TRACE_SYNC) nothing
+ * is written: CUPTI records their calls.
+ */
 
 /* Recording goes on or off, as of TIME (CLOCK_REALTIME, ns); REASON is written beside it. */
 void recorder_switch(bool on, uint64_t time, const char *reason);
@@ -57,12 +246,13 @@ void record_nvtx_atfork_child(void);
 
 /* --- records that end with a text --- */
 
+/* What is kept of a text of LENGTH. */
 static inline uint32_t record_text_kept(uint32_t length)
 {
     return length < WRITER_TEXT_MAX ? length : WRITER_TEXT_MAX;
 }
 
-/* What is kept of a text of LENGTH; a loss is counted. */
+/* The same; a loss is counted. */
 static inline uint32_t record_text_cut(uint32_t length)
 {
     if (length > WRITER_TEXT_MAX)
@@ -70,26 +260,16 @@ static inline uint32_t record_text_cut(uint32_t length)
     return record_text_kept(length);
 }
 
-static inline void *record_begin(enum spool_record_type type, uint64_t time, size_t size, size_t room,
-                                 struct gputrace_text text)
-{
-    uint32_t bytes = spool_record_bytes((uint32_t)size, (uint32_t)room, record_text_cut(text.length));
-    return writer_begin_text(type, (uint32_t)size, bytes, time);
-}
+/* Writes a record of SIZE bytes that ends with `length` and, at TEXT_AT, `text`: TEXT and then MORE, each cut where it
+ * is too long. The rest is complete but for its head, in which only the flags are set; FLAGS are added. False: it is
+ * not recorded. */
+bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
+                        uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more);
 
-static inline void record_put_text(char *room, uint32_t *length, struct gputrace_text text)
-{
-    *length = record_text_kept(text.length);
-    if (*length > 0)
-        memcpy(room, text.bytes, *length);
-}
-
-/* Begins RECORD (a pointer to a struct that ends with `length` and `text`) with TEXT, cut where it is too long. Zero
- * when it cannot be recorded; else fill the rest and writer_commit(&RECORD->head). TEXT is looked at twice. */
-#define record_begin_text(record, type, time, with_text)                                               \
-    (((record) = record_begin((type), (time), sizeof(*(record)), sizeof((record)->text), (with_text))) \
-         ? (record_put_text((record)->text, &(record)->length, (with_text)), 1)                        \
-         : 0)
+/* The same of a struct spool_NAME whose other members are initialised by what follows. */
+#define record_write_text(type, name, time, with_text, ...)                                                      \
+    record_write_texts((type), 0, (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name), \
+                       offsetof(struct spool_##name, text), (with_text), (struct gputrace_text){0})
 
 /*
  * What plugins, and the program through its host, add to the spool. The number of a client is the registry's: 1 is the
@@ -114,5 +294,83 @@ void plugin_record_event(const struct plugin_event *event);
 
 /* A line for the user; STACK (0: none) is the number of one that was recorded. */
 void plugin_record_line(uint32_t client, uint32_t stack, const char *text);
+
+/*
+ * The crash chunk: a chunk of the spool that is kept ready for a crashing thread, which cannot ask for one.
+ *
+ * It begins with a table of open driver calls, each a record that is reused for one call after another. The records of
+ * the crashing thread follow.
+ */
+
+#define CRASH_CHUNK_CALLS 256u /* open at once; more are left out */
+
+/* Takes the chunk, once for a spool; where there is no room the rest does nothing. Returns 0 or -1. */
+int crash_chunk_open(void);
+
+/* Subscribes to open calls, if TRACE_BITS ask for it. Returns 0, or -1: no memory. */
+int crash_chunk_subscribe(uint64_t trace_bits);
+
+/* Room for a record of TYPE and BYTES that is the last in the chunk, its head filled in, the rest zero; NULL: there is
+ * none. crash_chunk_commit() makes it visible. Async-signal-safe, for one thread at a time. */
+void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
+void crash_chunk_commit(const struct spool_record *record);
+
+/* In a forked child. */
+void crash_chunk_atfork_child(void);
+
+/*
+ * The call stack of this thread as return addresses, and a memory of the last ones.
+ *
+ * Unwinding takes a third of a microsecond for each frame, and most programs ask from the same places again and again.
+ * So the last stacks of each thread are remembered together with where on the stack their return addresses lie. When
+ * the caller's frame lies where it lay then, and every return address is where it was, innermost first, then each
+ * frame is the same as then, and nothing needs to be unwound.
+ *
+ *     const void *frame = __builtin_frame_address(0);
+ *     number = unwind_recall(frame, key);
+ *     if (!number) { unwind(&unwound); number = …; unwind_remember(frame, key, &unwound, number); }
+ */
+
+#define UNWIND_FRAMES_MAX 128
+
+struct unwound {
+    unsigned count;
+    uint64_t at[UNWIND_FRAMES_MAX];    /* return addresses, innermost first; the first lies in unwind() */
+    uint64_t place[UNWIND_FRAMES_MAX]; /* where on the stack each of them was taken from */
+};
+
+/* Loads what unwinding needs: once for a process, by the first caller. Takes the loader's lock. */
+void unwind_prepare(void);
+
+/* No frames when unwinding is not possible. */
+void unwind(struct unwound *unwound);
+
+/* The number that unwind_remember() got for the stack that the calling function has now, and KEY; 0: nothing is known.
+ * FRAME is the function's __builtin_frame_address(0). */
+uint32_t unwind_recall(const void *frame, uint64_t key);
+
+/* Does nothing where stacks cannot be recognised: on other processors than x86-64, and within signal handlers. */
+void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number);
+
+/*
+ * Call stacks of the program, kept once each.
+ *
+ * A stack is written into the spool as addresses when it first comes, with the lines of /proc/self/maps that say what
+ * lies there; gputrace finds functions, files and lines after the program's end. What belongs to the tracing is left
+ * out: gputrace, CUPTI and, in a callback, the caller.
+ */
+
+#define STACK_FRAMES_MAX 64 /* outer frames than these are left out */
+
+/* Before the first stack: loads what unwinding needs, so that this does not happen in the midst of a call. Takes the
+ * loader's lock. */
+void stacks_prepare(void);
+
+/* The number of this thread's stack without SKIP more of the innermost frames; 0: none could be had or written. From
+ * any thread; takes a microsecond or several, a new stack more. */
+uint32_t stacks_take(uint32_t skip);
+
+/* In a forked child: what was written is the parent's. Numbers begin at 1 again. */
+void stacks_atfork_child(void);
 
 #endif

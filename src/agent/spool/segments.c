@@ -1,4 +1,4 @@
-#include "agent/spool/segments.h"
+#include "agent/spool/spool_file.h"
 
 #include <stdbool.h>
 #include <string.h>

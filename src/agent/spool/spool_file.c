@@ -15,8 +15,6 @@
 #include "common/clock.h"
 #include "common/memory.h"
 #include "common/log.h"
-#include "agent/spool/segments.h"
-#include "agent/spool/spool_place.h"
 #include "agent/spool/process.h"
 #include "common/spool.h"
 

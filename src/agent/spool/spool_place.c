@@ -1,4 +1,4 @@
-#include "agent/spool/spool_place.h"
+#include "agent/spool/spool_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "agent/spool/stacks.h"
+#include "agent/spool/recorder.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include <unwind.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/epoch.h"
-#include "agent/spool/recorder.h"
+#include "agent/dispatch/registry.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "common/map.h"
@@ -218,22 +217,12 @@ static struct {
 static bool record_stack(uint32_t number, const uint64_t *addresses, uint32_t count)
 {
     struct gputrace_text words = {(const char *)addresses, count * (uint32_t)sizeof(*addresses)};
-    struct spool_stack *record;
-    if (!record_begin_text(record, SPOOL_RECORD_STACK, clock_now(), words))
-        return false;
-    record->stack = number;
-    writer_commit(&record->head);
-    return true;
+    return record_write_text(SPOOL_RECORD_STACK, stack, clock_now(), words, .stack = number);
 }
 
 static bool record_mapping(const char *line, size_t length)
 {
-    struct gputrace_text text = {line, (uint32_t)length};
-    struct spool_mapping *record;
-    if (!record_begin_text(record, SPOOL_RECORD_MAPPING, clock_now(), text))
-        return false;
-    writer_commit(&record->head);
-    return true;
+    return record_write_text(SPOOL_RECORD_MAPPING, mapping, clock_now(), text_of_bytes(line, length), .head.flags = 0);
 }
 
 /* --- what lies where; under the lock --- */

@@ -1,4 +1,4 @@
-#include "agent/spool/writer.h"
+#include "agent/spool/recorder.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +12,6 @@
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/spool/process.h"
-#include "agent/spool/segments.h"
 #include "agent/spool/spool_file.h"
 #include "common/clock.h"
 #include "common/log.h"

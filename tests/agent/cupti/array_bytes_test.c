@@ -1,4 +1,4 @@
-#include "agent/cupti/calls_memory.h"
+#include "agent/cupti/driver_calls.h"
 
 #include "tests/unit.h"
 

@@ -1,7 +1,6 @@
 #include "agent/cupti/callback_switches.h"
 
 #include "agent/cupti/graphs.h"
-#include "agent/cupti/cupti_callbacks.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
 #include "tests/agent/cupti/fake_cupti.h"
@@ -100,22 +99,22 @@ UNIT_TEST(resources_follow_too)
 
 UNIT_TEST(launches_are_switched_alone_while_phases_are_wanted)
 {
-    callback_switches_launches(true); /* nobody wants phases */
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true); /* nobody wants phases */
     assert_int_equal(fake_count_on(DRIVER), 0);
     uint64_t phases = want(REGISTRY_compilation_start);
     unsigned quiet = fake_count_on(DRIVER);
-    callback_switches_launches(true);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true);
     assert_true(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
     assert_true(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz));
     assert_int_equal(fake_count_on(DRIVER), quiet + 6);
-    callback_switches_launches(false);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, false);
     assert_int_equal(fake_count_on(DRIVER), quiet);
-    callback_switches_launches(true);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true);
     uint64_t launches = want(REGISTRY_kernel_launch);
-    callback_switches_launches(false);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, false);
     assert_true(fake_is_on(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel)); /* wanted for itself */
     forget(launches);
-    callback_switches_launches(true);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true);
     forget(phases);
     assert_int_equal(fake_count_on(DRIVER), 0);
 }
@@ -158,7 +157,7 @@ UNIT_TEST(a_forked_child_calls_nothing)
     registry_atfork_child();
     cupti_callbacks_atfork_child();
     want(REGISTRY_memory_allocation);
-    callback_switches_launches(true);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true);
     assert_int_equal(fake_asked.switches, before);
     assert_int_equal(cupti_stream_id(0x11, 0x22), GPUTRACE_NO_STREAM);
 }

@@ -86,7 +86,7 @@ UNIT_TEST(launches_of_old_tell_their_grid)
     assert_int_equal(launch->grid[0], 8);
     assert_int_equal(launch->grid[2], 1);
     assert_int_equal(HEAR(kernel_launch, cuLaunchGridAsync, &async, CUDA_ERROR_INVALID_VALUE)->kernel, 0xf1);
-    hearing_covers(&launch_calls);
+    hearing_covers(&launch_calls, REGISTRY_BIT(kernel_launch));
 }
 
 UNIT_MAIN(hearing_start, NULL)

@@ -80,7 +80,7 @@ UNIT_TEST(semaphores_count)
 #define CHECK(function, per_thread) CHECK_KIND(function, per_thread, 0, 3)
     PLAIN_AND_PTSZ(CHECK, cuSignalExternalSemaphoresAsync);
 #undef CHECK
-    hearing_covers(&queue_calls);
+    hearing_covers(&launch_calls, REGISTRY_BIT(host_function) | REGISTRY_BIT(stream_value));
 }
 
 UNIT_MAIN(hearing_start, NULL)

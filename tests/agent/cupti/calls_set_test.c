@@ -64,7 +64,7 @@ UNIT_TEST(rectangles_tell_pitch_and_bytes)
     RECTANGLES(1, 8, uc);
     RECTANGLES(2, 16, us);
     RECTANGLES(4, 32, ui);
-    hearing_covers(&set_calls);
+    hearing_covers(&copy_calls, REGISTRY_BIT(memset));
 }
 
 UNIT_MAIN(hearing_start, NULL)

@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 
 static const CUstream stream = (CUstream)0x52;
 
@@ -71,7 +71,7 @@ UNIT_TEST(deletion_that_fails_is_told_as_failed)
     CHECK(cuStreamDestroy);
     CHECK(cuStreamDestroy_v2);
 #undef CHECK
-    hearing_covers(&stream_calls);
+    hearing_covers(&sync_calls, REGISTRY_BIT(stream_creation) | REGISTRY_BIT(stream_deletion));
 }
 
 /* The program makes it. */

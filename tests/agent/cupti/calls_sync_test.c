@@ -102,7 +102,8 @@ UNIT_TEST(waiting_for_a_context_tells_which)
     const struct gputrace_device_synchronization *waited = heard_what(REGISTRY_device_synchronization, 0);
     assert_ptr_equal(waited->call.context, (CUcontext)0x1033);
     assert_int_equal(waited->call.context_id, 0x33);
-    hearing_covers(&sync_calls);
+    hearing_covers(&sync_calls, REGISTRY_BIT(event_wait) | REGISTRY_BIT(stream_synchronization) |
+                                    REGISTRY_BIT(stream_query) | REGISTRY_BIT(device_synchronization));
 }
 
 UNIT_MAIN(hearing_start, NULL)

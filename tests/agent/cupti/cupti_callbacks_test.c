@@ -1,4 +1,4 @@
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 
 #include <errno.h>
 

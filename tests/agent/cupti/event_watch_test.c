@@ -51,8 +51,8 @@ UNIT_TEST(calls_of_other_threads_and_functions_are_not_meant)
 /* The one that registers and removes callbacks meanwhile. */
 UNIT_TEST(its_callback_stays_on)
 {
-    event_watch_switch_on();
-    event_watch_switch_on();
+    callback_switches_need(CALLBACKS_EVENT_WATCH, true);
+    callback_switches_need(CALLBACKS_EVENT_WATCH, true);
     registry_clear(REGISTRY_LIBRARY, REGISTRY_KIND_COUNT);
     assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 1);
     fake_correlation = 7;

@@ -98,7 +98,7 @@ UNIT_TEST_WITH(a_child_tells_into_its_own_spool, NULL, clear)
     function_name_publish((void *)0x10, "name");
     pid_t child = fork();
     if (child == 0) {
-        function_names_atfork_child();
+        kernel_names_atfork_child();
         function_name_publish((void *)0x10, "name");
         _exit(told.count == 2 ? 0 : 1);
     }

@@ -1,6 +1,6 @@
 #include "agent/cupti/graphs.h"
 
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"
@@ -164,8 +164,8 @@ UNIT_TEST_WITH(conditional_launches_are_not_told_while_suspended, NULL, clear)
     graph_launches_suspend(true);
     assert_false(are_on());
     graph_launches_forget();
-    graph_launches_atfork_child(); /* a forked child begins anew */
-    graph_launches_init(&fake_cupti);
+    graphs_atfork_child(); /* a forked child begins anew */
+    graphs_init(&fake_cupti);
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     launch(1);
     assert_int_equal(published_count, 2);

@@ -1,7 +1,7 @@
 /* With the rows that tell of nodes: calls_graph_nodes.c. */
 #include "agent/cupti/graphs.h"
 
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/fake_cupti.h"
@@ -231,10 +231,10 @@ UNIT_TEST_WITH(an_older_cupti_is_not_asked, NULL, clear)
 {
     struct cupti older = fake_cupti;
     older.version = 28;
-    graph_nodes_init(&older);
+    graphs_init(&older);
     graph_node_launches(NODE(9), (void *)0xf1, 1);
     assert_int_equal(told.count, 0);
-    graph_nodes_init(&fake_cupti);
+    graphs_init(&fake_cupti);
     graph_node_launches(NODE(9), (void *)0xf1, 1);
     assert_int_equal(told.count, 1);
 }

@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
-#include "agent/cupti/cupti_callbacks.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/dispatch/phases.h"
 
 #define HEARD_MAX 16
@@ -105,9 +105,22 @@ const void *hear_call(const char *function, CUpti_CallbackId cbid, const void *p
     return what;
 }
 
-void hearing_covers(const struct driver_calls *group)
+static void check_covered(const struct driver_call *row)
+{
+    if (!covered[row->cbid])
+        fail_msg("%s was not tested", row->name);
+}
+
+void hearing_covers(const struct driver_calls *group, uint64_t kinds)
 {
     for (size_t i = 0; i < group->count; i++)
-        if (!covered[group->rows[i].cbid])
-            fail_msg("%s was not tested", group->rows[i].name);
+        if (group->rows[i].kinds & kinds)
+            check_covered(&group->rows[i]);
+}
+
+void hearing_covers_only(const struct driver_calls *group, uint64_t kinds)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (group->rows[i].kinds == kinds)
+            check_covered(&group->rows[i]);
 }

@@ -49,8 +49,10 @@ const void *hear_call(const char *function, CUpti_CallbackId cbid, const void *p
     ((const struct gputrace_##kind *)hear_call(#function, CUPTI_DRIVER_TRACE_CBID_##function, (params), (result), \
                                                REGISTRY_##kind))
 
-/* Fails unless every row of GROUP was called. */
-void hearing_covers(const struct driver_calls *group);
+/* Fails unless every row of GROUP was called that serves one of KINDS. */
+void hearing_covers(const struct driver_calls *group, uint64_t kinds);
+/* The same of every row that serves KINDS alone. */
+void hearing_covers_only(const struct driver_calls *group, uint64_t kinds);
 
 /* CHECK(function, per_thread) for a function and its version for default streams of the threads' own. */
 #define PLAIN_AND_PTSZ(CHECK, function) \

@@ -1,4 +1,4 @@
-#include "agent/cupti/calls_code.h"
+#include "agent/cupti/driver_calls.h"
 
 #include <sys/mman.h>
 

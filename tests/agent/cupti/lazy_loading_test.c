@@ -1,10 +1,9 @@
-#include "agent/cupti/lazy_loading.h"
+#include "agent/cupti/driver_calls.h"
 
 #include <pthread.h>
 #include <time.h>
 
 #include "agent/cupti/callback_switches.h"
-#include "agent/cupti/cupti_callbacks.h"
 #include "agent/dispatch/phases.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"

@@ -6,8 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/main/crash_handler.h"
-#include "agent/spool/writer.h"
+#include "agent/main/library.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "tests/agent/main/dying.h"

@@ -1,4 +1,4 @@
-#include "agent/main/crash_handler.h"
+#include "agent/main/library.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/main/crash_handler.h"
-#include "agent/spool/writer.h"
+#include "agent/main/library.h"
+#include "agent/spool/recorder.h"
 #include "tests/agent/spool_reading.h"
 #include "tests/unit.h"
 #include "common/settings.h"

@@ -1,7 +1,7 @@
 /* What a host does for the program: registering, writing. */
-#include "agent/main/plugins.h"
+#include "agent/main/library.h"
 
-#include "agent/spool/writer.h"
+#include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"
 
@@ -62,10 +62,10 @@ UNIT_TEST(the_program_has_a_host_of_its_own)
 UNIT_TEST(a_program_of_another_version_has_none_and_is_told_once)
 {
     unit_stderr_begin();
-    assert_null(plugins_program_host(2));
-    assert_contains(unit_stderr_end(), "the program's own callbacks are not called: built for version 2");
+    assert_null(plugins_program_host(3));
+    assert_contains(unit_stderr_end(), "the program's own callbacks are not called: built for version 3");
     unit_stderr_begin();
-    assert_null(plugins_program_host(2));
+    assert_null(plugins_program_host(3));
     assert_string_equal(unit_stderr_end(), "");
 }
 
@@ -84,7 +84,7 @@ UNIT_TEST(a_client_removes_its_own_callbacks_alone)
     mark("one");
     assert_int_equal(heard, 3);
     assert_true(gputrace_nvtx_mark_register(host, hears, NULL) > 0);
-    gputrace_clear(host, GPUTRACE_KIND_COUNT);
+    gputrace_clear(host, GPUTRACE_EVERY_KIND);
     mark("one again");
     assert_int_equal(heard, 4);
     assert_int_equal(host->add(host, GPUTRACE_KIND_COUNT, (gputrace_any_fn *)hears, NULL), 0); /* nothing of ours */
@@ -168,6 +168,27 @@ UNIT_TEST(a_failed_allocation_is_published)
     gputrace_allocation_failed(&older, &(struct gputrace_memory_allocation_failure){.bytes = 124});
     gputrace_allocation_failed(NULL, &(struct gputrace_memory_allocation_failure){.bytes = 125});
     assert_int_equal(published.bytes, 123);
+    assert_int_equal(gputrace_remove(host, registration), 0);
+}
+
+UNIT_TEST(an_allocation_failure_of_another_edition_is_published)
+{
+    const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
+    struct gputrace_memory_allocation_failure published = {.bytes = 0};
+    struct {
+        struct gputrace_memory_allocation_failure known;
+        uint64_t later;
+    } longer = {.known = {.call.size = sizeof(longer), .bytes = 5, .kind = GPUTRACE_MEMORY_DEVICE}, .later = 1};
+    struct gputrace_memory_allocation_failure shorter = longer.known;
+    shorter.call.size = offsetof(struct gputrace_memory_allocation_failure, kind);
+    gputrace_registration registration = gputrace_memory_allocation_failure_register(host, fails, &published);
+    host->allocation_failed(host, &longer.known);
+    assert_int_equal(published.bytes, 5);
+    assert_int_equal(published.kind, GPUTRACE_MEMORY_DEVICE);
+    assert_int_equal(published.call.size, sizeof(published));
+    host->allocation_failed(host, &shorter);
+    assert_int_equal(published.bytes, 5);
+    assert_int_equal(published.kind, GPUTRACE_MEMORY_UNKNOWN);
     assert_int_equal(gputrace_remove(host, registration), 0);
 }
 

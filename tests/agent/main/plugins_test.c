@@ -1,10 +1,10 @@
 /* Loading plugins: those that work and those that do not; forks and the end. */
-#include "agent/main/plugins.h"
+#include "agent/main/library.h"
 
 #include <sys/wait.h>
 
 #include "common/clock.h"
-#include "agent/spool/writer.h"
+#include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"
 #include "tests/agent/spool_reading.h"
@@ -166,7 +166,7 @@ UNIT_TEST(another_version_is_refused_with_both_and_the_way_out)
     const char *path = make_library(directory, "newer", "unsigned gputrace_plugin = 7;\n");
     const char *said = load(path);
     assert_refused(said, path, "built for version 7 of gputrace's callbacks");
-    assert_contains(said, "this gputrace (" GPUTRACE_VERSION ") has version 1");
+    assert_contains(said, "this gputrace (" GPUTRACE_VERSION ") has version 2");
     assert_contains(said, "build it anew with the callbacks.h of this gputrace");
 }
 

@@ -2,7 +2,7 @@
 
 #include <gputrace/callbacks.h>
 
-#include "agent/ranges/driver.h"
+#include "agent/ranges/device_ranges.h"
 #include "tests/agent/ranges/fake_driver.h"
 
 static struct gputrace_call find(void)

@@ -4,9 +4,8 @@
 #include "common/clock.h"
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/cupti_callbacks.h"
-#include "agent/main/plugins.h"
-#include "agent/spool/writer.h"
+#include "agent/cupti/callback_switches.h"
+#include "agent/main/library.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "agent/dispatch/registry.h"
@@ -204,7 +203,7 @@ static void callbacks_hear_of_the_programs_events_alone(void **state)
     cuEventRecord_params params = {(CUevent)0xe, stream};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventRecord, &params, CUDA_SUCCESS);
     assert_int_equal(heard, 1);
-    gputrace_clear(host, GPUTRACE_KIND_COUNT);
+    gputrace_clear(host, GPUTRACE_EVERY_KIND);
 }
 
 static void default_streams_are_of_the_current_context(void **state)

@@ -1,5 +1,5 @@
 /* Events of the cache: where they come from, and where they go home to. */
-#include "agent/ranges/event_cache.h"
+#include "agent/ranges/device_ranges.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "agent/ranges/driver.h"
+#include "agent/ranges/device_ranges.h"
 
 #define FAKE_CONTEXT_A ((CUcontext)0xa000)
 #define FAKE_CONTEXT_B ((CUcontext)0xb000)

@@ -1,9 +1,7 @@
-#include "agent/spool/chunk_pool.h"
+#include "agent/spool/spool_file.h"
 
 #include <pthread.h>
 
-#include "agent/spool/segments.h"
-#include "agent/spool/spool_file.h"
 #include "tests/agent/spool_reading.h"
 
 static char *directory;

@@ -1,4 +1,4 @@
-#include "agent/spool/writer.h"
+#include "agent/spool/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>

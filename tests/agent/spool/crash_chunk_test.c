@@ -1,8 +1,7 @@
-#include "agent/spool/crash_chunk.h"
+#include "agent/spool/recorder.h"
 
 #include <pthread.h>
 
-#include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
 #include "common/settings.h"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "common/memory.h"
-#include "agent/spool/segments.h"
+#include "agent/spool/spool_file.h"
 
 #define OFFSET SPOOL_HEADER_BYTES
 #define OWN 50  /* records in the first chunk, of 32 bytes … */

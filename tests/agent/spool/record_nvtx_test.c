@@ -1,8 +1,6 @@
 
-#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/events.h"
 #include "tests/agent/spool/test_spool.h"
 
 UNIT_FIXTURE(open_spool)
@@ -35,7 +33,7 @@ UNIT_TEST(what_is_plain_goes_into_the_small_record)
 
 UNIT_TEST(what_says_more_goes_into_the_large_one)
 {
-    const struct gputrace_nvtx events[] = {
+    struct gputrace_nvtx events[] = {
         {.range = 1}, {.category = 2}, {.color_type = 1, .color = 3}, {.payload_type = 2, .payload = 4}};
     for (size_t i = 0; i < 4; i++)
         registry_nvtx_start_publish(&events[i]);

@@ -1,5 +1,4 @@
 
-#include "agent/spool/writer.h"
 #include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"

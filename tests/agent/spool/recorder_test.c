@@ -1,6 +1,5 @@
 #include "agent/spool/recorder.h"
 
-#include "agent/spool/writer.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
 #include "common/settings.h"

@@ -2,14 +2,13 @@
  * Call stacks. Here the whole test is what libgputrace.so is elsewhere, for the library is linked into it; what stands
  * for the program, and for a plugin, is in shared libraries made for the test.
  */
-#include "agent/spool/stacks.h"
+#include "agent/spool/recorder.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "agent/spool/writer.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/main/made_plugin.h"

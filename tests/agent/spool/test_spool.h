@@ -4,7 +4,7 @@
 #ifndef TESTS_AGENT_SPOOL_TEST_SPOOL_H
 #define TESTS_AGENT_SPOOL_TEST_SPOOL_H
 
-#include "agent/spool/writer.h"
+#include "agent/spool/recorder.h"
 #include "tests/agent/spool_reading.h"
 
 static char *directory;

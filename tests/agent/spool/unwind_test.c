@@ -1,7 +1,7 @@
 /*
  * Unwinding, and recognising a stack that was unwound before.
  */
-#include "agent/spool/stacks.h"
+#include "agent/spool/recorder.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "agent/spool/writer.h"
+#include "agent/spool/recorder.h"
 
 #include <pthread.h>
 #include <signal.h>
