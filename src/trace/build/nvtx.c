@@ -2,77 +2,104 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/process.h"
 
 #define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
 
 void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
-    *nvtx = (struct nvtx){.directory = directory};
-    nvtx->ranges.memory.directory = nvtx->started.memory.directory = nvtx->recorded_events.memory.directory = directory;
-    nvtx->syncs.steps.memory.directory = nvtx->syncs.waits.memory.directory = nvtx->syncs.holds.memory.directory =
-        directory;
+    *nvtx = (struct nvtx){.directory = directory, .clocks.directory = directory};
+    struct big_memory *const memories[] = {
+        &nvtx->ranges.memory,
+        &nvtx->started.memory,
+        &nvtx->recorded_events.memory,
+        &nvtx->syncs.steps.memory,
+        &nvtx->syncs.waits.memory,
+        &nvtx->syncs.holds.memory,
+        &nvtx->counters.samplings.memory,
+        &nvtx->counters.samples.memory,
+        &nvtx->deferred.submissions.memory,
+        &nvtx->deferred.events.memory,
+        &nvtx->heaps.steps.memory,
+        &nvtx->copies.items.memory,
+    };
+    for (size_t i = 0; i < sizeof(memories) / sizeof(*memories); i++)
+        memories[i]->directory = directory;
 }
 
 void nvtx_evict(const struct nvtx *nvtx)
 {
-    nvtx_syncs_evict(&nvtx->syncs);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
         file_vector_rest(&nvtx->tracks.items[i].ranges);
     file_vector_rest(&nvtx->ranges);
     file_vector_rest(&nvtx->started);
     file_vector_rest(&nvtx->recorded_events);
+    file_vector_rest(&nvtx->counters.samplings);
+    file_vector_rest(&nvtx->counters.samples);
+    file_vector_rest(&nvtx->deferred.submissions);
+    file_vector_rest(&nvtx->deferred.events);
+    file_vector_rest(&nvtx->heaps.steps);
+    file_vector_rest(&nvtx->copies.items);
+    nvtx_syncs_evict(&nvtx->syncs);
+    nvtx_clocks_evict(&nvtx->clocks);
 }
 
 void nvtx_release(struct nvtx *nvtx)
 {
+    struct map *const maps[] = {
+        &nvtx->open_started,     &nvtx->early_ends,     &nvtx->tracks_by_key,
+        &nvtx->tracks_by_thread, &nvtx->domains,        &nvtx->strings,
+        &nvtx->categories,       &nvtx->event_names,    &nvtx->resources.by_number,
+        &nvtx->scopes.by_id,     &nvtx->counters.by_id, &nvtx->deferred.row_of,
+    };
+    for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+        map_release(maps[i]);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
         file_vector_release(&nvtx->tracks.items[i].ranges);
     array_release(&nvtx->tracks);
     file_vector_release(&nvtx->ranges);
     file_vector_release(&nvtx->started);
-    array_release(&nvtx->texts);
     array_release(&nvtx->ends);
-    map_release(&nvtx->open_started);
-    map_release(&nvtx->early_ends);
-    map_release(&nvtx->tracks_by_key);
-    map_release(&nvtx->tracks_by_thread);
-    map_release(&nvtx->domains);
-    map_release(&nvtx->strings);
-    map_release(&nvtx->categories);
-    map_release(&nvtx->event_names);
+    array_release(&nvtx->texts);
     file_vector_release(&nvtx->recorded_events);
+    array_release(&nvtx->resources.items);
+    array_release(&nvtx->scopes.items);
+    array_release(&nvtx->counters.items);
+    array_release(&nvtx->counters.semantics);
+    file_vector_release(&nvtx->counters.samplings);
+    file_vector_release(&nvtx->counters.samples);
+    file_vector_release(&nvtx->deferred.submissions);
+    file_vector_release(&nvtx->deferred.events);
+    array_release(&nvtx->deferred.rows);
+    file_vector_release(&nvtx->copies.items);
+    payload_schemas_release(&nvtx->schemas);
     nvtx_syncs_release(&nvtx->syncs);
-    nvtx_resources_release(&nvtx->resources);
+    nvtx_clocks_release(&nvtx->clocks);
+    nvtx_heaps_release(&nvtx->heaps);
 }
 
-static struct nvtx_track *add_track(struct nvtx *nvtx, uint64_t *index, uint32_t thread)
+/* The track of an event, made when it is new. NULL after error(). */
+static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
 {
-    uint64_t *first = map_put(&nvtx->tracks_by_thread, thread, NULL);
+    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)event->thread << 32 | event->nvtx.domain, NULL);
+    if (index && *index)
+        return &nvtx->tracks.items[*index - 1];
+    uint64_t *first = index ? map_put(&nvtx->tracks_by_thread, event->thread, NULL) : NULL;
     struct nvtx_track *track = first ? array_push(&nvtx->tracks) : NULL;
     if (!track) {
         error_no_memory("NVTX ranges");
         return NULL;
     }
-    track->thread = thread;
+    track->thread = event->thread;
     track->ranges.memory.directory = nvtx->directory;
     track->next = (uint32_t)*first;
     *first = *index = nvtx->tracks.count;
     return track;
 }
 
-static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
-{
-    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)event->thread << 32 | event->nvtx.domain, NULL);
-    if (!index) {
-        error_no_memory("NVTX ranges");
-        return NULL;
-    }
-    return *index ? &nvtx->tracks.items[*index - 1] : add_track(nvtx, index, event->thread);
-}
-
-/* Ends the ranges of a track whose window was over before TIME. */
-static void end_with_window(struct nvtx *nvtx, struct nvtx_track *track,
-                            const struct capture_intervals *capture_intervals, uint64_t time)
+/* Ends the ranges of a track whose capture interval was over before TIME. */
+static void end_with_interval(struct nvtx *nvtx, struct nvtx_track *track,
+                              const struct capture_intervals *capture_intervals, uint64_t time)
 {
     while (capture_intervals->limited && track->innermost != 0) {
         struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
@@ -90,7 +117,7 @@ static int push(struct nvtx *nvtx, const struct capture_intervals *capture_inter
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
-    end_with_window(nvtx, track, capture_intervals, event->start);
+    end_with_interval(nvtx, track, capture_intervals, event->start);
     struct nvtx_range *range = file_vector_push(&nvtx->ranges);
     uint32_t *listed = file_vector_push(&track->ranges);
     if (!range || !listed)
@@ -110,7 +137,8 @@ static uint64_t not_before(uint64_t time, uint64_t start)
     return time < start ? start : time;
 }
 
-static const void *telling(const struct event *event)
+/* The record of an end that has payloads. */
+static const void *end_record(const struct event *event)
 {
     return event->nvtx.payload_type == SPOOL_NVTX_PAYLOAD_PIECES ? event->record : NULL;
 }
@@ -120,14 +148,14 @@ static int pop(struct nvtx *nvtx, const struct capture_intervals *capture_interv
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
-    end_with_window(nvtx, track, capture_intervals, event->start);
+    end_with_interval(nvtx, track, capture_intervals, event->start);
     if (track->innermost == 0) {
         nvtx->unmatched += !capture_intervals->limited; /* else its push came while recording was off */
         return 0;
     }
     struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
     range->end = not_before(event->start, range->start);
-    range->end_record = telling(event);
+    range->end_record = end_record(event);
     track->innermost = range->parent;
     return 0;
 }
@@ -177,7 +205,7 @@ static int end_early(struct nvtx *nvtx, const struct event *event)
     else if ((*index = new_end(nvtx)) == 0)
         return error_no_memory("NVTX ranges");
     nvtx->ends.items[*index - 1] =
-        (struct nvtx_end){.time = event->start, .thread = event->thread, .record = telling(event)};
+        (struct nvtx_end){.time = event->start, .thread = event->thread, .record = end_record(event)};
     return 0;
 }
 
@@ -189,13 +217,15 @@ static int end(struct nvtx *nvtx, const struct event *event)
     struct nvtx_range *range = &nvtx->started.items[*index - 1];
     range->end = not_before(event->start, range->start);
     range->end_thread = event->thread;
-    range->end_record = telling(event);
+    range->end_record = end_record(event);
     map_remove(&nvtx->open_started, event->nvtx.range);
     return 0;
 }
 
-static int index_event(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
+int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
+    if (event->type != EVENT_NVTX)
+        return nvtx_index_name(nvtx, event);
     switch (event->nvtx.what) {
     case SPOOL_NVTX_PUSH: return push(nvtx, capture_intervals, event);
     case SPOOL_NVTX_POP: return pop(nvtx, capture_intervals, event);
@@ -210,21 +240,53 @@ static int index_event(struct nvtx *nvtx, const struct capture_intervals *captur
     }
 }
 
-int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
+int index_nvtx_extension(struct process *process, const struct event *event)
 {
-    switch (event->type) {
-    case EVENT_NVTX: return index_event(nvtx, capture_intervals, event);
-    case EVENT_NVTX_RESOURCE: return nvtx_resources_index(&nvtx->resources, event);
-    default: return nvtx_index_name(nvtx, event);
+    struct nvtx *nvtx = process->nvtx;
+    const struct spool_record *record = event->record;
+    bool has_row = record->type == SPOOL_RECORD_NVTX_MEMORY || record->type == SPOOL_RECORD_NVTX_DEFERRED;
+    process->nvtx_seen = process->nvtx_wanted = true;
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
     }
+    if (has_row && !process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    switch (record->type) {
+    case SPOOL_RECORD_NVTX_SCHEMA:
+    case SPOOL_RECORD_NVTX_ENTRY: return payload_schemas_index(&nvtx->schemas, event);
+    case SPOOL_RECORD_NVTX_SEMANTICS:
+        return record->flags == 0   ? payload_schemas_index(&nvtx->schemas, event) /* of an entry */
+               : record->flags == 1 ? nvtx_counters_index(&nvtx->counters, event)
+                                    : 0;
+    case SPOOL_RECORD_NVTX_PIECE: return payload_copies_index(&nvtx->copies, event);
+    case SPOOL_RECORD_NVTX_SCOPE: return nvtx_index_scope(&nvtx->scopes, event);
+    case SPOOL_RECORD_NVTX_TIME_DOMAIN:
+    case SPOOL_RECORD_NVTX_SYNC: return nvtx_clocks_index(&nvtx->clocks, event);
+    case SPOOL_RECORD_NVTX_COUNTER:
+    case SPOOL_RECORD_NVTX_SAMPLE: return nvtx_counters_index(&nvtx->counters, event);
+    case SPOOL_RECORD_NVTX_DEFERRED: return nvtx_deferred_index(&nvtx->deferred, event);
+    case SPOOL_RECORD_NVTX_MEMORY:
+        widen_process_time(process, event->start, event->start);
+        return nvtx_heaps_index(&nvtx->heaps, event);
+    default: return 0;
+    }
+}
+
+int index_nvtx_extensions_end(struct process *process)
+{
+    struct nvtx *nvtx = process->nvtx;
+    process->losses.cut_texts += nvtx->copies.lost;
+    return nvtx_heaps_sort(&nvtx->heaps) | payload_schemas_close(&nvtx->schemas) | nvtx_clocks_close(&nvtx->clocks) |
+           nvtx_counters_close(&nvtx->counters) | payload_copies_close(&nvtx->copies);
 }
 
 static void close_range(struct nvtx_range *range, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (range->end != 0)
         return;
-    uint64_t window_end = capture_intervals_end(capture_intervals, range->start);
-    range->end = not_before(time < window_end ? time : window_end, range->start);
+    uint64_t interval_end = capture_intervals_end(capture_intervals, range->start);
+    range->end = not_before(time < interval_end ? time : interval_end, range->start);
     range->end_thread = range->thread;
     range->open_at_end = true;
 }
@@ -253,15 +315,13 @@ const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thre
  * Whether ranges and other slices of a thread nest.
  */
 
-#define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
-
 static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track, size_t i)
 {
     return nvtx->ranges.items[track->ranges.items[i]].start;
 }
 
-/* How many ranges of the track start up to TIME: looked for from where the last search ended, since what asks comes
- * nearly in order. */
+/* How many ranges of the track start up to TIME. The search begins where the last one ended, since times come nearly in
+ * order. */
 static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track, size_t place, uint64_t time)
 {
     size_t count = track->ranges.count, low = place < count ? place : count, high = low, step = 1;
@@ -273,14 +333,7 @@ static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track
         low = high + 1;
         high = count - high > step ? high + step : count;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (start_of(nvtx, track, middle) <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return low + COUNT_BEFORE(high - low, i, start_of(nvtx, track, low + i) <= time);
 }
 
 static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)

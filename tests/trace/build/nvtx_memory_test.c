@@ -1,4 +1,4 @@
-#include "trace/build/nvtx_memory.h"
+#include "trace/build/nvtx.h"
 
 #include "tests/unit.h"
 

@@ -1,4 +1,4 @@
-#include "trace/build/nvtx_syncs.h"
+#include "trace/build/nvtx.h"
 
 #include "tests/unit.h"
 #include "common/spool_records.h"
@@ -15,7 +15,7 @@ static void step(struct nvtx_syncs *syncs, uint64_t time, uint32_t thread, enum 
     assert_int_equal(nvtx_syncs_index(syncs, &event), 0);
 }
 
-static void assert_hold(const struct nvtx_hold *hold, uint64_t start, uint64_t end, uint32_t thread,
+static void assert_hold(const struct nvtx_sync_span *hold, uint64_t start, uint64_t end, uint32_t thread,
                         uint32_t end_thread)
 {
     assert_int_equal(hold->start, start);
