@@ -307,8 +307,7 @@ int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_interv
 
 const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
 {
-    const uint64_t *index = map_get(&nvtx->tracks_by_thread, thread);
-    return index && *index ? &nvtx->tracks.items[*index - 1] : NULL;
+    return FIND_ITEM(&nvtx->tracks, &nvtx->tracks_by_thread, thread);
 }
 
 /*
@@ -318,22 +317,6 @@ const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thre
 static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track, size_t i)
 {
     return nvtx->ranges.items[track->ranges.items[i]].start;
-}
-
-/* How many ranges of the track start up to TIME. The search begins where the last one ended, since times come nearly in
- * order. */
-static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track, size_t place, uint64_t time)
-{
-    size_t count = track->ranges.count, low = place < count ? place : count, high = low, step = 1;
-    for (; low > 0 && start_of(nvtx, track, low - 1) > time; step *= 2) {
-        high = low - 1;
-        low = low > step ? low - step : 0;
-    }
-    for (; high < count && start_of(nvtx, track, high) <= time; step *= 2) {
-        low = high + 1;
-        high = count - high > step ? high + step : count;
-    }
-    return low + COUNT_BEFORE(high - low, i, start_of(nvtx, track, low + i) <= time);
 }
 
 static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)
@@ -349,7 +332,7 @@ static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)
 static uint32_t innermost(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
                           uint64_t time)
 {
-    size_t started = started_by(nvtx, track, place->started, time);
+    size_t started = COUNT_BEFORE_NEAR(place->started, track->ranges.count, i, start_of(nvtx, track, i) <= time);
     if (started != place->started || time < place->ended) {
         place->started = started;
         place->open = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
@@ -412,15 +395,9 @@ int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uin
     int result = 0;
     for (size_t i = 0; i < nvtx->ranges.count && result == 0; i++) {
         const struct nvtx_range *range = &nvtx->ranges.items[i];
-        uint64_t *index = map_put(&by_thread, range->thread, NULL);
+        struct nesting *nesting = PUT_ITEM(&threads, &by_thread, range->thread);
         bool nests = true;
-        if (!index || (*index == 0 && !array_push(&threads))) {
-            result = error_no_memory("NVTX ranges");
-            break;
-        }
-        if (*index == 0)
-            *index = threads.count;
-        result = enter(&threads.items[*index - 1], range, &nests);
+        result = nesting ? enter(nesting, range, &nests) : error_no_memory("NVTX ranges");
         if (!nests)
             unfit(context, range->thread);
         if (i % EVICT_RANGES == 0)

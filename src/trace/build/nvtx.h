@@ -12,6 +12,7 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/build/capture_intervals.h"
+#include "trace/build/lookup.h"
 #include "trace/build/payloads.h"
 #include "trace/event.h"
 #include "trace/spool/event_record.h"

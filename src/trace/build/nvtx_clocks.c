@@ -103,7 +103,7 @@ static int add_point(struct nvtx_clocks *clocks, const struct spool_nvtx_sync *s
 static int by_time(const void *a, const void *b)
 {
     const struct nvtx_sync_point *left = a, *right = b;
-    return left->from < right->from ? -1 : left->from > right->from;
+    return ORDER(left->from, right->from);
 }
 
 int nvtx_clocks_close(struct nvtx_clocks *clocks)

@@ -43,7 +43,7 @@ int nvtx_counters_index(struct nvtx_counters *counters, const struct event *even
 static int by_number(const void *a, const void *b)
 {
     const struct nvtx_counter *left = a, *right = b;
-    return left->record->number < right->record->number ? -1 : left->record->number > right->record->number;
+    return ORDER(left->record->number, right->record->number);
 }
 
 int nvtx_counters_close(struct nvtx_counters *counters)
@@ -68,8 +68,7 @@ int nvtx_counters_close(struct nvtx_counters *counters)
 
 struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, uint32_t domain, uint64_t id)
 {
-    const uint64_t *index = map_get(&counters->by_id, payload_key(domain, id));
-    struct nvtx_counter *found = index && *index ? &counters->items.items[*index - 1] : NULL;
+    struct nvtx_counter *found = FIND_ITEM(&counters->items, &counters->by_id, payload_key(domain, id));
     return found && found->record->id == id && found->record->domain == domain ? found : NULL;
 }
 
@@ -161,9 +160,7 @@ static int resolve_batch(struct process *process, const struct nvtx_counter *cou
 static int by_time(const void *a, const void *b)
 {
     const struct nvtx_sample *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
 }
 
 int resolve_counters(struct process *process)

@@ -54,17 +54,13 @@ static bool place_event(struct nvtx_deferred_event *event, const struct process 
 /* Index + 1 of the row of a scope, made when it is new; 0 after error(). */
 static uint32_t row_number(struct nvtx_deferred *deferred, uint32_t domain, uint64_t scope)
 {
-    uint64_t *index = map_put(&deferred->row_of, payload_key(domain, scope), NULL);
-    if (index && *index)
-        return (uint32_t)*index;
-    struct nvtx_deferred_row *row = index ? array_push(&deferred->rows) : NULL;
+    struct nvtx_deferred_row *row = PUT_ITEM(&deferred->rows, &deferred->row_of, payload_key(domain, scope));
     if (!row) {
         no_memory();
         return 0;
     }
     *row = (struct nvtx_deferred_row){.scope = scope, .domain = domain};
-    *index = deferred->rows.count;
-    return (uint32_t)*index;
+    return (uint32_t)(row - deferred->rows.items) + 1;
 }
 
 static int add_event(struct process *process, struct nvtx_deferred_event made, const struct payload_facts *facts)
@@ -100,13 +96,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
 static int outer_first(const void *a, const void *b)
 {
     const struct nvtx_deferred_event *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
-    if (left->end != right->end)
-        return left->end > right->end ? -1 : 1;
-    if (left->record != right->record)
-        return left->record < right->record ? -1 : 1;
-    return left->index < right->index ? -1 : left->index > right->index;
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->record, right->record) ?: ORDER(left->index, right->index);
 }
 
 int resolve_deferred(struct process *process)

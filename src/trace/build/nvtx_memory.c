@@ -41,45 +41,12 @@ int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
 static int by_time(const void *a, const void *b)
 {
     const struct nvtx_heap_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
 }
 
 int nvtx_heaps_sort(struct nvtx_heaps *heaps)
 {
     return file_vector_sort(&heaps->steps, by_time) == 0 ? 0 : no_memory();
-}
-
-/* The heap, made when it is new: one that was registered before recording began has no record. */
-static struct nvtx_heap *heap_of(struct nvtx_heaps *heaps, uint32_t domain, uint64_t handle)
-{
-    uint64_t *index = map_put(&heaps->heap_of, payload_key(domain, handle), NULL);
-    if (index && *index)
-        return &heaps->items.items[*index - 1];
-    struct nvtx_heap *heap = index ? array_push(&heaps->items) : NULL;
-    if (!heap) {
-        no_memory();
-        return NULL;
-    }
-    *heap = (struct nvtx_heap){.handle = handle, .domain = domain};
-    *index = heaps->items.count;
-    return heap;
-}
-
-static struct nvtx_region *region_of(struct nvtx_heaps *heaps, uint32_t domain, uint64_t handle, bool *is_new)
-{
-    uint64_t *index = map_put(&heaps->region_of, payload_key(domain, handle), is_new);
-    if (index && *index)
-        return &heaps->regions.items[*index - 1];
-    struct nvtx_region *region = index ? array_push(&heaps->regions) : NULL;
-    if (!region) {
-        no_memory();
-        return NULL;
-    }
-    *region = (struct nvtx_region){.handle = handle};
-    *index = heaps->regions.count;
-    return region;
 }
 
 static void note_change(struct nvtx_heaps *heaps, uint32_t heap)
@@ -107,18 +74,35 @@ static void drop(struct nvtx_heaps *heaps, struct nvtx_region *region)
     region->live = false;
 }
 
-static int register_region(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, uint64_t handle)
+/* The heap, made when it is new: one that was registered before recording began has no record. NULL after error(). */
+static struct nvtx_heap *heap_of(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record)
 {
-    struct nvtx_region *region = region_of(heaps, record->domain, handle, NULL);
-    struct nvtx_heap *heap = region ? heap_of(heaps, record->domain, record->heap) : NULL;
-    if (!heap)
-        return -1;
-    uint32_t *member = array_push(&heap->members);
-    if (!member)
+    struct nvtx_heap *heap = PUT_ITEM(&heaps->items, &heaps->heap_of, payload_key(record->domain, record->heap));
+    if (!heap) {
+        no_memory();
+        return NULL;
+    }
+    heap->handle = record->heap;
+    heap->domain = record->domain;
+    return heap;
+}
+
+static uint64_t region_handle(const struct spool_nvtx_memory *record)
+{
+    return record->region ? record->region : record->address;
+}
+
+static int register_region(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, uint64_t key)
+{
+    struct nvtx_region *region = PUT_ITEM(&heaps->regions, &heaps->region_of, key);
+    struct nvtx_heap *heap = heap_of(heaps, record);
+    uint32_t *member = heap ? array_push(&heap->members) : NULL;
+    if (!region || !member)
         return no_memory();
     heaps->registered++;
     *member = (uint32_t)(region - heaps->regions.items);
     drop(heaps, region);
+    region->handle = region_handle(record);
     region->heap = (uint32_t)(heap - heaps->items.items);
     region->name = (struct nvtx_text){NULL, 0};
     set_size(heaps, region, record->size);
@@ -136,12 +120,13 @@ static void empty(struct nvtx_heaps *heaps, struct nvtx_heap *heap)
     heap->members.count = 0;
 }
 
-static int change_heap(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record)
+/* NULL after error(). */
+static struct nvtx_heap *change_heap(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record)
 {
-    struct nvtx_heap *heap = heap_of(heaps, record->domain, record->heap);
+    struct nvtx_heap *heap = heap_of(heaps, record);
     if (!heap)
-        return -1;
-    empty(heaps, heap); /* of a reset, an end, and of one that takes the address of another */
+        return NULL;
+    empty(heaps, heap); /* also for a heap that takes the address of another */
     if (record->head.flags == SPOOL_NVTX_MEMORY_HEAP_REGISTER) {
         heap->name = nvtx_text_of(record->text, record->length);
         heap->size = record->size;
@@ -149,27 +134,22 @@ static int change_heap(struct nvtx_heaps *heaps, const struct spool_nvtx_memory 
         heap->size = 0;
     }
     note_change(heaps, (uint32_t)(heap - heaps->items.items));
-    return 0;
+    return heap;
 }
 
-static uint64_t region_handle(const struct spool_nvtx_memory *record)
+static int change_region(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, uint64_t key)
 {
-    return record->region ? record->region : record->address;
-}
-
-static int change_region(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record)
-{
-    const uint64_t *index = map_get(&heaps->region_of, payload_key(record->domain, region_handle(record)));
-    struct nvtx_region *region = index && *index ? &heaps->regions.items[*index - 1] : NULL;
-    if (record->head.flags == SPOOL_NVTX_MEMORY_REGION_REGISTER)
-        return register_region(heaps, record, region_handle(record));
+    struct nvtx_region *region = FIND_ITEM(&heaps->regions, &heaps->region_of, key);
+    uint16_t operation = record->head.flags;
+    if (operation == SPOOL_NVTX_MEMORY_REGION_REGISTER)
+        return register_region(heaps, record, key);
     if (!region || !region->live)
         return 0;
-    if (record->head.flags == SPOOL_NVTX_MEMORY_REGION_RESIZE)
+    if (operation == SPOOL_NVTX_MEMORY_REGION_RESIZE)
         set_size(heaps, region, record->size);
-    else if (record->head.flags == SPOOL_NVTX_MEMORY_REGION_UNREGISTER)
+    else if (operation == SPOOL_NVTX_MEMORY_REGION_UNREGISTER)
         drop(heaps, region);
-    else if (record->head.flags == SPOOL_NVTX_MEMORY_REGION_NAME)
+    else if (operation == SPOOL_NVTX_MEMORY_REGION_NAME)
         region->name = nvtx_text_of(record->text, record->length);
     return 0;
 }
@@ -199,39 +179,25 @@ static int forget_gone(struct nvtx_heaps *heaps)
     return 0;
 }
 
-static bool is_of_heap(uint16_t operation)
-{
-    return operation >= SPOOL_NVTX_MEMORY_HEAP_REGISTER && operation <= SPOOL_NVTX_MEMORY_HEAP_RESET;
-}
-
-static bool is_of_region(uint16_t operation)
-{
-    return (operation >= SPOOL_NVTX_MEMORY_REGION_REGISTER && operation <= SPOOL_NVTX_MEMORY_PERMISSIONS_ASSIGN) ||
-           operation == SPOOL_NVTX_MEMORY_INITIALIZED;
-}
-
 int nvtx_heaps_apply(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, const struct nvtx_heap **heap,
                      const struct nvtx_region **region)
 {
-    bool of_heap = is_of_heap(record->head.flags), of_region = is_of_region(record->head.flags);
+    uint16_t operation = record->head.flags;
+    uint64_t key = payload_key(record->domain, region_handle(record));
     *heap = NULL;
     *region = NULL;
     heaps->changed_count = 0;
     if (heaps->registered > heaps->lived + NVTX_HEAPS_GONE && forget_gone(heaps) != 0)
         return -1;
-    if ((of_heap && change_heap(heaps, record) != 0) || (of_region && change_region(heaps, record) != 0))
+    if (operation >= SPOOL_NVTX_MEMORY_HEAP_REGISTER && operation <= SPOOL_NVTX_MEMORY_HEAP_RESET)
+        return (*heap = change_heap(heaps, record)) ? 0 : -1;
+    if ((operation < SPOOL_NVTX_MEMORY_REGION_REGISTER || operation > SPOOL_NVTX_MEMORY_PERMISSIONS_ASSIGN) &&
+        operation != SPOOL_NVTX_MEMORY_INITIALIZED)
+        return 0;
+    if (change_region(heaps, record, key) != 0)
         return -1;
-    const uint64_t *index = NULL;
-    if (of_region)
-        index = map_get(&heaps->region_of, payload_key(record->domain, region_handle(record)));
-    if (index && *index) {
-        *region = &heaps->regions.items[*index - 1];
-        *heap = &heaps->items.items[(*region)->heap];
-    }
-    if (of_heap) {
-        index = map_get(&heaps->heap_of, payload_key(record->domain, record->heap));
-        *heap = index && *index ? &heaps->items.items[*index - 1] : NULL;
-    }
+    *region = FIND_ITEM(&heaps->regions, &heaps->region_of, key);
+    *heap = *region ? &heaps->items.items[(*region)->heap] : NULL;
     return 0;
 }
 

@@ -16,19 +16,17 @@ static uint64_t pair(uint32_t high, uint32_t low)
 
 static int keep_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)
 {
-    uint64_t *index = map_put(map, key, NULL);
-    if (!index || (*index == 0 && !array_push(&nvtx->texts)))
+    struct nvtx_text *text = PUT_ITEM(&nvtx->texts, map, key);
+    if (!text)
         return error_no_memory("NVTX names");
-    if (*index == 0)
-        *index = nvtx->texts.count;
-    nvtx->texts.items[*index - 1] = (struct nvtx_text){event->text, event->text_length};
+    *text = (struct nvtx_text){event->text, event->text_length};
     return 0;
 }
 
 static struct nvtx_text text_at(const struct nvtx *nvtx, const struct map *map, uint64_t key)
 {
-    const uint64_t *index = map_get(map, key);
-    return index && *index ? nvtx->texts.items[*index - 1] : (struct nvtx_text){NULL, 0};
+    const struct nvtx_text *text = FIND_ITEM(&nvtx->texts, map, key);
+    return text ? *text : (struct nvtx_text){NULL, 0};
 }
 
 static int index_recorded(struct nvtx *nvtx, const struct event *event)
@@ -45,12 +43,9 @@ static int index_recorded(struct nvtx *nvtx, const struct event *event)
 /* Its end may be read before it. */
 static int index_resource(struct nvtx_resources *resources, const struct event *event)
 {
-    uint64_t *index = map_put(&resources->by_number, event->nvtx_resource.number, NULL);
-    if (!index || (*index == 0 && !array_push(&resources->items)))
+    struct nvtx_resource *resource = PUT_ITEM(&resources->items, &resources->by_number, event->nvtx_resource.number);
+    if (!resource)
         return error_no_memory("NVTX resources");
-    if (*index == 0)
-        *index = resources->items.count;
-    struct nvtx_resource *resource = &resources->items.items[*index - 1];
     if (event->nvtx_resource.destroyed) {
         resource->destroyed = event->start;
         return 0;
@@ -83,9 +78,7 @@ int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
 static int by_correlation(const void *a, const void *b)
 {
     const struct nvtx_recorded *left = a, *right = b;
-    if (left->correlation != right->correlation)
-        return left->correlation < right->correlation ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->correlation, right->correlation) ?: ORDER(left->order, right->order);
 }
 
 int nvtx_close_names(struct nvtx *nvtx)
@@ -124,8 +117,7 @@ struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
 
 const struct nvtx_resource *nvtx_resource(const struct nvtx_resources *resources, uint64_t number)
 {
-    const uint64_t *index = map_get(&resources->by_number, number);
-    return index && *index ? &resources->items.items[*index - 1] : NULL;
+    return FIND_ITEM(&resources->items, &resources->by_number, number);
 }
 
 /*      class, index, name; as NVTX_RESOURCE_MAKE_TYPE puts them together */
@@ -240,9 +232,8 @@ int nvtx_index_scope(struct nvtx_scopes *scopes, const struct event *event)
 
 static const struct spool_nvtx_scope *find_scope(const struct nvtx_scopes *scopes, uint32_t domain, uint64_t id)
 {
-    const uint64_t *index = map_get(&scopes->by_id, payload_key(domain, id));
-    const struct spool_nvtx_scope *found = index && *index ? scopes->items.items[*index - 1] : NULL;
-    return found && found->id == id && found->domain == domain ? found : NULL;
+    const struct spool_nvtx_scope **found = FIND_ITEM(&scopes->items, &scopes->by_id, payload_key(domain, id));
+    return found && (*found)->id == id && (*found)->domain == domain ? *found : NULL;
 }
 
 static const char *predefined(uint64_t id)

@@ -49,11 +49,7 @@ int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 static int by_time(const void *a, const void *b)
 {
     const struct nvtx_sync_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    return (left->what > right->what) - (left->what < right->what);
+    return ORDER(left->time, right->time) ?: ORDER(left->thread, right->thread) ?: ORDER(left->what, right->what);
 }
 
 /* Objects are numbered from 1, threads have 22 bits. */

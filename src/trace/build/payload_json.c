@@ -210,6 +210,17 @@ static void put_key(struct json_out *json, const struct payload_described *schem
         json_key_text(json, name->text, name->length);
 }
 
+/* A field that is written. Its first element is at BYTES, SIZE of which are there. */
+struct value {
+    struct payload_view *view;
+    struct json_out *json;
+    const struct payload_cursor *cursor;
+    const struct payload_field *field;
+    const uint8_t *bytes;
+    uint64_t size;
+    uint64_t next; /* element of an array */
+};
+
 static void put_field(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
                       struct payload_field *field);
 
@@ -227,100 +238,88 @@ static void put_members(struct payload_view *view, struct json_out *json, struct
     json_end(json);
 }
 
-/* Element N of FIELD, whose first is at BYTES, SIZE of which are there. */
-static void put_nested(struct payload_view *view, struct json_out *json, const struct payload_cursor *outer,
-                       const struct payload_field *field, const uint8_t *bytes, uint64_t size, uint64_t n)
+/* Element N of a field that a schema describes. */
+static void put_nested(const struct value *value, uint64_t n)
 {
-    struct payload_cursor inner;
-    struct payload_field there = *field;
-    struct payload_cursor from = *outer;
-    if (field->nested->kind == PAYLOAD_ENUM) {
-        put_enum(json, (const struct payload_described *)field->nested, bytes + n * field->unit, field->unit);
+    struct payload_cursor inner, from = *value->cursor;
+    struct payload_field field = *value->field;
+    if (field.nested->kind == PAYLOAD_ENUM) {
+        put_enum(value->json, (const struct payload_described *)field.nested, value->bytes + n * field.unit,
+                 field.unit);
         return;
     }
-    if (field->pointer) { /* it begins anew where the pointer leads to */
-        from.bytes = bytes;
-        from.size = size;
-        there.at = 0;
+    if (field.pointer) { /* the walk begins anew where the pointer leads to */
+        from.bytes = value->bytes;
+        from.size = value->size;
+        field.at = 0;
     }
-    bool is_union = field->nested->kind == PAYLOAD_UNION || field->nested->kind == PAYLOAD_UNION_SELECTED;
-    if (is_union && field->nested->kind == PAYLOAD_UNION_SELECTED)
-        there.member = payload_selected(&from, field->nested, there.at + n * field->unit);
-    if ((is_union && there.member == PAYLOAD_NO_MEMBER) || json->depth >= DEPTH_MAX ||
-        !payload_enter(&inner, &from, &there, n))
-        json_string(json, NULL);
+    if (field.nested->kind == PAYLOAD_UNION_SELECTED)
+        field.member = payload_selected(&from, field.nested, field.at + n * field.unit);
+    bool is_union = field.nested->kind == PAYLOAD_UNION || field.nested->kind == PAYLOAD_UNION_SELECTED;
+    if ((is_union && field.member == PAYLOAD_NO_MEMBER) || value->json->depth >= DEPTH_MAX ||
+        !payload_enter(&inner, &from, &field, n))
+        json_string(value->json, NULL);
     else
-        put_members(view, json, &inner);
+        put_members(value->view, value->json, &inner);
 }
 
-static void put_element(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
-                        const struct payload_field *field, const uint8_t *bytes, uint64_t size, uint64_t n)
+static void put_element(const struct value *value, uint64_t n)
 {
-    if (view->values_left > 0)
-        view->values_left--;
+    const struct payload_field *field = value->field;
+    if (value->view->values_left > 0)
+        value->view->values_left--;
     if (field->nested)
-        put_nested(view, json, cursor, field, bytes, size, n);
+        put_nested(value, n);
     else if (field->form == PAYLOAD_TEXTS_OF)
-        put_characters(json, field->entry->type, bytes + n * field->unit, field->characters);
+        put_characters(value->json, field->entry->type, value->bytes + n * field->unit, field->characters);
     else
-        put_predefined(view, json, field->entry->type, bytes + n * field->unit);
+        put_predefined(value->view, value->json, field->entry->type, value->bytes + n * field->unit);
 }
 
-struct elements {
-    struct payload_view *view;
-    struct json_out *json;
-    const struct payload_cursor *cursor;
-    const struct payload_field *field;
-    const uint8_t *bytes;
-    uint64_t size, next;
-};
-
-static void put_dimension(struct elements *elements, uint32_t dimension)
+static void put_dimension(struct value *value, uint32_t dimension)
 {
-    const struct payload_field *field = elements->field;
-    bool last = dimension + 1 >= field->dimensions || elements->json->depth >= DEPTH_MAX;
+    const struct payload_field *field = value->field;
+    bool last = dimension + 1 >= field->dimensions || value->json->depth >= DEPTH_MAX;
     uint64_t count = field->dimensions ? field->dimension[dimension] : field->count;
-    json_begin_array(elements->json);
-    for (uint64_t i = 0; i < count && elements->next < field->count && elements->view->values_left > 0; i++) {
+    json_begin_array(value->json);
+    for (uint64_t i = 0; i < count && value->next < field->count && value->view->values_left > 0; i++) {
         if (last)
-            put_element(elements->view, elements->json, elements->cursor, field, elements->bytes, elements->size,
-                        elements->next++);
+            put_element(value, value->next++);
         else
-            put_dimension(elements, dimension + 1);
+            put_dimension(value, dimension + 1);
     }
-    json_end(elements->json);
+    json_end(value->json);
 }
 
-static void put_array(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
-                      const struct payload_field *field, const uint8_t *bytes, uint64_t size)
+static void put_array(struct value *value)
 {
-    enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
-    struct elements elements = {view, json, cursor, field, bytes, size, 0};
-    if (value == PAYLOAD_CHARACTER && field->dimensions == 0)
-        put_characters(json, field->entry->type, bytes, field->count);
-    else if (value == PAYLOAD_BYTES && field->dimensions == 0)
-        put_bytes(json, bytes, field->count);
+    const struct payload_field *field = value->field;
+    enum payload_value type = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
+    if (type == PAYLOAD_CHARACTER && field->dimensions == 0)
+        put_characters(value->json, field->entry->type, value->bytes, field->count);
+    else if (type == PAYLOAD_BYTES && field->dimensions == 0)
+        put_bytes(value->json, value->bytes, field->count);
     else
-        put_dimension(&elements, 0);
+        put_dimension(value, 0);
 }
 
 static void put_field(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
                       struct payload_field *field)
 {
-    uint64_t size = 0;
-    const uint8_t *bytes = payload_view_bytes(view, cursor, field, &size);
-    if (!bytes && field->address == 0)
+    struct value value = {.view = view, .json = json, .cursor = cursor, .field = field};
+    value.bytes = payload_view_bytes(view, cursor, field, &value.size);
+    if (!value.bytes && field->address == 0)
         json_string(json, NULL);
-    else if (!bytes || json->depth >= DEPTH_MAX)
+    else if (!value.bytes || json->depth >= DEPTH_MAX)
         put_hex(json, field->address);
     else if (field->form == PAYLOAD_TEXT)
-        put_characters(json, field->entry->type, bytes, field->count);
-    else if (field->form == PAYLOAD_ONE && field->count > 0 && (field->unit <= size || field->nested))
-        put_element(view, json, cursor, field, bytes, size, 0);
-    else if (field->form == PAYLOAD_ONE)
-        json_string(json, NULL);
+        put_characters(json, field->entry->type, value.bytes, field->count);
+    else if (field->form != PAYLOAD_ONE)
+        put_array(&value);
+    else if (field->count > 0 && (field->unit <= value.size || field->nested))
+        put_element(&value, 0);
     else
-        put_array(view, json, cursor, field, bytes, size);
+        json_string(json, NULL);
 }
 
 /* --- payloads --- */
@@ -343,7 +342,7 @@ static void put_plain(struct payload_view *view, struct json_out *json, const st
     else if (field.count == 1)
         put_predefined(view, json, blob->schema, blob->bytes);
     else
-        put_array(view, json, &cursor, &field, blob->bytes, blob->size);
+        put_array(&(struct value){view, json, &cursor, &field, blob->bytes, blob->size, 0});
 }
 
 static void put_blob(struct payload_view *view, struct json_out *json, const struct payload_blob *blob, uint64_t start)

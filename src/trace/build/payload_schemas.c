@@ -64,7 +64,7 @@ int payload_schemas_index(struct payload_schemas *schemas, const struct event *e
 static int by_number(const void *a, const void *b)
 {
     const struct payload_described *left = a, *right = b;
-    return left->record->number < right->record->number ? -1 : left->record->number > right->record->number;
+    return ORDER(left->record->number, right->record->number);
 }
 
 static struct payload_described *find_number(struct payload_schemas *schemas, uint32_t number)
@@ -149,8 +149,7 @@ int payload_schemas_close(struct payload_schemas *schemas)
 const struct payload_described *payload_schemas_find(const struct payload_schemas *schemas, uint32_t domain,
                                                      uint64_t id)
 {
-    const uint64_t *index = map_get(&schemas->by_id, payload_key(domain, id));
-    const struct payload_described *found = index && *index ? &schemas->items.items[*index - 1] : NULL;
+    const struct payload_described *found = FIND_ITEM(&schemas->items, &schemas->by_id, payload_key(domain, id));
     return found && found->layout.id == id && found->record->domain == domain ? found : NULL;
 }
 
@@ -173,9 +172,7 @@ int payload_copies_index(struct payload_copies *copies, const struct event *even
 static int by_number_and_order(const void *a, const void *b)
 {
     const struct payload_copy *left = a, *right = b;
-    if (left->number != right->number)
-        return left->number < right->number ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->number, right->number) ?: ORDER(left->order, right->order);
 }
 
 int payload_copies_close(struct payload_copies *copies)

@@ -13,6 +13,7 @@
 #include "common/map.h"
 #include "common/payload.h"
 #include "common/spool_records.h"
+#include "trace/build/lookup.h"
 #include "trace/spool/event_record.h"
 
 struct json_out;
@@ -33,20 +34,6 @@ static inline uint64_t payload_key(uint32_t domain, uint64_t id)
 {
     return id + domain * UINT64_C(0x9e3779b97f4a7c15);
 }
-
-/* How many of COUNT sorted items come before the place that is sought: BEFORE says it of item I. */
-#define COUNT_BEFORE(count, i, before)            \
-    ({                                            \
-        size_t low_ = 0, high_ = (count);         \
-        while (low_ < high_) {                    \
-            size_t i = low_ + (high_ - low_) / 2; \
-            if (before)                           \
-                low_ = i + 1;                     \
-            else                                  \
-                high_ = i;                        \
-        }                                         \
-        low_;                                     \
-    })
 
 /* --- schemas: payload_schemas.c --- */
 
