@@ -6,76 +6,90 @@
 
 #define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
 
+#define FILE_VECTORS(X)     \
+    X(ranges)               \
+    X(started)              \
+    X(recorded_events)      \
+    X(syncs.steps)          \
+    X(syncs.waits)          \
+    X(syncs.holds)          \
+    X(copies.items)         \
+    X(clocks.syncs)         \
+    X(counters.samplings)   \
+    X(counters.samples)     \
+    X(deferred.submissions) \
+    X(deferred.events)      \
+    X(heaps.steps)
+#define ARRAYS(X)         \
+    X(tracks)             \
+    X(ends)               \
+    X(texts)              \
+    X(resources.items)    \
+    X(schemas.items)      \
+    X(schemas.entries)    \
+    X(schemas.semantics)  \
+    X(scopes.items)       \
+    X(clocks.domains)     \
+    X(clocks.pairs)       \
+    X(counters.items)     \
+    X(counters.semantics) \
+    X(deferred.rows)      \
+    X(heaps.items)        \
+    X(heaps.regions)
+#define MAPS(X)            \
+    X(open_started)        \
+    X(early_ends)          \
+    X(tracks_by_key)       \
+    X(tracks_by_thread)    \
+    X(domains)             \
+    X(strings)             \
+    X(categories)          \
+    X(event_names)         \
+    X(resources.by_number) \
+    X(syncs.waiting)       \
+    X(syncs.held)          \
+    X(schemas.by_id)       \
+    X(scopes.by_id)        \
+    X(counters.by_id)      \
+    X(deferred.row_of)     \
+    X(heaps.heap_of)       \
+    X(heaps.region_of)
+
 void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
     *nvtx = (struct nvtx){.directory = directory, .clocks.directory = directory};
-    struct big_memory *const memories[] = {
-        &nvtx->ranges.memory,
-        &nvtx->started.memory,
-        &nvtx->recorded_events.memory,
-        &nvtx->syncs.steps.memory,
-        &nvtx->syncs.waits.memory,
-        &nvtx->syncs.holds.memory,
-        &nvtx->counters.samplings.memory,
-        &nvtx->counters.samples.memory,
-        &nvtx->deferred.submissions.memory,
-        &nvtx->deferred.events.memory,
-        &nvtx->heaps.steps.memory,
-        &nvtx->copies.items.memory,
-    };
-    for (size_t i = 0; i < sizeof(memories) / sizeof(*memories); i++)
-        memories[i]->directory = directory;
+#define SET_DIRECTORY(vector) nvtx->vector.memory.directory = directory;
+    FILE_VECTORS(SET_DIRECTORY)
 }
 
 void nvtx_evict(const struct nvtx *nvtx)
 {
+#define EVICT(vector) file_vector_rest(&nvtx->vector);
+    FILE_VECTORS(EVICT)
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        file_vector_rest(&nvtx->tracks.items[i].ranges);
-    file_vector_rest(&nvtx->ranges);
-    file_vector_rest(&nvtx->started);
-    file_vector_rest(&nvtx->recorded_events);
-    file_vector_rest(&nvtx->counters.samplings);
-    file_vector_rest(&nvtx->counters.samples);
-    file_vector_rest(&nvtx->deferred.submissions);
-    file_vector_rest(&nvtx->deferred.events);
-    file_vector_rest(&nvtx->heaps.steps);
-    file_vector_rest(&nvtx->copies.items);
-    nvtx_syncs_evict(&nvtx->syncs);
-    nvtx_clocks_evict(&nvtx->clocks);
+        EVICT(tracks.items[i].ranges)
+    for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
+        EVICT(clocks.pairs.items[i].points)
 }
 
 void nvtx_release(struct nvtx *nvtx)
 {
-    struct map *const maps[] = {
-        &nvtx->open_started,     &nvtx->early_ends,     &nvtx->tracks_by_key,
-        &nvtx->tracks_by_thread, &nvtx->domains,        &nvtx->strings,
-        &nvtx->categories,       &nvtx->event_names,    &nvtx->resources.by_number,
-        &nvtx->scopes.by_id,     &nvtx->counters.by_id, &nvtx->deferred.row_of,
-    };
-    for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-        map_release(maps[i]);
+#define RELEASE_VECTOR(vector) file_vector_release(&nvtx->vector);
+#define RELEASE_ARRAY(array) array_release(&nvtx->array);
+#define RELEASE_MAP(map) map_release(&nvtx->map);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        file_vector_release(&nvtx->tracks.items[i].ranges);
-    array_release(&nvtx->tracks);
-    file_vector_release(&nvtx->ranges);
-    file_vector_release(&nvtx->started);
-    array_release(&nvtx->ends);
-    array_release(&nvtx->texts);
-    file_vector_release(&nvtx->recorded_events);
-    array_release(&nvtx->resources.items);
-    array_release(&nvtx->scopes.items);
-    array_release(&nvtx->counters.items);
-    array_release(&nvtx->counters.semantics);
-    file_vector_release(&nvtx->counters.samplings);
-    file_vector_release(&nvtx->counters.samples);
-    file_vector_release(&nvtx->deferred.submissions);
-    file_vector_release(&nvtx->deferred.events);
-    array_release(&nvtx->deferred.rows);
-    file_vector_release(&nvtx->copies.items);
-    payload_schemas_release(&nvtx->schemas);
-    nvtx_syncs_release(&nvtx->syncs);
-    nvtx_clocks_release(&nvtx->clocks);
-    nvtx_heaps_release(&nvtx->heaps);
+        RELEASE_VECTOR(tracks.items[i].ranges)
+    for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
+        RELEASE_VECTOR(clocks.pairs.items[i].points)
+    for (size_t i = 0; i < nvtx->heaps.items.count; i++)
+        RELEASE_ARRAY(heaps.items.items[i].members)
+    for (size_t i = 0; i < nvtx->schemas.items.count; i++) {
+        free(nvtx->schemas.items.items[i].entries);
+        free(nvtx->schemas.items.items[i].words);
+    }
+    FILE_VECTORS(RELEASE_VECTOR)
+    ARRAYS(RELEASE_ARRAY)
+    MAPS(RELEASE_MAP)
 }
 
 /* The track of an event, made when it is new. NULL after error(). */

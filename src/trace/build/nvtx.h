@@ -92,8 +92,6 @@ struct nvtx_syncs {
     uint64_t unmatched; /* steps without the step before them */
 };
 
-void nvtx_syncs_release(struct nvtx_syncs *syncs);
-void nvtx_syncs_evict(const struct nvtx_syncs *syncs);
 /* An EVENT_NVTX of such a step. Returns 0, or -1 after error(). */
 int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event);
 /* After the last. What is open ends at TIME, or with its capture interval. Returns 0, or -1 after error(). */
@@ -128,8 +126,6 @@ struct nvtx_clocks {
     const char *directory;                             /* for what memory cannot hold; NULL: none */
 };
 
-void nvtx_clocks_release(struct nvtx_clocks *clocks);
-void nvtx_clocks_evict(const struct nvtx_clocks *clocks);
 /* A record of a clock. Returns 0, or -1 after error(). */
 int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event);
 /* After the last. Returns 0, or -1 after error(). */
@@ -251,7 +247,6 @@ struct nvtx_heaps {
     struct map region_of; /* likewise */
 };
 
-void nvtx_heaps_release(struct nvtx_heaps *heaps);
 int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event);
 /* After the last. Returns 0, or -1 after error(). */
 int nvtx_heaps_sort(struct nvtx_heaps *heaps);

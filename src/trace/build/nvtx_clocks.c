@@ -26,16 +26,7 @@ enum {
 };
 enum { START_UNIX_EPOCH = 3 };
 
-void nvtx_clocks_release(struct nvtx_clocks *clocks)
-{
-    for (size_t i = 0; i < clocks->pairs.count; i++)
-        file_vector_release(&clocks->pairs.items[i].points);
-    array_release(&clocks->pairs);
-    array_release(&clocks->domains);
-    file_vector_release(&clocks->syncs);
-}
-
-void nvtx_clocks_evict(const struct nvtx_clocks *clocks)
+static void evict(const struct nvtx_clocks *clocks)
 {
     file_vector_rest(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
@@ -53,7 +44,6 @@ int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)
             return error_no_memory("clocks");
         *domain = event->record;
     } else {
-        clocks->syncs.memory.directory = clocks->directory;
         const struct spool_nvtx_sync **sync = file_vector_push(&clocks->syncs);
         if (!sync)
             return error_no_memory("clocks");
@@ -113,7 +103,7 @@ int nvtx_clocks_close(struct nvtx_clocks *clocks)
             add_point(clocks, clocks->syncs.items[i], true) != 0)
             return -1;
         if (i % EVICT_SYNCS == 0)
-            nvtx_clocks_evict(clocks);
+            evict(clocks);
     }
     file_vector_release(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)

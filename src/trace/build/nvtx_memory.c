@@ -14,17 +14,6 @@ static int no_memory(void)
     return error_no_memory("NVTX heaps");
 }
 
-void nvtx_heaps_release(struct nvtx_heaps *heaps)
-{
-    for (size_t i = 0; i < heaps->items.count; i++)
-        array_release(&heaps->items.items[i].members);
-    file_vector_release(&heaps->steps);
-    array_release(&heaps->items);
-    array_release(&heaps->regions);
-    map_release(&heaps->heap_of);
-    map_release(&heaps->region_of);
-}
-
 int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
 {
     const struct spool_nvtx_memory *record = event->record;

@@ -18,20 +18,11 @@ static int no_memory(void)
     return error_no_memory("NVTX synchronisation");
 }
 
-void nvtx_syncs_evict(const struct nvtx_syncs *syncs)
+static void evict(const struct nvtx_syncs *syncs)
 {
     file_vector_rest(&syncs->steps);
     file_vector_rest(&syncs->waits);
     file_vector_rest(&syncs->holds);
-}
-
-void nvtx_syncs_release(struct nvtx_syncs *syncs)
-{
-    file_vector_release(&syncs->steps);
-    file_vector_release(&syncs->waits);
-    file_vector_release(&syncs->holds);
-    map_release(&syncs->waiting);
-    map_release(&syncs->held);
 }
 
 int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
@@ -147,7 +138,7 @@ static void end_open(struct nvtx_sync_span *spans, size_t count, const struct nv
             span->end_thread = span->thread;
         }
         if (i % EVICT_STEPS == 0)
-            nvtx_syncs_evict(syncs);
+            evict(syncs);
     }
 }
 
@@ -159,7 +150,7 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *c
         if (match_step(syncs, &syncs->steps.items[i]) != 0)
             return -1;
         if (i % EVICT_STEPS == 0)
-            nvtx_syncs_evict(syncs);
+            evict(syncs);
     }
     file_vector_release(&syncs->steps);
     end_open(syncs->waits.items, syncs->waits.count, syncs, capture_intervals, time);

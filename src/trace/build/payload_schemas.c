@@ -11,18 +11,6 @@ static int no_memory(void)
     return error_no_memory("payload schemas");
 }
 
-void payload_schemas_release(struct payload_schemas *schemas)
-{
-    for (size_t i = 0; i < schemas->items.count; i++) {
-        free(schemas->items.items[i].entries);
-        free(schemas->items.items[i].words);
-    }
-    array_release(&schemas->items);
-    array_release(&schemas->entries);
-    array_release(&schemas->semantics);
-    map_release(&schemas->by_id);
-}
-
 void payload_split_text(const char *text, uint32_t length, uint32_t name_length, struct nvtx_text *name,
                         struct nvtx_text *description)
 {

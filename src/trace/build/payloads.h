@@ -63,7 +63,6 @@ struct payload_schemas {
     struct map by_id;                                     /* domain and id -> index + 1 of the latest */
 };
 
-void payload_schemas_release(struct payload_schemas *schemas);
 /* A record of a schema, an entry or semantics. Returns 0, or -1 after error(). */
 int payload_schemas_index(struct payload_schemas *schemas, const struct event *event);
 /* After the last: puts them together. Returns 0, or -1 after error(). */
