@@ -10,7 +10,7 @@
 #include "agent/nvtx/nvtx.h"
 #include "common/map.h"
 #include "common/threads.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 /* --- threads --- */
 

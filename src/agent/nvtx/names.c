@@ -10,7 +10,7 @@
 #include "agent/dispatch/registry.h"
 #include "agent/nvtx/nvtx.h"
 #include "common/clock.h"
-#include "common/page.h"
+#include "common/memory.h"
 
 /* THREAD: gettid(). */
 static void name_thread(uint32_t thread, struct gputrace_text name)

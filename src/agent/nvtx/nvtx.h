@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/dispatch/events.h"
+#include "agent/dispatch/registry.h"
 #include "common/payload.h"
 
 /* NVTX's extensions without the functions that their headers give to programs: types and numbers only. */

@@ -1,5 +1,5 @@
 #include "agent/nvtx/nvtx.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 #define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "agent/nvtx/nvtx.h"
-#include "common/page.h"
+#include "common/memory.h"
 
 #define SIGNAL_SET_BYTES 8
 

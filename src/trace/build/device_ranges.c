@@ -28,8 +28,8 @@ void device_ranges_release(struct device_ranges *ranges)
 void device_ranges_evict(const struct device_ranges *ranges)
 {
     stream_markers_rest(&ranges->moments);
-    file_vector_rest(&ranges->items);
-    file_vector_rest(&ranges->edges);
+    file_vector_evict(&ranges->items);
+    file_vector_evict(&ranges->edges);
 }
 
 static int no_memory(void)

@@ -64,7 +64,7 @@ void nvtx_init(struct nvtx *nvtx, const char *directory)
 
 void nvtx_evict(const struct nvtx *nvtx)
 {
-#define EVICT(vector) file_vector_rest(&nvtx->vector);
+#define EVICT(vector) file_vector_evict(&nvtx->vector);
     FILE_VECTORS(EVICT)
     for (size_t i = 0; i < nvtx->tracks.count; i++)
         EVICT(tracks.items[i].ranges)

@@ -28,9 +28,9 @@ enum { START_UNIX_EPOCH = 3 };
 
 static void evict(const struct nvtx_clocks *clocks)
 {
-    file_vector_rest(&clocks->syncs);
+    file_vector_evict(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        file_vector_rest(&clocks->pairs.items[i].points);
+        file_vector_evict(&clocks->pairs.items[i].points);
 }
 
 int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)

@@ -20,9 +20,9 @@ static int no_memory(void)
 
 static void evict(const struct nvtx_syncs *syncs)
 {
-    file_vector_rest(&syncs->steps);
-    file_vector_rest(&syncs->waits);
-    file_vector_rest(&syncs->holds);
+    file_vector_evict(&syncs->steps);
+    file_vector_evict(&syncs->waits);
+    file_vector_evict(&syncs->holds);
 }
 
 int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)

@@ -52,17 +52,17 @@ static void evict_process(const struct process *process)
 {
     spool_file_rest(&process->file);
     launches_evict(process->launches);
-    file_vector_rest(&process->conditional->items);
+    file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
     projections_evict(process->projections);
     tracks_rest(&process->tracks);
-    file_vector_rest(&process->memory->steps);
-    file_vector_rest(&process->cuda_events->items);
-    file_vector_rest(&process->plugins->slices);
-    file_vector_rest(&process->capture_intervals->marks);
-    file_vector_rest(&process->kernel_names->nodes.changes);
-    file_vector_rest(&process->pools->steps);
-    file_vector_rest(&process->compilation->steps);
+    file_vector_evict(&process->memory->steps);
+    file_vector_evict(&process->cuda_events->items);
+    file_vector_evict(&process->plugins->slices);
+    file_vector_evict(&process->capture_intervals->marks);
+    file_vector_evict(&process->kernel_names->nodes.changes);
+    file_vector_evict(&process->pools->steps);
+    file_vector_evict(&process->compilation->steps);
     plugin_intervals_rest(process->plugin_intervals);
     device_ranges_evict(process->device_ranges);
 }

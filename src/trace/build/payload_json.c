@@ -9,7 +9,7 @@
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/number.h"
-#include "common/utf8.h"
+#include "common/text.h"
 #include "trace/build/nvtx.h"
 
 #define BYTES_SHOWN 256u   /* of a long row of bytes */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/text.h"
 #include "trace/build/nvtx.h"
 
 #define VALUES_MAX 16384u /* of one event: pointers may lead to the same place again and again */

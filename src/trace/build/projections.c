@@ -19,11 +19,11 @@ void projections_init(struct projections *projections, const char *directory)
 
 void projections_evict(const struct projections *projections)
 {
-    file_vector_rest(&projections->items);
-    file_vector_rest(&projections->of_two);
+    file_vector_evict(&projections->items);
+    file_vector_evict(&projections->of_two);
     extents_rest(&projections->extents);
     for (size_t i = 0; i < projections->pieces.count; i++)
-        file_vector_rest(&projections->pieces.items[i].starts);
+        file_vector_evict(&projections->pieces.items[i].starts);
 }
 
 static void release_pieces(struct projections *projections)

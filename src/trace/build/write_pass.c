@@ -3,7 +3,7 @@
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"

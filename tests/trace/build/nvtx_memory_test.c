@@ -20,9 +20,8 @@ static uint64_t bytes_of(const struct nvtx_heaps *heaps)
 }
 
 /* Every region has a handle of its own. */
-static void test_regions_that_are_gone_are_forgotten_and_live_ones_are_not(void **state)
+UNIT_TEST(test_regions_that_are_gone_are_forgotten_and_live_ones_are_not)
 {
-    (void)state;
     struct nvtx nvtx = {0};
     struct nvtx_heaps *heaps = &nvtx.heaps;
     for (uint64_t i = 1; i <= 4 * NVTX_HEAPS_GONE; i++) {
@@ -42,9 +41,8 @@ static void test_regions_that_are_gone_are_forgotten_and_live_ones_are_not(void 
 }
 
 /* As many live at once as there are: none is lost. */
-static void test_many_that_live_all_stay(void **state)
+UNIT_TEST(test_many_that_live_all_stay)
 {
-    (void)state;
     enum { COUNT = 3 * NVTX_HEAPS_GONE };
     struct nvtx nvtx = {0};
     struct nvtx_heaps *heaps = &nvtx.heaps;
@@ -62,11 +60,4 @@ static void test_many_that_live_all_stay(void **state)
     nvtx_release(&nvtx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regions_that_are_gone_are_forgotten_and_live_ones_are_not),
-        cmocka_unit_test(test_many_that_live_all_stay),
-    };
-    return cmocka_run_group_tests_name("trace/build/nvtx_memory", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -12,9 +12,8 @@ enum { PID = 500, ONE = 501, TWO = 502, THREE = 503, LOCK = 1, OTHER = 2, END = 
 static const struct capture_intervals whole_run;
 static struct nvtx nvtx;
 
-static int release(void **state)
+UNIT_FIXTURE(release)
 {
-    (void)state;
     nvtx_release(&nvtx);
     nvtx = (struct nvtx){0};
     return 0;
@@ -37,9 +36,8 @@ static void assert_hold(const struct nvtx_sync_span *hold, uint64_t start, uint6
     assert_int_equal(hold->end_thread, end_thread);
 }
 
-static void test_a_wait_ends_with_success_or_not(void **state)
+UNIT_TEST_WITH(test_a_wait_ends_with_success_or_not, NULL, release)
 {
-    (void)state;
     struct nvtx_syncs *syncs = &nvtx.syncs;
     step(syncs, 300, ONE, SPOOL_NVTX_ACQUIRE, LOCK);
     step(syncs, 400, ONE, SPOOL_NVTX_ACQUIRED, LOCK);
@@ -56,9 +54,8 @@ static void test_a_wait_ends_with_success_or_not(void **state)
 }
 
 /* Threads are read one after the other, whenever they did what they did. */
-static void test_threads_are_matched_in_the_order_of_time(void **state)
+UNIT_TEST_WITH(test_threads_are_matched_in_the_order_of_time, NULL, release)
 {
-    (void)state;
     struct nvtx_syncs *syncs = &nvtx.syncs;
     step(syncs, 500, TWO, SPOOL_NVTX_ACQUIRED, LOCK);
     step(syncs, 800, TWO, SPOOL_NVTX_RELEASE, LOCK);
@@ -72,9 +69,8 @@ static void test_threads_are_matched_in_the_order_of_time(void **state)
     assert_hold(&syncs->holds.items[1], 500, 800, TWO, TWO);
 }
 
-static void test_a_thread_gives_back_its_own_and_then_what_was_taken_first(void **state)
+UNIT_TEST_WITH(test_a_thread_gives_back_its_own_and_then_what_was_taken_first, NULL, release)
 {
-    (void)state;
     struct nvtx_syncs *syncs = &nvtx.syncs;
     const uint32_t threads[] = {ONE, TWO, ONE};
     for (unsigned i = 0; i < 3; i++) {
@@ -92,9 +88,8 @@ static void test_a_thread_gives_back_its_own_and_then_what_was_taken_first(void 
     assert_int_equal(syncs->unmatched, 1);
 }
 
-static void test_objects_do_not_mix_and_what_is_open_ends_with_all(void **state)
+UNIT_TEST_WITH(test_objects_do_not_mix_and_what_is_open_ends_with_all, NULL, release)
 {
-    (void)state;
     struct nvtx_syncs *syncs = &nvtx.syncs;
     step(syncs, 100, ONE, SPOOL_NVTX_ACQUIRE, LOCK);
     step(syncs, 110, ONE, SPOOL_NVTX_ACQUIRE, OTHER);
@@ -113,9 +108,8 @@ static void make_step(struct make_spool *spool, uint64_t time, uint16_t what, ui
     make_nvtx(spool, (struct make_nvtx){.what = what, .time = time, .range = object});
 }
 
-static void test_a_lock_is_waited_for_and_held(void **state)
+UNIT_TEST(test_a_lock_is_waited_for_and_held)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 0);
     make_spool_chunk(&spool, SPOOL_RECORDS, ONE);
@@ -160,9 +154,8 @@ static bool has(const cJSON *resource, const char *key, const char *text)
     return text ? cJSON_IsString(value) && strcmp(value->valuestring, text) == 0 : value == NULL;
 }
 
-static void test_resources_stand_in_the_metadata(void **state)
+UNIT_TEST(test_resources_stand_in_the_metadata)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 0);
     make_spool_chunk(&spool, SPOOL_RECORDS, TWO);
@@ -195,15 +188,4 @@ static void test_resources_stand_in_the_metadata(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_a_wait_ends_with_success_or_not, release),
-        cmocka_unit_test_teardown(test_threads_are_matched_in_the_order_of_time, release),
-        cmocka_unit_test_teardown(test_a_thread_gives_back_its_own_and_then_what_was_taken_first, release),
-        cmocka_unit_test_teardown(test_objects_do_not_mix_and_what_is_open_ends_with_all, release),
-        cmocka_unit_test(test_a_lock_is_waited_for_and_held),
-        cmocka_unit_test(test_resources_stand_in_the_metadata),
-    };
-    return cmocka_run_group_tests_name("nvtx_syncs", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)
