@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "symbols/mappings.h"
+#include "symbols/symbols.h"
 
 static struct mappings mappings;
 static struct names names;

@@ -2,7 +2,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "symbols/symbol_table.h"
+#include "symbols/symbols.h"
 
 /* In order of address, as symbol_table_read() leaves them. */
 static struct symbol symbols[] = {
@@ -90,7 +90,7 @@ UNIT_TEST(a_file_s_functions_are_found)
         assert_true(own.items.items[i - 1].address <= own.items.items[i].address);
     assert_string_equal(symbol_table_find(&own, address), "a_private_function");
     assert_string_equal(symbol_table_find(&own, (uintptr_t)public_function), "public_function");
-    symbol_table_release(&own);
+    array_release(&own.items);
     dwfl_end(dwfl);
 }
 

@@ -3,7 +3,7 @@
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/build/launches.h"
-#include "trace/build/nvtx_write.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"

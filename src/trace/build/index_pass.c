@@ -10,7 +10,6 @@
 #include "trace/build/kernel_names.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
-#include "trace/build/nvtx_extensions.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/cupti_events.h"

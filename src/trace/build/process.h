@@ -29,13 +29,6 @@ struct kernel_names;
 struct launches;
 struct conditional_launches;
 struct nvtx;
-struct payload_schemas;
-struct payload_copies;
-struct nvtx_scopes;
-struct nvtx_clocks;
-struct nvtx_counters;
-struct nvtx_deferred;
-struct nvtx_heaps;
 struct projections;
 struct memory;
 struct pools;
@@ -82,13 +75,6 @@ struct process {
     struct tracks tracks;
     struct tracks waits; /* as their records tell of where they were, until all contexts are known */
     struct nvtx *nvtx;
-    struct payload_schemas *payload_schemas;
-    struct payload_copies *payload_copies;
-    struct nvtx_scopes *nvtx_scopes;
-    struct nvtx_clocks *nvtx_clocks;
-    struct nvtx_counters *nvtx_counters;
-    struct nvtx_deferred *nvtx_deferred;
-    struct nvtx_heaps *nvtx_heaps;
     struct projections *projections;
     struct memory *memory;
     struct pools *pools;

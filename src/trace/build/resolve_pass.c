@@ -8,7 +8,7 @@
 #include "trace/build/device_ranges.h"
 #include "trace/build/event_filter.h"
 #include "trace/build/memory.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"
@@ -177,7 +177,7 @@ static int resolve_ranges(struct process *process)
             process_evict(process);
     }
     for (size_t i = 0; i < process->nvtx->syncs.waits.count; i++) {
-        const struct nvtx_wait *wait = &process->nvtx->syncs.waits.items[i];
+        const struct nvtx_sync_span *wait = &process->nvtx->syncs.waits.items[i];
         if (resolve_host(process, wait->thread, wait->start, wait->end) != 0)
             return -1;
     }

@@ -9,10 +9,7 @@
 #include "trace/build/device_ranges.h"
 #include "trace/build/event_filter.h"
 #include "trace/build/memory.h"
-#include "trace/build/nvtx_counters.h"
-#include "trace/build/nvtx_deferred.h"
-#include "trace/build/nvtx_memory.h"
-#include "trace/build/nvtx_write.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/piece_writer.h"
@@ -199,7 +196,7 @@ static int write_other_slices(struct piece_writer *out, struct process *process)
 
 static int write_counters(struct piece_writer *out, struct process *process)
 {
-    return emit_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
+    return write_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
                    write_memory(out, process) != 0
                ? -1
                : emit_pools(out, process);
@@ -328,8 +325,7 @@ static void number_async(struct conversion *conversion)
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
         process->async_before = before;
-        before += process->nvtx->started.count + process->nvtx->syncs.holds.count +
-                  nvtx_deferred_started(process->nvtx_deferred);
+        before += process->nvtx->started.count + process->nvtx->syncs.holds.count + process->nvtx->deferred.started;
     }
 }
 

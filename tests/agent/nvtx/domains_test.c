@@ -1,11 +1,10 @@
 /*
  * Domains that are on and off, and names that several threads make at once.
  */
-#include "agent/nvtx/domains.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <pthread.h>
 
-#include "agent/nvtx/nvtx.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
@@ -42,7 +41,7 @@ static void attach(const char *only, const char *without)
 
 static bool is_on(const char *name)
 {
-    return !nvtx_domain_of(nvtx_ascii(name))->off;
+    return !nvtx_domain_of(text_of(name))->off;
 }
 
 /* Domains stay what they were when they were made, so each list has names of its own. */

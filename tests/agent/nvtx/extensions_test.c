@@ -6,9 +6,6 @@
 
 #include <sys/mman.h>
 
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/domains.h"
-#include "agent/nvtx/payload_copy.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 #include "common/payload.h"

@@ -1,4 +1,4 @@
-#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <sys/mman.h>
 
