@@ -99,11 +99,6 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
     return table_sink(table, &text);
 }
 
-struct cell driver_error_cell(struct table *table, int64_t code)
-{
-    return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(table, false, code);
-}
-
 void failures_release(struct failures *failures)
 {
     groups_release(&failures->keys);

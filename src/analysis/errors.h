@@ -40,9 +40,6 @@ struct cell errors_cell(const struct errors *errors, struct table *table);
 /* The error CODE of CUDA's runtime, or of its driver. */
 struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
 
-/* Empty for success, and for EVENT_NONE. */
-struct cell driver_error_cell(struct table *table, int64_t code);
-
 /* --- failed calls, by function and error --- */
 
 struct failure_key {

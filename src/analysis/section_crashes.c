@@ -175,18 +175,17 @@ static void release(void *state)
 
 /* --- the table --- */
 
-#define COLUMNS(X)                                                          \
-    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)                 \
-    X(WHAT, "what", "What", TEXT, 0)                                        \
-    X(WHERE, "where", "Where", TEXT, COLUMN_OPTIONAL)                       \
-    X(NAME, "name", "Name", TEXT, 0)                                        \
-    X(AT, "at", "At", NS, COLUMN_OPTIONAL)                                  \
-    X(DURATION, "duration", "Duration", NS, COLUMN_OPTIONAL | COLUMN_APART) \
-    X(BYTES, "held", "Held", BYTES, COLUMN_OPTIONAL)                        \
-    X(DETAIL, "detail", "Detail", TEXT, COLUMN_OPTIONAL)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+enum { PROCESS, WHAT, WHERE, NAME, AT, DURATION, BYTES, DETAIL };
+static const struct column columns[] = {
+    [PROCESS] = {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
+    [WHAT] = {"what", "What", TYPE_TEXT, 0, .fill = NULL},
+    [WHERE] = {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
+    [NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+    [AT] = {"at", "At", TYPE_NS, COLUMN_OPTIONAL, .fill = NULL},
+    [DURATION] = {"duration", "Duration", TYPE_NS, COLUMN_OPTIONAL | COLUMN_APART, .fill = NULL},
+    [BYTES] = {"held", "Held", TYPE_BYTES, COLUMN_OPTIONAL, .fill = NULL},
+    [DETAIL] = {"detail", "Detail", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
+};
 
 #define LAST_CALLS 5u /* of each thread */
 
@@ -203,8 +202,8 @@ static struct cell *put(const struct writer *writer, const char *what)
     if (!row)
         return NULL;
     if (writer->crash && writer->processes)
-        row[COLUMN_PROCESS] = trace_process_cell(writer->trace, writer->table, event_id_number(writer->crash->pid));
-    row[COLUMN_WHAT] = table_text(writer->table, what);
+        row[PROCESS] = trace_process_cell(writer->trace, writer->table, event_id_number(writer->crash->pid));
+    row[WHAT] = table_text(writer->table, what);
     return row;
 }
 
@@ -215,10 +214,7 @@ static struct cell time_cell(const struct writer *writer, int64_t time)
 
 static struct cell thread_cell(const struct writer *writer, int64_t id)
 {
-    int64_t thread = trace_find_thread(writer->trace, event_id_number(writer->crash->pid), id);
-    if (thread != EVENT_NONE)
-        return trace_thread_cell(writer->trace, writer->table, (uint32_t)thread);
-    return id == EVENT_NONE ? (struct cell){0} : table_format(writer->table, "thread %" PRId64, id);
+    return trace_thread_id_cell(writer->trace, writer->table, event_id_number(writer->crash->pid), id);
 }
 
 /* How the first process ended is known from its exit status too. */
@@ -229,26 +225,24 @@ static int write_ending(const struct writer *writer)
     if (!row)
         return -1;
     bool first = crash == writer->trace->crashes.items && writer->trace->ending != EVENT_NO_TEXT;
-    row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, first ? writer->trace->ending : crash->state);
+    row[NAME] = trace_text_cell(writer->trace, writer->table, first ? writer->trace->ending : crash->state);
     if (first)
-        row[COLUMN_DETAIL] = trace_text_cell(writer->trace, writer->table, crash->state);
+        row[DETAIL] = trace_text_cell(writer->trace, writer->table, crash->state);
     if (crash->signal == EVENT_NONE)
         return 0;
     row = put(writer, "Signal");
     if (!row)
         return -1;
-    row[COLUMN_WHERE] = thread_cell(writer, crash->thread);
-    row[COLUMN_NAME] =
-        table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal,
-                     crash->words == EVENT_NO_TEXT ? "" : interned(&writer->trace->strings, crash->words));
-    row[COLUMN_AT] = time_cell(writer, crash->time);
+    row[WHERE] = thread_cell(writer, crash->thread);
+    row[NAME] = table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal,
+                             crash->words == EVENT_NO_TEXT ? "" : interned(&writer->trace->strings, crash->words));
+    row[AT] = time_cell(writer, crash->time);
     if (crash->address != EVENT_NO_TEXT)
-        row[COLUMN_DETAIL] =
-            table_format(writer->table, "at address %s", interned(&writer->trace->strings, crash->address));
+        row[DETAIL] = table_format(writer->table, "at address %s", interned(&writer->trace->strings, crash->address));
     else if (crash->sender == crash->pid)
-        row[COLUMN_DETAIL] = table_text(writer->table, "sent by itself");
+        row[DETAIL] = table_text(writer->table, "sent by itself");
     else if (crash->sender != EVENT_NONE)
-        row[COLUMN_DETAIL] = table_format(writer->table, "sent by process %" PRId64, crash->sender);
+        row[DETAIL] = table_format(writer->table, "sent by process %" PRId64, crash->sender);
     return 0;
 }
 
@@ -304,11 +298,11 @@ static int write_calls(const struct writer *writer, struct crash_index *seen)
             struct cell *row = put(writer, "Call");
             if (!row)
                 return -1;
-            row[COLUMN_WHERE] = trace_thread_cell(trace, writer->table, i);
-            row[COLUMN_NAME] = trace_text_cell(trace, writer->table, last[place].name);
-            row[COLUMN_AT] = time_cell(writer, last[place].start);
-            row[COLUMN_DURATION] = cell_integer(last[place].end - last[place].start);
-            row[COLUMN_DETAIL] = result_cell(writer->table, crash_index_result(seen, id, &last[place]));
+            row[WHERE] = trace_thread_cell(trace, writer->table, i);
+            row[NAME] = trace_text_cell(trace, writer->table, last[place].name);
+            row[AT] = time_cell(writer, last[place].start);
+            row[DURATION] = cell_integer(last[place].end - last[place].start);
+            row[DETAIL] = result_cell(writer->table, crash_index_result(seen, id, &last[place]));
         }
     }
     return 0;
@@ -335,12 +329,12 @@ static int write_open_calls(const struct writer *writer)
         struct cell *row = put(writer, "Open call");
         if (!row)
             return -1;
-        row[COLUMN_WHERE] = thread_cell(writer, call->thread);
-        row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, call->function);
-        row[COLUMN_AT] = time_cell(writer, call->time);
+        row[WHERE] = thread_cell(writer, call->thread);
+        row[NAME] = trace_text_cell(writer->trace, writer->table, call->function);
+        row[AT] = time_cell(writer, call->time);
         if (call->time != EVENT_NONE && writer->trace->end > call->time)
-            row[COLUMN_DURATION] = cell_integer(writer->trace->end - call->time);
-        row[COLUMN_DETAIL] = waiting_cell(writer, call);
+            row[DURATION] = cell_integer(writer->trace->end - call->time);
+        row[DETAIL] = waiting_cell(writer, call);
     }
     return 0;
 }
@@ -362,18 +356,18 @@ static int write_gpu_ops(const struct writer *writer, const struct crash_index *
         struct cell stream = table_format(writer->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
         struct cell *row = op->finished ? put(writer, "Finished last") : NULL;
         if (row) {
-            row[COLUMN_WHERE] = stream;
-            row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, op->name);
-            row[COLUMN_AT] = time_cell(writer, op->start);
-            row[COLUMN_DURATION] = cell_integer(op->duration);
+            row[WHERE] = stream;
+            row[NAME] = trace_text_cell(writer->trace, writer->table, op->name);
+            row[AT] = time_cell(writer, op->start);
+            row[DURATION] = cell_integer(op->duration);
         }
         row = op->in_flight ? put(writer, "In flight") : NULL;
         if (row) {
-            row[COLUMN_WHERE] = stream;
-            row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, op->first);
-            row[COLUMN_AT] = time_cell(writer, op->launched);
+            row[WHERE] = stream;
+            row[NAME] = trace_text_cell(writer->trace, writer->table, op->first);
+            row[AT] = time_cell(writer, op->launched);
             if (op->in_flight > 1)
-                row[COLUMN_DETAIL] = table_format(writer->table, "and %" PRId64 " more", op->in_flight - 1);
+                row[DETAIL] = table_format(writer->table, "and %" PRId64 " more", op->in_flight - 1);
         }
     }
     return writer->table->no_memory ? -1 : 0;
@@ -389,11 +383,10 @@ static int write_memory(const struct writer *writer, const struct crash_index *s
         struct cell *row = put(writer, "Memory");
         if (!row)
             return -1;
-        row[COLUMN_WHERE] =
-            gpu ? table_format(writer->table, "GPU %" PRId64, gpu->device) : table_text(writer->table, "host");
-        row[COLUMN_NAME] =
+        row[WHERE] = gpu ? table_format(writer->table, "GPU %" PRId64, gpu->device) : table_text(writer->table, "host");
+        row[NAME] =
             table_text(writer->table, interned(&writer->trace->strings, (uint32_t)key->name) + strlen(MEMORY_PREFIX));
-        row[COLUMN_BYTES] = cell_integer(seen->helds.items[i].bytes);
+        row[BYTES] = cell_integer(seen->helds.items[i].bytes);
     }
     return 0;
 }
@@ -407,24 +400,26 @@ static int write_first_errors(const struct writer *writer, const struct crash_in
         if (!row)
             return -1;
         if (writer->processes)
-            row[COLUMN_PROCESS] = trace_process_cell(writer->trace, writer->table, error->process);
+            row[PROCESS] = trace_process_cell(writer->trace, writer->table, error->process);
         if (thread != EVENT_NONE)
-            row[COLUMN_WHERE] = trace_thread_cell(writer->trace, writer->table, (uint32_t)thread);
-        row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, error->name);
-        row[COLUMN_AT] = time_cell(writer, error->start);
-        row[COLUMN_DURATION] = cell_integer(error->duration);
+            row[WHERE] = trace_thread_cell(writer->trace, writer->table, (uint32_t)thread);
+        row[NAME] = trace_text_cell(writer->trace, writer->table, error->name);
+        row[AT] = time_cell(writer, error->start);
+        row[DURATION] = cell_integer(error->duration);
         struct cell name = error_cell(writer->table, error->of_runtime, error->code);
         if (name.kind != CELL_NONE)
-            row[COLUMN_DETAIL] = table_format(writer->table, "%s: %s", table_cell_text(writer->table, &name),
-                                              first_error_words(error->code));
+            row[DETAIL] = table_format(writer->table, "%s: %s", table_cell_text(writer->table, &name),
+                                       first_error_words(error->code));
     }
     return writer->table->no_memory ? -1 : 0;
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
+static int finish(struct row *row)
 {
+    const struct trace *trace = row->trace;
+    struct crash_index *state = row->state;
     struct writer writer = {
-        .trace = trace, .table = table, .processes = trace->crashes.count > 1 || trace->host_processes > 1};
+        .trace = trace, .table = row->table, .processes = trace->crashes.count > 1 || trace->host_processes > 1};
     if (write_first_errors(&writer, state) < 0)
         return -1;
     for (size_t i = 0; i < trace->crashes.count; i++) {
@@ -437,8 +432,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 }
 
 const struct section section_crashes = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
     .listing = true,
     .headed = true,

@@ -394,11 +394,6 @@ struct cell trace_number_cell(int64_t number)
     return number == EVENT_NONE ? (struct cell){0} : cell_integer(number);
 }
 
-struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count)
-{
-    return trace->unrecorded & source ? (struct cell){.kind = CELL_UNRECORDED} : cell_integer(count);
-}
-
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
 {
     const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);
@@ -408,4 +403,12 @@ struct cell trace_thread_cell(const struct trace *trace, struct table *table, ui
     if (event_id_is_text(id->thread))
         return trace_text_cell(trace, table, (uint32_t)(id->thread >> 1));
     return table_format(table, "thread %lld", (long long)event_id_value(id->thread));
+}
+
+struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id)
+{
+    int64_t index = id == EVENT_NONE ? EVENT_NONE : trace_find_thread(trace, process, id);
+    if (index != EVENT_NONE)
+        return trace_thread_cell(trace, table, (uint32_t)index);
+    return id == EVENT_NONE ? (struct cell){0} : table_format(table, "thread %lld", (long long)id);
 }

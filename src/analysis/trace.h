@@ -259,11 +259,11 @@ struct cell;
 struct table;
 /* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread);
+/* The same of the thread ID of a process, which may have no event; empty for EVENT_NONE. */
+struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id);
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
 struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
-/* How many there are of what SOURCE, a bit of enum trace_bits, records. */
-struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count);
 /* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);
