@@ -126,7 +126,8 @@ static int write_all(struct range_busy *busy, struct range_busy *from)
         return -1;
     for (size_t i = 0; i < from->parts.count; i++) {
         const uint64_t *row_and_gpu = groups_key(&from->ids, i);
-        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->parts.items[i].total) < 0)
+        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->parts.items[i].sum.total) <
+            0)
             return -1;
     }
     return 0;

@@ -10,6 +10,7 @@
 #include "common/buffer.h"
 #include "common/suggest.h"
 #include "analysis/heap.h"
+#include "analysis/names.h"
 #include "trace/json/reader.h"
 #include "analysis/render.h"
 #include "analysis/section.h"
@@ -151,7 +152,7 @@ static struct trace_event *place_event(void *context)
 static int read_event(void *context, struct trace_event *event)
 {
     struct report *report = context;
-    if (event->category == EVENT_KERNEL && trace_rename(&report->trace, event) < 0)
+    if (event->category == EVENT_KERNEL && name_change(&report->trace, event) < 0)
         return error_no_memory("names");
     return dispatcher_event(&report->sections.dispatcher, event);
 }
@@ -250,7 +251,7 @@ static int report_file(const struct report_options *options, const char *path, s
                                 .workers = options->workers,
                                 .place = place_event,
                                 .event = read_event,
-                                .run = trace_renames(&report.trace) ? NULL : read_run,
+                                .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
                                 .metadata = read_metadata};
     if (status == 0)
         status = read_trace(options, path, &report.trace.strings, &buffer);

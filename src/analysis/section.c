@@ -225,6 +225,8 @@ static int add_section(struct sections *sections, unsigned number)
     *one = (struct sections_one){.section = section, .trace = trace};
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
+    if (section->init)
+        section->init(one->state, trace);
     if (section->event)
         dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = section->categories,
                                                                             .take = add_to_section,
@@ -304,7 +306,8 @@ int sections_finish(struct sections *sections)
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
     bool small =
-        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
+        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->busy.pieces.count + trace->ranges.count <
+        SMALL;
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)

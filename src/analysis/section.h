@@ -144,6 +144,7 @@ struct section {
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
     bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */
+    void (*init)(void *state, const struct trace *trace); /* before the first event; NULL: zeros will do */
     /* Called for every GPU operation, with the call that started it (NULL: not known), after trace_finish(). Returns
      * 0, or -1: no memory. NULL: the section needs no operations. */
     int (*gpu_op)(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call);

@@ -8,16 +8,31 @@
 
 struct phase_group {
     struct series durations;
-    struct busy busy;
+    struct busy_sum passed; /* gathered last */
     struct errors failures;
     int64_t hits; /* EVENT_NONE: none said whether it was found in the cache */
 };
 
+struct compilation {
+    struct tally phases;
+    struct busy busy; /* by the items' numbers */
+};
+
+static struct phase_group *group_of(const struct compilation *compilation, uint32_t number)
+{
+    return (struct phase_group *)compilation->phases.items + number;
+}
+
+static void init(void *state, const struct trace *trace)
+{
+    busy_init(&((struct compilation *)state)->busy, trace->room);
+}
+
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
+    struct compilation *compilation = state;
     const struct name_key key = {event->name};
-    struct phase_group *group =
-        event->phase == 'X' ? tally_item((struct tally *)state, &key, struct phase_group) : NULL;
+    struct phase_group *group = event->phase == 'X' ? tally_item(&compilation->phases, &key, struct phase_group) : NULL;
     if (!group)
         return event->phase == 'X' ? -1 : 0;
     if (group->durations.count == 0)
@@ -28,21 +43,26 @@ static int event(void *state, const struct trace *trace, const struct trace_even
         group->hits = (group->hits == EVENT_NONE ? 0 : group->hits) + (event->cache_hit == 1);
     if (series_add(&group->durations, event->duration) < 0)
         return -1;
-    return busy_add(&group->busy, event->start, event->start + event->duration);
+    return busy_add(&compilation->busy, (uint32_t)(group - group_of(compilation, 0)), event->start,
+                    event->start + event->duration);
 }
 
-static struct cell fill_passed(struct row *row, const struct column *column)
+static void add_passed(void *state, const struct busy_piece *piece)
 {
-    const struct phase_group *group = row->item;
-    (void)column;
-    return cell_integer(busy_total((struct busy *)(uintptr_t)&group->busy));
+    busy_sum_add(&group_of(state, piece->number)->passed, piece->start, piece->end);
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    (void)trace;
+    return busy_finish(&((struct compilation *)state)->busy, add_passed, state);
 }
 
 enum { COLUMN_PASSED = 1 };
 
 static const struct column compilation_columns[] = {
     COLUMN_TOTAL(0, phase_group, durations),
-    [COLUMN_PASSED] = {"passed", "Passed", TYPE_NS, COLUMN_APART, .fill = fill_passed},
+    [COLUMN_PASSED] = {"passed", "Passed", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(phase_group, passed.total)},
     COLUMN_COUNT("count", "Count", 0, phase_group, durations),
     COLUMNS_SUMMARY("", TYPE_NS, phase_group, durations),
     {"failures", "Failures", TYPE_COUNT, 0, fill_number, FROM_ITEM(phase_group, failures.count)},
@@ -59,25 +79,26 @@ static int finish(struct row *row)
     struct cell *cells = rows->count > 0 ? table_row(row->table) : NULL;
     if (!cells)
         return rows->count > 0 ? -1 : 0;
-    cells[COLUMN_PASSED] = cell_integer(row->trace->compiling_total);
+    cells[COLUMN_PASSED] = cell_integer(row->trace->compiled.total);
     cells[row->table->column_count - 1] = table_text(row->table, "at least one of them");
     return 0;
 }
 
 static void release(void *state)
 {
-    const struct tally *rows = state;
-    for (size_t i = 0; i < rows->count; i++)
-        busy_release(&((struct phase_group *)rows->items)[i].busy);
+    busy_release(&((struct compilation *)state)->busy);
 }
 
 const struct section section_compilation = {
     SECTION_COLUMNS(compilation_columns),
-    SECTION_TALLY(struct phase_group, 1),
+    .state_size = sizeof(struct compilation),
+    SECTION_STATE_TALLY(struct phase_group, 1),
     .sources = {TRACE_COMPILE},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_COMPILATION),
+    .init = init,
     .event = event,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };

@@ -192,7 +192,13 @@ static void raise_to_pools(struct memory_use *use, const struct trace *trace, co
     struct place place = place_of(trace, key);
     if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
         return;
-    int64_t most = trace_pool_peak(trace, place.device, place.owned ? &place.process : NULL, reserved);
+    int64_t most = 0;
+    for (size_t i = 0; i < trace->pools.count; i++) {
+        const struct trace_pool *pool = &trace->pools.items[i];
+        int64_t peak = reserved ? pool->reserved_peak : pool->used_peak;
+        if (pool->device == place.device && (!place.owned || pool->process == place.process) && peak > most)
+            most = peak;
+    }
     if (most <= use->peak)
         return;
     use->peak = most;

@@ -62,11 +62,11 @@ static void write_device(struct table *table, const struct trace *trace, size_t 
     int64_t id = trace_device_id(trace, index);
     const char *name = device->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, device->name);
     struct cell without = without_cell(table, trace, TRACE_GPU_WORK);
-    struct cell busy = cell_share(device->busy_total, trace_span(trace));
+    struct cell busy = cell_share(device->busy.total, trace_span(trace));
     struct cell *detail = put(table, table_format(table, "GPU %" PRId64 " busy", id), busy, TYPE_PERCENT);
     if (detail)
         *detail = table_text(table, name);
-    struct cell time = cell_integer(device->busy_total);
+    struct cell time = cell_integer(device->busy.total);
     detail = put(table, table_format(table, "GPU %" PRId64 " busy time", id), time, TYPE_NS);
     if (detail)
         *detail = without;
@@ -93,8 +93,8 @@ static void write_compilation(struct table *table, const struct trace *trace)
         write_unrecorded(table, "Compiling");
     if (trace->counts[EVENT_COMPILATION] == 0)
         return;
-    put(table, table_text(table, "Compiling"), cell_share(trace->compiling_total, trace_span(trace)), TYPE_PERCENT);
-    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiling_total), TYPE_NS);
+    put(table, table_text(table, "Compiling"), cell_share(trace->compiled.total, trace_span(trace)), TYPE_PERCENT);
+    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS);
 }
 
 static void write_calls(struct table *table, const struct trace *trace)

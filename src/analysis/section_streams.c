@@ -38,8 +38,8 @@ static struct cell fill_stream_name(struct row *row, const struct column *column
 }
 
 static const struct column columns[] = {
-    {"busy_share", "Busy", TYPE_PERCENT, 0, fill_busy_share, FROM_ITEM(trace_stream, busy_total)},
-    {"busy", "Busy", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(trace_stream, busy_total)},
+    {"busy_share", "Busy", TYPE_PERCENT, 0, fill_busy_share, FROM_ITEM(trace_stream, busy.total)},
+    {"busy", "Busy", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(trace_stream, busy.total)},
     {"kernels", "Kernels", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_KERNEL]),
      .source = TRACE_KERNEL},
     {"copies", "Copies", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_MEMCPY]),

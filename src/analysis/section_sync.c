@@ -30,8 +30,8 @@ struct wait {
 };
 
 struct sync {
-    struct tally waits;        /* struct wait by struct wait_key */
-    const struct trace *trace; /* after the last event */
+    struct tally waits; /* struct wait by struct wait_key */
+    const struct trace *trace;
     struct sorter records;
     ARRAY(char) waiting; /* of each name: enum waiting */
 };
@@ -46,6 +46,13 @@ static int by_correlation(const void *left, const void *right)
     return (a->duration > b->duration) - (a->duration < b->duration);
 }
 
+static void init(void *state, const struct trace *trace)
+{
+    struct sync *sync = state;
+    sync->trace = trace;
+    sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
+}
+
 /* CUPTI's "none" comes as -1, or as that in 32 bits. */
 static int64_t known(int64_t number)
 {
@@ -55,8 +62,6 @@ static int64_t known(int64_t number)
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     struct sync *sync = state;
-    if (sync->records.record_bytes == 0)
-        sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
     const char *kind = interned(&trace->strings, event->name);
     bool stream_waits = strcmp(kind, "Stream Wait Event") == 0;
     int64_t stream = known(event->wait_on_stream);
@@ -151,9 +156,6 @@ static int gather(void *state, const struct trace *trace)
     struct calls_join join;
     struct sorter_walk walk;
     const struct sync_record *record;
-    sync->trace = trace;
-    if (sync->records.record_bytes == 0)
-        sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
     int status = sorter_ready(&sync->records);
     if (status < 0)
         return status;
@@ -206,8 +208,7 @@ static const struct column columns[] = {
 static void release(void *state)
 {
     struct sync *sync = state;
-    if (sync->records.record_bytes > 0)
-        sorter_release(&sync->records);
+    sorter_release(&sync->records);
     array_release(&sync->waiting);
 }
 
@@ -219,6 +220,7 @@ const struct section section_sync = {
     .sort = "total",
     .categories = EVENT_BIT(EVENT_SYNC),
     .calls = true,
+    .init = init,
     .event = event,
     .gather = gather,
     .release = release,
