@@ -1,10 +1,9 @@
-#include "analysis/range_depth.h"
+#include "analysis/range_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "analysis/cover.h"
 
 #define NO_THREAD UINT32_MAX
 #define STEPS 4u /* are taken here where there would have been one: they are shorter */
@@ -35,12 +34,12 @@ int range_depth_span(struct range_depth *depth, uint32_t row, const struct range
 
 /* --- operations, by thread and call --- */
 
-static int load(struct range_depth *depth, const struct range_depth_ops *ops)
+static int load(struct range_depth *depth, const struct range_rows *rows)
 {
     struct sorter_walk walk;
     const struct launched_op *op;
     int status = 0;
-    sorter_walk_begin(&walk, &ops->gpu_ops->sorter);
+    sorter_walk_begin(&walk, &rows->trace->launched_ops.sorter);
     while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
         struct cover_operation *operation = file_vector_push(&depth->operations);
         status = operation ? 0 : -1;
@@ -49,7 +48,7 @@ static int load(struct range_depth *depth, const struct range_depth_ops *ops)
                                                   .start = op->start,
                                                   .end = op->start + op->duration,
                                                   .thread = op->thread,
-                                                  .gpu = ops->gpu(ops->context, op)};
+                                                  .gpu = range_rows_gpu(rows, op)};
     }
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
@@ -371,14 +370,14 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
 
 /* --- */
 
-int range_depth_measure(struct range_depth *depth, const struct range_depth_ops *ops, struct range_busy *busy)
+int range_depth_measure(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
 {
     uint64_t left_out = 0;
-    int status = load(depth, ops);
+    int status = load(depth, rows);
     if (status == 0)
         status = sort_spans(depth);
     depth->steps =
-        STEPS * (ops->limit.all + ops->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
+        STEPS * (rows->limit.all + rows->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
     if (status == 0)
         status = part_rows(depth);
     if (status == 0)

@@ -18,26 +18,11 @@ struct range_group {
     bool other;          /* one is of another category: what was launched in it is not known */
 };
 
-struct open_range {
-    int64_t start;
-    uint32_t group;
-    uint32_t next; /* index + 1: the start before, of the same id; of a free entry, the next free one */
-};
-
-/* Ranges that GPU busy time is added up for. */
-struct busy_key {
-    uint64_t name, domain, kind;
-};
-enum { NESTED, STARTED, OUTSIDE }; /* kinds: push and pop; start and end; in no range */
-
 struct nvtx {
-    struct tally ranges;       /* struct range_group by struct range_key */
-    const struct trace *trace; /* while operations are gathered */
-    struct groups busy_rows;   /* struct busy_key */
+    struct tally ranges;     /* struct range_group by struct range_key */
+    struct groups busy_rows; /* struct range_kind */
     struct range_busy busy;
-    struct map open_by_id; /* category and id -> index + 1 in open of the last start */
-    ARRAY(struct open_range) open;
-    uint32_t free; /* index + 1 of the first free entry of open */
+    struct range_starts open; /* by category and id; their numbers are those of the range_groups */
 };
 
 static struct range_group *range_of(const struct nvtx *nvtx, uint32_t number)
@@ -53,38 +38,23 @@ static uint64_t async_key(const struct trace_event *event)
 
 static int start_range(struct nvtx *nvtx, const struct trace_event *event, uint32_t group)
 {
-    uint64_t *innermost = map_put(&nvtx->open_by_id, async_key(event), NULL);
-    struct open_range *open = NULL;
-    if (innermost && nvtx->free) {
-        open = &nvtx->open.items[nvtx->free - 1];
-        nvtx->free = open->next;
-    } else if (innermost) {
-        open = array_push(&nvtx->open);
-    }
+    struct range *open = range_starts_push(&nvtx->open, async_key(event));
     if (!open)
         return -1;
-    *open = (struct open_range){.start = event->start, .group = group, .next = (uint32_t)*innermost};
-    *innermost = (uint64_t)(open - nvtx->open.items) + 1;
+    open->start = event->start;
+    open->number = group;
     range_of(nvtx, group)->open++;
     return 0;
 }
 
 static int end_range(struct nvtx *nvtx, const struct trace_event *event)
 {
-    uint64_t *innermost = map_get(&nvtx->open_by_id, async_key(event));
-    if (!innermost)
+    struct range open;
+    if (!range_starts_pop(&nvtx->open, async_key(event), &open))
         return 0;
-    uint32_t index = (uint32_t)*innermost;
-    struct open_range *open = &nvtx->open.items[index - 1];
-    struct range_group *range = range_of(nvtx, open->group);
-    if (open->next)
-        *innermost = open->next;
-    else
-        map_remove(&nvtx->open_by_id, async_key(event));
-    open->next = nvtx->free;
-    nvtx->free = index;
+    struct range_group *range = range_of(nvtx, open.number);
     range->open--;
-    return series_add(&range->async, event->start > open->start ? event->start - open->start : 0);
+    return series_add(&range->async, event->start > open.start ? event->start - open.start : 0);
 }
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
@@ -114,50 +84,30 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 
 /* --- GPU busy time --- */
 
-static uint32_t busy_row(struct nvtx *nvtx, const struct busy_key *key)
+static uint32_t busy_row(struct nvtx *nvtx, const struct range_kind *kind)
 {
-    return groups_number(&nvtx->busy_rows, key, sizeof(*key));
+    return groups_number(&nvtx->busy_rows, kind, sizeof(*kind));
 }
 
 static uint32_t row_of(void *state, struct range_walk *walk)
 {
-    const struct range *range = &walk->open.items[walk->open.count - 1].range;
-    struct busy_key key = {range->name, range->domain, range->started ? STARTED : NESTED};
-    return busy_row(state, &key);
+    const struct range_kind kind = range_kind_of(&walk->open.items[walk->open.count - 1].range);
+    return busy_row(state, &kind);
 }
-
-static uint32_t gpu_of(void *state, const struct launched_op *op)
-{
-    const struct nvtx *nvtx = state;
-    return nvtx->trace->streams.items[op->stream].device;
-}
-
-static const struct busy_key outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
 
 static int gather(void *state, const struct trace *trace)
 {
     struct nvtx *nvtx = state;
-    if (trace->ranges.count == 0)
-        return 0;
-    nvtx->trace = trace;
-    if (busy_row(nvtx, &outside) != RANGE_ROW_OUTSIDE)
-        return -1;
-    const struct range_rows rows = {.ranges = &trace->ranges,
-                                    .gpu_ops = &trace->launched_ops,
-                                    .room = trace->room,
-                                    .limit = RANGE_ROWS_LIMIT,
-                                    .context = nvtx,
-                                    .row = row_of,
-                                    .gpu = gpu_of};
-    return range_rows_gather(&rows, &nvtx->busy);
+    const struct range_rows rows = {.trace = trace, .limit = RANGE_ROWS_LIMIT, .context = nvtx, .row = row_of};
+    return busy_row(nvtx, &RANGE_KIND_OUTSIDE) == RANGE_ROW_OUTSIDE ? range_rows_gather(&rows, &nvtx->busy) : -1;
 }
 
 /* Empty where the trace has no GPU operation. */
-static struct cell busy_cell(struct nvtx *nvtx, const struct busy_key *key)
+static struct cell busy_cell(struct nvtx *nvtx, const struct range_kind *kind)
 {
     if (nvtx->busy.totals.count == 0)
         return (struct cell){0};
-    return range_rows_cell(&nvtx->busy, busy_row(nvtx, key));
+    return range_rows_cell(&nvtx->busy, busy_row(nvtx, kind));
 }
 
 /* --- rows --- */
@@ -176,9 +126,11 @@ static struct cell fill_kind(struct row *row, const struct column *column)
     return table_text(row->table, ((const struct range_row *)row->item)->kind);
 }
 
+static const struct range_key no_range = {EVENT_NO_TEXT, EVENT_NO_TEXT};
+
 static struct cell fill_range(struct row *row, const struct column *column)
 {
-    return row->key == &outside ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
+    return row->key == &no_range ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
 }
 
 static const struct column columns[] = {
@@ -208,7 +160,8 @@ static struct range_row timed_row(const char *kind, const struct series *times, 
 static int write_rows(struct row *row, const struct range_key *key, const struct range_group *range)
 {
     struct nvtx *nvtx = row->state;
-    const struct busy_key nested = {key->name, key->domain, NESTED}, started = {key->name, key->domain, STARTED};
+    const struct range_kind nested = {key->name, key->domain, RANGE_NESTED},
+                            started = {key->name, key->domain, RANGE_STARTED};
     bool async = range->async.count || range->open, on_host = range->nested.count || async;
     struct cell nested_busy = busy_cell(nvtx, &nested);
     struct cell async_busy = range->other ? (struct cell){0} : busy_cell(nvtx, &started);
@@ -232,15 +185,14 @@ static int finish(struct row *row)
     for (uint32_t i = 0; i < nvtx->ranges.count; i++)
         if (write_rows(row, groups_key(&nvtx->ranges.keys, i), range_of(nvtx, i)) < 0)
             return -1;
-    const struct range_row none = {.kind = "outside", .busy = busy_cell(nvtx, &outside)};
-    return range_busy_total(&nvtx->busy, busy_row(nvtx, &outside)) ? section_row(row, &outside, &none) : 0;
+    const struct range_row outside = {.kind = "outside", .busy = busy_cell(nvtx, &RANGE_KIND_OUTSIDE)};
+    return range_busy_total(&nvtx->busy, RANGE_ROW_OUTSIDE) ? section_row(row, &no_range, &outside) : 0;
 }
 
 static void release(void *state)
 {
     struct nvtx *nvtx = state;
-    array_release(&nvtx->open);
-    map_release(&nvtx->open_by_id);
+    range_starts_release(&nvtx->open);
     groups_release(&nvtx->busy_rows);
     range_busy_release(&nvtx->busy);
 }

@@ -7,14 +7,8 @@
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 
-/* What the ranges of a row have in common. */
-struct kind {
-    uint64_t name, domain, form;
-};
-enum { NESTED, STARTED, OUTSIDE }; /* forms: push and pop; start and end; in no range */
-
 struct gpu_key {
-    struct kind kind;
+    struct range_kind kind;
     int64_t device, context, stream;
 };
 
@@ -59,7 +53,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
     bool plain = !event_id_is_text(event->thread) && event_id_value(event->thread) < TRACE_EXTRA_TID;
-    struct gpu_key key = {.kind = {event->name, event->domain, NESTED},
+    struct gpu_key key = {.kind = {event->name, event->domain, RANGE_NESTED},
                           .device = trace_event_device(event),
                           .context = event->context,
                           .stream = plain ? event_id_value(event->thread) : EVENT_NONE};
@@ -83,7 +77,7 @@ static uint32_t row_of(void *state, struct range_walk *walk)
 {
     struct gpu *gpu = state;
     const struct range *range = &walk->open.items[walk->open.count - 1].range;
-    const struct kind key = {range->name, range->domain, range->started ? STARTED : NESTED};
+    const struct range_kind key = range_kind_of(range);
     uint32_t kind = groups_number(&gpu->kinds, &key, sizeof(key));
     while (gpu->kinds_of_ranges.count <= range->number)
         if (!file_vector_push(&gpu->kinds_of_ranges))
@@ -154,7 +148,7 @@ static int end_span(struct gpu *gpu, const struct span *span)
 static int begin_span(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
 {
     const struct trace_stream_id *stream = trace_stream_id(trace, part->stream);
-    struct gpu_key key = {.kind = *(const struct kind *)groups_key(&gpu->kinds, part->kind),
+    struct gpu_key key = {.kind = *(const struct range_kind *)groups_key(&gpu->kinds, part->kind),
                           .device = stream->device,
                           .context = stream->context,
                           .stream = stream->stream};
@@ -207,10 +201,8 @@ static int join_parts(struct gpu *gpu, const struct trace *trace)
 
 static int gather_parts(struct gpu *gpu, const struct trace *trace)
 {
-    static const struct kind outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
-    const struct range_rows rows = {.ranges = &trace->ranges,
-                                    .gpu_ops = &trace->launched_ops,
-                                    .room = trace->room,
+    const struct range_kind outside = RANGE_KIND_OUTSIDE;
+    const struct range_rows rows = {.trace = trace,
                                     .limit = RANGE_ROWS_LIMIT,
                                     .context = gpu,
                                     .row = row_of,
@@ -266,14 +258,14 @@ static struct cell fill_kernels(struct row *row, const struct column *column)
 
 static struct cell fill_form(struct row *row, const struct column *column)
 {
-    static const char *const forms[] = {[NESTED] = "range", [STARTED] = "start/end", [OUTSIDE] = "outside"};
+    static const char *const forms[] = {"range", "start/end", "outside"};
     return table_text(row->table, forms[row_integer(row, column)]);
 }
 
 static struct cell fill_range(struct row *row, const struct column *column)
 {
     const struct gpu_key *key = row->key;
-    return key->kind.form == OUTSIDE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
+    return key->kind.form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
 }
 
 static const struct column columns[] = {

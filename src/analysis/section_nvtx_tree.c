@@ -20,9 +20,8 @@ struct branch {
 struct tree {
     struct tally branches; /* struct branch, one for each node */
     struct range_forest forest;
-    uint32_t first;            /* index + 1 */
-    const struct trace *trace; /* while GPU operations are gathered */
-    struct range_busy busy;    /* by node + 1; 0: in no range */
+    uint32_t first;         /* index + 1 */
+    struct range_busy busy; /* by node + 1; 0: in no range */
 };
 
 static struct branch *branch_of(const struct tree *tree, uint32_t node)
@@ -52,26 +51,11 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     return add(state, walk) == 0 ? walk->open.items[walk->open.count - 1].node + 1 : RANGE_ROW_NONE;
 }
 
-static uint32_t gpu_of(void *state, const struct launched_op *op)
-{
-    const struct tree *tree = state;
-    return tree->trace->streams.items[op->stream].device;
-}
-
 static int gather(void *state, const struct trace *trace)
 {
     struct tree *tree = state;
-    if (trace->ranges.count == 0)
-        return 0;
-    tree->trace = trace;
-    const struct range_rows rows = {.ranges = &trace->ranges,
-                                    .nesting = true,
-                                    .gpu_ops = &trace->launched_ops,
-                                    .room = trace->room,
-                                    .limit = RANGE_ROWS_LIMIT,
-                                    .context = tree,
-                                    .row = row_of,
-                                    .gpu = gpu_of};
+    const struct range_rows rows = {
+        .trace = trace, .nesting = true, .limit = RANGE_ROWS_LIMIT, .context = tree, .row = row_of};
     return range_rows_gather(&rows, &tree->busy);
 }
 
