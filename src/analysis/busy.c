@@ -1,9 +1,11 @@
 #include "analysis/busy.h"
 
+#include "analysis/order.h"
+
 static int by_start(const void *left, const void *right)
 {
     const struct busy_piece *a = left, *b = right;
-    return (a->start > b->start) - (a->start < b->start);
+    return ORDER(a->start, b->start);
 }
 
 void busy_init(struct busy *busy, struct sorter_room *room)

@@ -1,5 +1,7 @@
 #include "analysis/heap.h"
 
+#include "analysis/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -251,9 +253,7 @@ static int pytorch_event(struct heap *heap, const struct trace_event *event)
 static int by_time(const void *a, const void *b)
 {
     const struct heap_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
 }
 
 static int apply_step(struct heap *heap, const struct heap_step *step)
@@ -288,7 +288,7 @@ int heap_event(struct heap *heap, const struct trace_event *event)
 static int by_failure(const void *a, const void *b)
 {
     const struct heap_failure *left = a, *right = b;
-    return left->time < right->time ? -1 : left->time > right->time;
+    return ORDER(left->time, right->time);
 }
 
 int heap_finish(struct heap *heap)

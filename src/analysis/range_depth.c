@@ -1,3 +1,4 @@
+#include "analysis/order.h"
 #include "analysis/range_rows.h"
 
 #include <inttypes.h>
@@ -85,11 +86,7 @@ static uint64_t count_operations(const struct range_depth *depth, const struct r
 static int by_row(const void *a, const void *b)
 {
     const struct range_depth_span *left = a, *right = b;
-    if (left->row != right->row)
-        return left->row < right->row ? -1 : 1;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    return (left->first > right->first) - (left->first < right->first);
+    return ORDER(left->row, right->row) ?: ORDER(left->thread, right->thread) ?: ORDER(left->first, right->first);
 }
 
 /* In empty spans nothing was launched. */
@@ -148,21 +145,13 @@ static int part_rows(struct range_depth *depth)
 static int by_threads(const void *a, const void *b)
 {
     const struct cover_question *left = a, *right = b;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    if (left->other != right->other)
-        return left->other < right->other ? -1 : 1;
-    return (left->last > right->last) - (left->last < right->last);
+    return ORDER(left->thread, right->thread) ?: ORDER(left->other, right->other) ?: ORDER(left->last, right->last);
 }
 
 static int by_gpu(const void *a, const void *b)
 {
     const struct cover_operation *left = a, *right = b;
-    if (left->gpu != right->gpu)
-        return left->gpu < right->gpu ? -1 : 1;
-    if (left->called != right->called)
-        return left->called < right->called ? -1 : 1;
-    return (left->start > right->start) - (left->start < right->start);
+    return ORDER(left->gpu, right->gpu) ?: ORDER(left->called, right->called) ?: ORDER(left->start, right->start);
 }
 
 static int answer_on_gpu(struct range_busy *busy, const struct cover_operation *operations, size_t count,
@@ -260,9 +249,7 @@ struct change {
 static int earliest_first(const void *a, const void *b)
 {
     const struct range_depth_row *left = a, *right = b;
-    if (left->earliest != right->earliest)
-        return left->earliest < right->earliest ? -1 : 1;
-    return (left->row > right->row) - (left->row < right->row);
+    return ORDER(left->earliest, right->earliest) ?: ORDER(left->row, right->row);
 }
 
 static int make_coverages(struct change *change, const struct copied *sorted)

@@ -1,15 +1,11 @@
 #include "analysis/ranges.h"
 
+#include "analysis/order.h"
+
 static int by_thread_and_start(const void *a, const void *b)
 {
     const struct range *left = a, *right = b;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
-    if (left->end != right->end)
-        return left->end > right->end ? -1 : 1;
-    return (left->number > right->number) - (left->number < right->number);
+    return ORDER(left->thread, right->thread) ?: ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->number, right->number);
 }
 
 void ranges_init(struct ranges *ranges, struct sorter_room *room)

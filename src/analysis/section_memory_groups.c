@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/buffer.h"
 #include "analysis/heap.h"
+#include "analysis/order.h"
 #include "analysis/section.h"
 
 static struct cell fill_kind(struct row *row, const struct column *column)
@@ -122,11 +123,7 @@ static const struct column live_columns[] = {
 static int by_group(const void *a, const void *b)
 {
     const struct heap_live *left = a, *right = b;
-    if (left->group != right->group)
-        return left->group < right->group ? -1 : 1;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    return left->address < right->address ? -1 : left->address > right->address;
+    return ORDER(left->group, right->group) ?: ORDER(left->time, right->time) ?: ORDER(left->address, right->address);
 }
 
 /* Sorts LIVES, and adds a row for each of their groups. */

@@ -4,6 +4,7 @@
  * in their outer ones too. A trace without ranges of the host has its own rows of spans on the GPU, and these count.
  */
 #include "common/extents.h"
+#include "analysis/order.h"
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 
@@ -66,11 +67,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 static int by_range_and_stream(const void *left, const void *right)
 {
     const struct part *a = left, *b = right;
-    if (a->range != b->range)
-        return a->range < b->range ? -1 : 1;
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    return (a->start > b->start) - (a->start < b->start);
+    return ORDER(a->range, b->range) ?: ORDER(a->stream, b->stream) ?: ORDER(a->start, b->start);
 }
 
 static uint32_t row_of(void *state, struct range_walk *walk)

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "analysis/order.h"
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 
@@ -67,9 +68,7 @@ struct rank {
 static int shortest_first(const void *a, const void *b)
 {
     const struct rank *left = a, *right = b;
-    if (left->total != right->total)
-        return left->total < right->total ? -1 : 1;
-    return (left->node < right->node) - (left->node > right->node);
+    return ORDER(left->total, right->total) ?: ORDER(right->node, left->node);
 }
 
 /* Each is put before those that are there already: the longest, last of all, becomes the first. */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/order.h"
 #include "analysis/section.h"
 
 /* What distinguishes the rows of waits. */
@@ -39,11 +40,7 @@ struct sync {
 static int by_correlation(const void *left, const void *right)
 {
     const struct sync_record *a = left, *b = right;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return (a->duration > b->duration) - (a->duration < b->duration);
+    return ORDER(a->correlation, b->correlation) ?: ORDER(a->start, b->start) ?: ORDER(a->duration, b->duration);
 }
 
 static void init(void *state, const struct trace *trace)
