@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "analysis/groups.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 /* The length of the union of intervals that come by their start. All zero is that of none. */
 struct busy_sum {

@@ -139,7 +139,7 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
         return 0;
     range_busy_init(&gathering.outside, trace->room);
     range_busy_init(&gathering.inside, trace->room);
-    range_depth_init(&gathering.depth, sorter_directory());
+    range_depth_init(&gathering.depth, temporary_directory());
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
     if (status == 0)
         status = write_all(busy, &gathering.outside);

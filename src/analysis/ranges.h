@@ -13,7 +13,7 @@
 #include "common/map.h"
 #include "trace/trace_event.h"
 #include "analysis/gpu_ops.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 /* One that was started and ended stands there twice when that was done on two threads. */
 struct range {

@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/buffer.h"
-#include "common/suggest.h"
+#include "common/text.h"
 #include "analysis/heap.h"
 #include "analysis/names.h"
 #include "trace/json/reader.h"

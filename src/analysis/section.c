@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "analysis/errors.h"
 
 /* --- rows --- */

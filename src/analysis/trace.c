@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "analysis/errors.h"
 #include "analysis/heap.h"
 #include "analysis/table.h"

@@ -18,7 +18,7 @@
 #include "analysis/groups.h"
 #include "analysis/ranges.h"
 #include "analysis/options.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 struct cJSON;
 

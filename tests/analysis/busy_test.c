@@ -16,9 +16,8 @@ static unsigned random_below(unsigned most)
     return (seed >> 8) % most;
 }
 
-static void what_overlaps_counts_once_and_gpus_are_summed(void **state)
+UNIT_TEST(what_overlaps_counts_once_and_gpus_are_summed)
 {
-    (void)state;
     struct sorter_room room = sorter_room_usual();
     struct range_busy busy = {0};
     range_busy_init(&busy, &room);
@@ -35,9 +34,8 @@ static void what_overlaps_counts_once_and_gpus_are_summed(void **state)
     range_busy_release(&busy);
 }
 
-static void of_nothing_it_is_nothing(void **state)
+UNIT_TEST(of_nothing_it_is_nothing)
 {
-    (void)state;
     struct sorter_room room = sorter_room_usual();
     struct range_busy unused = {0}, busy = {0};
     range_busy_release(&unused);
@@ -48,9 +46,8 @@ static void of_nothing_it_is_nothing(void **state)
 }
 
 /* In little memory, so that most is in the temporary file. */
-static void random_operations_agree_with_counting(void **state)
+UNIT_TEST(random_operations_agree_with_counting)
 {
-    (void)state;
     static char used[ROWS][GPUS][TIMES + 64];
     for (seed = 1; seed < 40; seed++) {
         struct sorter_room room = {.left = 512, .run = 256};
@@ -74,12 +71,4 @@ static void random_operations_agree_with_counting(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_overlaps_counts_once_and_gpus_are_summed),
-        cmocka_unit_test(of_nothing_it_is_nothing),
-        cmocka_unit_test(random_operations_agree_with_counting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

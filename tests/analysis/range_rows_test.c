@@ -133,9 +133,8 @@ static unsigned check(bool leaks, struct range_rows_limit limit)
     return left_out;
 }
 
-static void random_rows_agree_with_looking_at_every_range(void **state)
+UNIT_TEST(random_rows_agree_with_looking_at_every_range)
 {
-    (void)state;
     for (unsigned i = 1; i < 40; i++) {
         seed = i;
         assert_int_equal(check(i % 2, RANGE_ROWS_LIMIT), 0);
@@ -143,9 +142,8 @@ static void random_rows_agree_with_looking_at_every_range(void **state)
 }
 
 /* One step is too little to add any operation to a row, but enough for those rows that are one question. */
-static void rows_beyond_the_limit_are_measured_otherwise_or_left_out(void **state)
+UNIT_TEST(rows_beyond_the_limit_are_measured_otherwise_or_left_out)
 {
-    (void)state;
     unsigned left_out = 0;
     log_set_level(LOG_QUIET);
     for (unsigned i = 1; i < 40; i++) {
@@ -159,9 +157,8 @@ static void rows_beyond_the_limit_are_measured_otherwise_or_left_out(void **stat
 }
 
 /* Whatever is open at once, nothing is left out where each range is open on one thread and has a name of its own. */
-static void no_row_of_one_range_is_left_out(void **state)
+UNIT_TEST(no_row_of_one_range_is_left_out)
 {
-    (void)state;
     for (seed = 1; seed < 20; seed++) {
         struct sorter_room room = sorter_room_usual();
         static struct trace trace;
@@ -196,12 +193,4 @@ static void no_row_of_one_range_is_left_out(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_rows_agree_with_looking_at_every_range),
-        cmocka_unit_test(rows_beyond_the_limit_are_measured_otherwise_or_left_out),
-        cmocka_unit_test(no_row_of_one_range_is_left_out),
-    };
-    return cmocka_run_group_tests_name("range_rows", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

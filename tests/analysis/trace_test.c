@@ -14,9 +14,8 @@ static int count_and_fail(void *context)
     return -1;
 }
 
-static void every_job_is_done_once(void **state)
+UNIT_TEST(every_job_is_done_once)
 {
-    (void)state;
     for (unsigned workers = 0; workers <= 16; workers += 4) {
         int done[9] = {0};
         struct job jobs[9];
@@ -29,9 +28,8 @@ static void every_job_is_done_once(void **state)
     }
 }
 
-static void a_job_that_fails_is_told(void **state)
+UNIT_TEST(a_job_that_fails_is_told)
 {
-    (void)state;
     for (unsigned workers = 1; workers <= 3; workers++) {
         int done[3] = {0};
         const struct job jobs[] = {{count, &done[0]}, {count_and_fail, &done[1]}, {count, &done[2]}};
@@ -41,11 +39,4 @@ static void a_job_that_fails_is_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_job_is_done_once),
-        cmocka_unit_test(a_job_that_fails_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)
