@@ -264,9 +264,9 @@ UNIT_TEST_WITH(failures_are_kept_one_by_one, begin, end)
     finish();
     assert_int_equal(heap.failures.count, 2);
     const struct heap_failure *first = &heap.failures.items[0], *second = first + 1;
-    assert_true(first->time == 5 && first->bytes == 1000 && first->held == 30 && first->stack == 4 &&
+    assert_true(first->time == 5 && first->asked.size == 1000 && first->held == 30 && first->asked.stack == 4 &&
                 first->result == 2);
-    assert_true(second->bytes == 2000 && second->held == 40 && second->source == HEAP_OF_PYTORCH);
+    assert_true(second->asked.size == 2000 && second->held == 40 && second->asked.source == HEAP_OF_PYTORCH);
     assert_int_equal(heap.groups.count, 0);
 }
 

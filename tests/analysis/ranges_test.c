@@ -151,7 +151,7 @@ UNIT_TEST(what_has_ended_is_not_kept)
         if (i > 0)
             assert_int_equal(add(&ranges, 'e', 10 * (int64_t)i + 5, 0, i - 1, 0), 0);
     }
-    assert_true(ranges.starts.count <= 2);
+    assert_true(ranges.starts.items.count <= 2);
     assert_int_equal(ranges_finish(&ranges, 20000000), 0);
     range_walk_begin(&walk, &ranges, false);
     while (range_walk_open(&walk, 0, INT64_MAX))

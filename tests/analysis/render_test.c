@@ -4,15 +4,14 @@
 #include "analysis/render.h"
 #include "analysis/table.h"
 
-#define COLUMNS(X)                                            \
-    X(TOTAL, "total", "Total", NS, COLUMN_SUM | COLUMN_APART) \
-    X(AVG, "avg", "Avg", NS, 0)                               \
-    X(SIZE, "size", "Size", BYTES, 0)                         \
-    X(NOTE, "note", "Note", TEXT, COLUMN_OPTIONAL)            \
-    X(NAME, "name", "Name", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+enum { TOTAL, AVG, SIZE, NOTE, NAME, COLUMNS };
+static const struct column columns[] = {
+    [TOTAL] = {"total", "Total", TYPE_NS, COLUMN_SUM | COLUMN_APART, .fill = NULL},
+    [AVG] = {"avg", "Avg", TYPE_NS, 0, .fill = NULL},
+    [SIZE] = {"size", "Size", TYPE_BYTES, 0, .fill = NULL},
+    [NOTE] = {"note", "Note", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
+    [NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+};
 
 static struct table table;
 static struct buffer out;
@@ -21,15 +20,15 @@ static void add_row(int64_t total, double average, int64_t size, const char *nam
 {
     struct cell *row = table_row(&table);
     assert_non_null(row);
-    row[COLUMN_TOTAL] = cell_integer(total);
-    row[COLUMN_AVG] = cell_real(average);
-    row[COLUMN_SIZE] = cell_integer(size);
-    row[COLUMN_NAME] = table_text(&table, name);
+    row[TOTAL] = cell_integer(total);
+    row[AVG] = cell_real(average);
+    row[SIZE] = cell_integer(size);
+    row[NAME] = table_text(&table, name);
 }
 
 UNIT_FIXTURE(begin)
 {
-    table = (struct table){.word = "things", .title = "Things", .columns = columns, .column_count = COLUMNS_END};
+    table = (struct table){.word = "things", .title = "Things", .columns = columns, .column_count = COLUMNS};
     buffer_init_memory(&out);
     return 0;
 }
@@ -46,7 +45,7 @@ static const char *rendered(const struct renderer *format, const struct report_o
 {
     struct render render = {.format = format, .out = &out, .options = options};
     free(table.order);
-    assert_int_equal(table_sort(&table, COLUMN_TOTAL, options->top), 0);
+    assert_int_equal(table_sort(&table, TOTAL, options->top), 0);
     out.length = 0;
     if (format->begin)
         format->begin(&render);
@@ -159,12 +158,12 @@ UNIT_TEST_WITH(json_has_exact_numbers_whatever_the_unit, begin, end)
 
 UNIT_TEST_WITH(columns_are_found_by_word_or_by_key, begin, end)
 {
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "total"), COLUMN_TOTAL);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "total_ns"), COLUMN_TOTAL);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "size_bytes"), COLUMN_SIZE);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "total_ms"), -1);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "tot"), -1);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, ""), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS, "total"), TOTAL);
+    assert_int_equal(table_find_column(columns, COLUMNS, "total_ns"), TOTAL);
+    assert_int_equal(table_find_column(columns, COLUMNS, "size_bytes"), SIZE);
+    assert_int_equal(table_find_column(columns, COLUMNS, "total_ms"), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS, "tot"), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS, ""), -1);
 }
 
 UNIT_TEST_WITH(texts_are_sorted_from_a_and_what_is_not_known_comes_last, begin, end)
@@ -173,10 +172,10 @@ UNIT_TEST_WITH(texts_are_sorted_from_a_and_what_is_not_known_comes_last, begin, 
     for (int i = 0; i < 3; i++)
         add_row(1, 1, 1, names[i]);
     assert_non_null(table_row(&table));
-    assert_int_equal(table_sort(&table, COLUMN_NAME, 0), 0);
+    assert_int_equal(table_sort(&table, NAME, 0), 0);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(*table_cell_text(&table, table_cell(&table, i, COLUMN_NAME)), 'a' + (int)i);
-    assert_int_equal(table_cell(&table, 3, COLUMN_NAME)->kind, CELL_NONE);
+        assert_int_equal(*table_cell_text(&table, table_cell(&table, i, NAME)), 'a' + (int)i);
+    assert_int_equal(table_cell(&table, 3, NAME)->kind, CELL_NONE);
 }
 
 UNIT_TEST_WITH(what_was_not_recorded_is_no_value_for_programs_and_words_for_people, begin, end)
@@ -185,8 +184,8 @@ UNIT_TEST_WITH(what_was_not_recorded_is_no_value_for_programs_and_words_for_peop
     add_row(5, 1, 1, "b");
     add_row(7, 1, 1, "a");
     struct cell *row = table_row(&table);
-    row[COLUMN_TOTAL].kind = CELL_UNRECORDED;
-    row[COLUMN_NAME] = table_text(&table, "c");
+    row[TOTAL].kind = CELL_UNRECORDED;
+    row[NAME] = table_text(&table, "c");
     snprintf(table.missing, sizeof(table.missing), "kernel");
     const char *text = rendered(&renderer_table, &options);
     assert_contains(text, "\n  not recorded         -     -  c\n");
