@@ -76,6 +76,9 @@ enum trace_bits {
 #define BIT(name, word, on, text) | ((on) << TRACE_INDEX_##name)
         TRACE_DEFAULT = 0 TRACE_BITS(BIT),
 #undef BIT
+#define BIT(name, word, on, text) | TRACE_##name
+    TRACE_OF_CUDA = (0 TRACE_BITS(BIT)) & ~TRACE_NVTX,
+#undef BIT
 };
 
 /* Settings as they are when nobody says otherwise. */

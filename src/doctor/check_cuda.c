@@ -11,7 +11,7 @@
 
 #include "doctor/check.h"
 #include "doctor/doctor.h"
-#include "common/cupti_versions.h"
+#include "common/cupti_path.h"
 
 #define DRIVER_PAGE "https://www.nvidia.com/drivers"
 #define TOOLKIT_PAGE "https://developer.nvidia.com/cuda-downloads"

@@ -70,7 +70,8 @@ struct json_out;
 struct process;
 
 /* compilation.c: likewise. */
-int index_phase(struct process *process, const struct event *event);
+int index_phase(struct conversion *conversion, struct process *process, const struct event *event);
+int index_jit(struct conversion *conversion, struct process *process, const struct event *event);
 int resolve_compilation(struct process *process);
 int write_compilation(struct piece_writer *out, struct process *process);
 

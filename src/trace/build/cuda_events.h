@@ -37,6 +37,13 @@ struct piece_writer;
 struct event;
 struct json_out;
 struct process;
+int index_cuda_event(struct conversion *conversion, struct process *process, const struct event *event);
+int index_event_record(struct conversion *conversion, struct process *process, const struct event *event);
+int index_sync(struct conversion *conversion, struct process *process, const struct event *event);
+int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event);
+int resolve_sync(struct process *process, const struct event *event);
+int resolve_agent_sync(struct process *process, const struct event *event);
+int write_agent_sync(struct piece_writer *out, struct process *process, const struct event *event);
 int write_cuda_event(struct piece_writer *out, struct process *process, const struct event *event);
 int write_sync(struct piece_writer *out, struct process *process, const struct event *event);
 

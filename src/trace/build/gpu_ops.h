@@ -32,6 +32,8 @@ struct process;
 struct args;
 
 /* Events of CUPTI's records, and of ours. */
+int index_gpu_op(struct conversion *conversion, struct process *process, const struct event *event);
+int resolve_gpu_op(struct process *process, const struct event *event);
 int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event);
 
 void add_gpu_place(struct args *args, const struct process *process, const struct event *event);

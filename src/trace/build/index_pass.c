@@ -1,132 +1,19 @@
 /*
- * The index pass (passes.h): its order, and what both the agent and CUPTI record.
+ * The index pass (passes.h): its order, and what several threads look at in CUPTI's records.
  */
 #include "common/log.h"
-#include "trace/build/compilation.h"
-#include "trace/build/crashes.h"
-#include "trace/build/cuda_events.h"
+#include "common/spool_records.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/event_filter.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/kernel_names.h"
-#include "trace/build/memory.h"
+#include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/nvtx_extensions.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
-#include "trace/build/cupti_events.h"
 #include "trace/build/plugins.h"
-#include "trace/build/pools.h"
-#include "trace/build/session.h"
-#include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
-#include "common/spool_records.h"
-
-/* --- the agent's records: rows of threads, allocations, NVTX, waits, plugins --- */
-
-static int index_stream(struct process *process, const struct event *event)
-{
-    uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
-    if (!stream)
-        return error_no_memory("streams");
-    *stream = (uint64_t)event->stream + 1;
-    return 0;
-}
-
-static int index_memory(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    uint32_t pid;
-    process->cuda = true;
-    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, event->device, &pid) != 0)
-        return -1;
-    if (!process_thread(process, TRACK_THREAD, event->thread))
-        return -1;
-    if (capture_intervals_hold(process->capture_intervals, event->start) &&
-        stacks_want(process->stacks, event->memory.stack) != 0)
-        return -1;
-    return memory_collect(process->memory, event);
-}
-
-/* It is told by the library's own thread, which is none of the program's. */
-static int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    uint32_t pid;
-    process->cuda = true;
-    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
-        return -1;
-    return pools_collect(process->pools, event);
-}
-
-static int index_nvtx(struct process *process, const struct event *event)
-{
-    process->nvtx_seen = true;
-    process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
-    struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
-    if (!thread)
-        return -1;
-    /* Ranges that end with a capture interval may cut a call. */
-    if (event->nvtx.what == SPOOL_NVTX_ACQUIRE ||
-        (event->nvtx.what == SPOOL_NVTX_PUSH && process->capture_intervals->limited))
-        lanes_must_collect(&thread->lanes);
-    return nvtx_index(process->nvtx, process->capture_intervals, event);
-}
-
-/* Records that stand at a point of the time line. */
-static int index_timed(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    if (!process_knows_time(process, event->start)) {
-        process->losses.undecoded++;
-        return 0;
-    }
-    widen_process_time(process, event->start, event->start);
-    switch (event->type) {
-    case EVENT_MEMORY: return index_memory(conversion, process, event);
-    case EVENT_POOL: return index_pool(conversion, process, event);
-    case EVENT_NVTX: return index_nvtx(process, event);
-    case EVENT_PHASE: return index_phase(process, event);
-    default: return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
-    }
-}
-
-static int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    process->cuda = true;
-    return agent_wait_is_shown(process, event) ? index_sync(conversion, process, event) : 0;
-}
-
-static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    switch (event->type) {
-    case EVENT_POINTER_NAME: return index_pointer_name(conversion, process, event);
-    case EVENT_LAUNCH_NAME: return index_launch_name(conversion, process, event);
-    case EVENT_FUNCTION_NAME: return index_function_name(conversion, process, event);
-    case EVENT_GRAPH_NODE: return index_graph_node(process, event);
-    case EVENT_GRAPH_LAUNCH: return conditional_launches_index(process->conditional, event);
-    case EVENT_THREAD_NAME: return index_thread_name(process, event);
-    case EVENT_CONTEXT: process->cuda = true; return index_context(conversion, process, event);
-    case EVENT_STREAM: process->cuda = true; return index_stream(process, event);
-    case EVENT_NVTX_NAME: return 0; /* once all streams are known: index_late() */
-    case EVENT_NVTX:
-    case EVENT_MEMORY:
-    case EVENT_POOL:
-    case EVENT_PHASE:
-    case EVENT_CAPTURE: return index_timed(conversion, process, event);
-    case EVENT_SYNC: return index_agent_sync(conversion, process, event);
-    case EVENT_SEEN: return index_seen(conversion, event);
-    case EVENT_CUDA_EVENT: return cuda_events_index(process->cuda_events, event);
-    case EVENT_PLUGIN_EVENT: return index_plugin_event(process, event);
-    case EVENT_PLUGIN:
-    case EVENT_PLUGIN_TIME:
-    case EVENT_PLUGIN_LINE: return plugins_index(process->plugins, event);
-    case EVENT_STACK:
-    case EVENT_MAPPING: return stacks_index(process->stacks, event);
-    case EVENT_DEVICE_RANGE:
-    case EVENT_PLUGIN_WINDOW: return 0; /* before: find_capture_intervals() */
-    case EVENT_NVTX_EXTENSION: return index_nvtx_extension(process, event);
-    case EVENT_DEATH:
-    case EVENT_OPEN_CALL: return index_crash_record(process, event);
-    default: return nvtx_index(process->nvtx, process->capture_intervals, event);
-    }
-}
 
 /* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
 
@@ -247,8 +134,14 @@ static int take(struct conversion *conversion, struct process *process, void *co
 
 static int index_deferred(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    const struct cupti_event_kind *kind = cupti_event_kind(event->type);
-    return kind->index ? kind->index(conversion, process, event) : 0;
+    const struct event_passes *passes = &cupti_passes[event->type];
+    return passes->index ? passes->index(conversion, process, event) : 0;
+}
+
+static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    const struct event_passes *passes = &agent_passes[event->type];
+    return passes->index ? passes->index(conversion, process, event) : 0;
 }
 
 static int look_at_graphs(struct process *process, void *context, const struct event *event)

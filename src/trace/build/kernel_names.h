@@ -25,7 +25,7 @@ struct kernel_names {
 int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event);
 int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event);
 int index_function_name(struct conversion *conversion, struct process *process, const struct event *event);
-int index_graph_node(struct process *process, const struct event *event);
+int index_graph_node(struct conversion *conversion, struct process *process, const struct event *event);
 int index_kernel_name(struct process *process, const struct event *event);
 /* Whether somebody read the name, and its launch told none: then a kernel need not be seen. Any number of threads may
  * ask meanwhile. */

@@ -111,6 +111,7 @@ struct piece_writer;
 struct event;
 struct json_out;
 struct process;
+int index_memory(struct conversion *conversion, struct process *process, const struct event *event);
 int write_memory(struct piece_writer *out, struct process *process);
 
 #endif

@@ -46,10 +46,6 @@ struct plugins {
 
 void plugins_release(struct plugins *plugins);
 
-/* Remembers an EVENT_PLUGIN, _TIME or _LINE, or that there is a plugin of an EVENT_PLUGIN_EVENT, and its slice. Returns
- * 0, or -1 after error(). */
-int plugins_index(struct plugins *plugins, const struct event *event);
-
 /* After the last: puts all in order. Returns 0, or -1 after error(). */
 int plugins_close(struct plugins *plugins);
 
@@ -97,8 +93,11 @@ struct event;
 struct json_out;
 struct process;
 
-/* plugins.c: likewise. */
-int index_plugin_event(struct process *process, const struct event *event);
+/* Index pass. Return 0, or -1 after error(). */
+int index_plugin(struct conversion *conversion, struct process *process, const struct event *event);
+int index_plugin_time(struct conversion *conversion, struct process *process, const struct event *event);
+int index_plugin_line(struct conversion *conversion, struct process *process, const struct event *event);
+int index_plugin_event(struct conversion *conversion, struct process *process, const struct event *event);
 int resolve_plugins(struct process *process);
 /* To be freed; NULL after error(). */
 char *plugin_name(const struct process *process, uint32_t number);

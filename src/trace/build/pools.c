@@ -163,3 +163,15 @@ void put_pools(const struct pools *pools, struct json_out *json)
         put_pool(&pools->peaks.items[i], json);
     json_end(json);
 }
+
+/* The agent's own thread looks at pools: it has no row in the trace. */
+int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    if (!process_index_span(process, event))
+        return 0;
+    process->cuda = true;
+    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    return pools_collect(process->pools, event);
+}

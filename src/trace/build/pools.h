@@ -58,6 +58,7 @@ struct piece_writer;
 struct event;
 struct json_out;
 struct process;
+int index_pool(struct conversion *conversion, struct process *process, const struct event *event);
 int emit_pools(struct piece_writer *out, struct process *process);
 /* metadata_pools.c: the same, of a process. */
 void put_pools(const struct pools *pools, struct json_out *json);

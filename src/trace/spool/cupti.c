@@ -8,7 +8,8 @@
 
 #include <cupti_activity.h>
 #include <cupti_activity_deprecated.h>
-#include "common/cupti_versions.h"
+#include "common/cupti_kinds.h"
+#include "trace/spool/record_table.h"
 
 static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a spool has a size for every kind");
 
@@ -17,9 +18,8 @@ static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a s
     (offsetof(__typeof__(*(record)), field) + sizeof((record)->field) <= (bytes) ? (record)->field : 0)
 
 /* What all work of a GPU has, in records of different types. */
-#define GPU_WORK(event, what, record)                   \
+#define GPU_WORK(event, record)                         \
     do {                                                \
-        (event)->type = (what);                         \
         (event)->start = (record)->start;               \
         (event)->end = (record)->end;                   \
         (event)->device = (record)->deviceId;           \
@@ -31,7 +31,7 @@ static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a s
 static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityKernel10 *kernel = at;
-    GPU_WORK(event, EVENT_KERNEL, kernel);
+    GPU_WORK(event, kernel);
     event->kernel.name = (uint64_t)(uintptr_t)kernel->name;
     event->kernel.queued = FIELD(kernel, bytes, queued);
     event->kernel.graph_node = FIELD(kernel, bytes, graphNodeId);
@@ -51,7 +51,7 @@ static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
 static void decode_memcpy(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemcpy6 *copy = at;
-    GPU_WORK(event, EVENT_MEMCPY, copy);
+    GPU_WORK(event, copy);
     event->memcpy.bytes = copy->bytes;
     event->memcpy.kind = copy->copyKind;
     event->memcpy.source = copy->srcKind;
@@ -64,7 +64,7 @@ static void decode_memcpy(struct event *event, const void *at, uint32_t bytes)
 static void decode_peer_copy(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemcpyPtoP4 *copy = at;
-    GPU_WORK(event, EVENT_MEMCPY, copy);
+    GPU_WORK(event, copy);
     event->memcpy.bytes = copy->bytes;
     event->memcpy.kind = copy->copyKind;
     event->memcpy.source = copy->srcKind;
@@ -81,7 +81,7 @@ static void decode_peer_copy(struct event *event, const void *at, uint32_t bytes
 static void decode_memset(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemset4 *set = at;
-    GPU_WORK(event, EVENT_MEMSET, set);
+    GPU_WORK(event, set);
     event->memset.bytes = set->bytes;
     event->memset.value = set->value;
     event->memset.target = set->memoryKind;
@@ -93,7 +93,7 @@ static void decode_graph(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityGraphTrace2 *graph = at;
     (void)bytes;
-    GPU_WORK(event, EVENT_GRAPH, graph);
+    GPU_WORK(event, graph);
     event->graph.graph = graph->graphId;
 }
 
@@ -101,7 +101,6 @@ static void decode_api(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityAPI *api = at;
     (void)bytes;
-    event->type = EVENT_API;
     event->start = api->start;
     event->end = api->end;
     event->thread = api->threadId;
@@ -120,7 +119,6 @@ static void decode_sync(struct event *event, const void *at, uint32_t bytes)
         [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE] = EVENT_SYNC_CONTEXT,
     };
     const CUpti_ActivitySynchronization2 *sync = at;
-    event->type = EVENT_SYNC;
     event->start = sync->start;
     event->end = sync->end;
     event->correlation = sync->correlationId;
@@ -137,7 +135,6 @@ static void decode_sync(struct event *event, const void *at, uint32_t bytes)
 static void decode_cuda_event(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityCudaEvent2 *record = at;
-    event->type = EVENT_CUDA_EVENT;
     event->start = event->end = FIELD(record, bytes, deviceTimestamp);
     event->correlation = record->correlationId;
     event->context = record->contextId;
@@ -167,7 +164,6 @@ static const char *overhead_name(CUpti_ActivityOverheadKind kind)
 static void decode_overhead(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityOverhead3 *overhead = at;
-    event->type = EVENT_OVERHEAD;
     event->start = overhead->start;
     event->end = overhead->end;
     event->correlation = FIELD(overhead, bytes, correlationId);
@@ -185,7 +181,6 @@ static_assert((int)EVENT_JIT_CACHE_LOAD == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LO
 static void decode_jit(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityJit2 *jit = at;
-    event->type = EVENT_JIT;
     event->start = jit->start;
     event->end = jit->end;
     event->device = jit->deviceId;
@@ -203,7 +198,6 @@ static void decode_device(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityDevice5 *device = at;
     (void)bytes;
-    event->type = EVENT_DEVICE;
     event->device = device->id;
     struct device *info = &event->device_info;
     info->id = device->id;
@@ -227,31 +221,23 @@ static void decode_context(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityContext3 *context = at;
     (void)bytes;
-    event->type = EVENT_CONTEXT;
     event->context = context->contextId;
     event->device = context->deviceId;
 }
 
-/* Which kinds are read, the last field that a record must have, and how. */
-#define UP_TO(structure, field) (offsetof(structure, field) + sizeof(((structure *)0)->field))
 static const struct decoder {
     void (*decode)(struct event *event, const void *record, uint32_t bytes);
+    enum event_type type;
     uint32_t least_bytes;
 } decoders[SPOOL_CUPTI_KINDS] = {
-    [CUPTI_ACTIVITY_KIND_KERNEL] = {decode_kernel, UP_TO(CUpti_ActivityKernel10, name)},
-    [CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = {decode_kernel, UP_TO(CUpti_ActivityKernel10, name)},
-    [CUPTI_ACTIVITY_KIND_MEMCPY] = {decode_memcpy, UP_TO(CUpti_ActivityMemcpy6, correlationId)},
-    [CUPTI_ACTIVITY_KIND_MEMCPY2] = {decode_peer_copy, UP_TO(CUpti_ActivityMemcpyPtoP4, correlationId)},
-    [CUPTI_ACTIVITY_KIND_MEMSET] = {decode_memset, UP_TO(CUpti_ActivityMemset4, memoryKind)},
-    [CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = {decode_graph, UP_TO(CUpti_ActivityGraphTrace2, streamId)},
-    [CUPTI_ACTIVITY_KIND_RUNTIME] = {decode_api, sizeof(CUpti_ActivityAPI)},
-    [CUPTI_ACTIVITY_KIND_DRIVER] = {decode_api, sizeof(CUpti_ActivityAPI)},
-    [CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = {decode_sync, UP_TO(CUpti_ActivitySynchronization2, cudaEventId)},
-    [CUPTI_ACTIVITY_KIND_CUDA_EVENT] = {decode_cuda_event, UP_TO(CUpti_ActivityCudaEvent2, eventId)},
-    [CUPTI_ACTIVITY_KIND_OVERHEAD] = {decode_overhead, UP_TO(CUpti_ActivityOverhead3, end)},
-    [CUPTI_ACTIVITY_KIND_JIT] = {decode_jit, UP_TO(CUpti_ActivityJit2, correlationId)},
-    [CUPTI_ACTIVITY_KIND_DEVICE] = {decode_device, UP_TO(CUpti_ActivityDevice5, name)},
-    [CUPTI_ACTIVITY_KIND_CONTEXT] = {decode_context, UP_TO(CUpti_ActivityContext3, deviceId)},
+#define ROW(kind, event, decode, structure, last, ...) ALSO(kind, event, decode, structure, last)
+#define ALSO(kind, event, decode, structure, last) \
+    [CUPTI_ACTIVITY_KIND_##                        \
+        kind] = {decode, EVENT_##event,            \
+                 offsetof(CUpti_Activity##structure, last) + sizeof(((CUpti_Activity##structure *)NULL)->last)},
+    CUPTI_RECORDS(ROW, ALSO)
+#undef ALSO
+#undef ROW
 };
 
 bool cupti_kind_decoded(uint32_t kind)
@@ -272,6 +258,7 @@ void cupti_decode(struct event *event, const struct cupti_walk *walk)
     const struct decoder *decoder = &decoders[walk->kind];
     if (!decoder->decode || walk->bytes < decoder->least_bytes)
         return;
+    event->type = decoder->type;
     decoder->decode(event, walk->record, walk->bytes);
 }
 
@@ -280,11 +267,14 @@ void cupti_decode(struct event *event, const struct cupti_walk *walk)
     "CUPTI's headers are too old: gputrace is built with those of CUDA 13.0 or newer (it traces with CUPTI 11.8 or newer)"
 #endif
 
-#define ROW(number, kind, since, bytes, type)                                                          \
-    static_assert((number) == CUPTI_ACTIVITY_KIND_##kind, "the number of CUPTI_ACTIVITY_KIND_" #kind); \
+#define SIZE(since, bytes, type) \
     static_assert((bytes) == sizeof(CUpti_Activity##type), "the size of CUpti_Activity" #type);
-CUPTI_RECORDS(ROW)
-#undef ROW
+#define KIND(number, kind, groups, on, sizes)                                                          \
+    static_assert((number) == CUPTI_ACTIVITY_KIND_##kind, "the number of CUPTI_ACTIVITY_KIND_" #kind); \
+    sizes
+CUPTI_KINDS(KIND)
+#undef KIND
+#undef SIZE
 
 void cupti_record_sizes(uint16_t sizes[SPOOL_CUPTI_KINDS], const struct spool_header *header)
 {

@@ -1,4 +1,4 @@
-#include "common/cupti_versions.h"
+#include "common/cupti_kinds.h"
 
 #include "tests/unit.h"
 
@@ -70,5 +70,5 @@ int main(void)
         cmocka_unit_test(a_size_holds_up_to_the_version_that_changed_it),
         cmocka_unit_test(what_is_not_known_has_no_size),
     };
-    return cmocka_run_group_tests_name("common/cupti_records", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("common/cupti_kinds", tests, NULL, NULL);
 }
