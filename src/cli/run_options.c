@@ -158,7 +158,8 @@ static const struct option_row rows[] = {
      .take = take_trace,
      .help = "record what LIST names (all), with commas between:\n"
              "kernel memcpy memset runtime driver sync event stream graph\n"
-             "memory nvtx compile overhead event-times all none,\n"
+             "memory nvtx compile overhead event-times unified-memory\n"
+             "all none,\n"
              "cuda (all but nvtx),\n"
              "api-all (all, and the API calls that only ask);\n"
              "-NAME takes one away"},

@@ -58,6 +58,8 @@ enum cupti_kind_on {
     X(17, OVERHEAD, TRACE_OVERHEAD, RECORDING,                                                                        \
       SIZE(CUPTI_11_8, 40, Overhead) SIZE(CUPTI_12_2, 48, Overhead2) SIZE(CUPTI_12_4, 56, Overhead3))                 \
     X(22, MEMCPY2, TRACE_MEMCPY, RECORDING, SIZE(CUPTI_11_8, 96, MemcpyPtoP4))                                        \
+    X(25, UNIFIED_MEMORY_COUNTER, TRACE_UNIFIED_MEMORY, RECORDING,                                                    \
+      SIZE(CUPTI_11_8, 64, UnifiedMemoryCounter2) SIZE(CUPTI_13_0, 104, UnifiedMemoryCounter3))                       \
     X(36, CUDA_EVENT, TRACE_EVENT_TIMES, RECORDING, SIZE(CUPTI_11_8, 24, CudaEvent) SIZE(CUPTI_12_8, 56, CudaEvent2)) \
     X(37, STREAM, 0, NEVER, SIZE(CUPTI_11_8, 24, Stream))                                                             \
     X(38, SYNCHRONIZATION, TRACE_EVENT_TIMES, RECORDING,                                                              \
@@ -78,7 +80,7 @@ struct cupti_kind {
     } sizes[4]; /* those that are not used are 0 */
 };
 
-#define CUPTI_KIND_COUNT 16
+#define CUPTI_KIND_COUNT 17
 extern const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT];
 
 /* Bytes of a record of KIND; 0: the table does not know the kind or the version. */

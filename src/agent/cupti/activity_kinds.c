@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "agent/cupti/cupti_library.h"
+#include "agent/dispatch/registry.h"
+#include "agent/spool/recorder.h"
 #include "common/api_classes.h"
 #include "common/cupti_kinds.h"
 
@@ -56,6 +58,56 @@ static void switch_jit(bool *user, bool value)
 void activity_kinds_want_jit(bool wanted)
 {
     switch_jit(&jit.wanted, wanted);
+}
+
+/* --- unified memory --- */
+
+/* CUPTI has to be told which counters are wanted, and may do it only once CUDA is initialised: at the latest when the
+ * first context is made. */
+static struct {
+    pthread_mutex_t lock;
+    bool recording, configured, unsupported;
+} unified_memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static CUptiResult configure_unified_memory(const struct cupti *cupti)
+{
+    CUpti_ActivityUnifiedMemoryCounterConfig configs[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT - 1];
+    const unsigned count = sizeof(configs) / sizeof(*configs);
+    if (!cupti->cuptiActivityConfigureUnifiedMemoryCounter)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    for (unsigned i = 0; i < count; i++)
+        configs[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)(i + 1),
+            .enable = 1,
+        };
+    return cupti->cuptiActivityConfigureUnifiedMemoryCounter(configs, count);
+}
+
+/* Under the lock. */
+static void switch_unified_memory(const struct cupti *cupti)
+{
+    bool on = unified_memory.recording;
+    if (on && !unified_memory.configured && !unified_memory.unsupported) {
+        CUptiResult result = configure_unified_memory(cupti);
+        unified_memory.configured = result == CUPTI_SUCCESS;
+        unified_memory.unsupported = !unified_memory.configured && result != CUPTI_ERROR_NOT_INITIALIZED;
+        if (unified_memory.unsupported)
+            recorder_warn("unified memory is not recorded: %s", cupti_words(cupti, result));
+    }
+    if (unified_memory.configured)
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
+}
+
+static void context_made(void *data, const struct gputrace_context_creation *context)
+{
+    const struct cupti *cupti = in_use();
+    (void)data;
+    (void)context;
+    pthread_mutex_lock(&unified_memory.lock);
+    if (cupti && unified_memory.recording && !unified_memory.configured)
+        switch_unified_memory(cupti);
+    pthread_mutex_unlock(&unified_memory.lock);
 }
 
 /* --- API calls --- */
@@ -159,6 +211,8 @@ void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits)
         cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
     enable_runtime_calls(cupti, trace_bits);
     enable_driver_calls(cupti, trace_bits);
+    if (trace_bits & TRACE_UNIFIED_MEMORY)
+        registry_context_creation_register(context_made, NULL);
     switch_jit(&jit.recorded, false); /* it may be wanted by the registry already */
 }
 
@@ -204,7 +258,8 @@ static bool is_switched(const struct cupti *cupti, uint32_t kind, bool graph_nod
     case CUPTI_ACTIVITY_KIND_RUNTIME: return !cupti->cuptiActivityEnableRuntimeApi; /* an older CUPTI has all calls … */
     case CUPTI_ACTIVITY_KIND_DRIVER: return !cupti->cuptiActivityEnableDriverApi;   /* … or none */
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return !graph_nodes;
-    case CUPTI_ACTIVITY_KIND_JIT: return false; /* it has two users: switch_jit() */
+    case CUPTI_ACTIVITY_KIND_JIT: return false;                    /* it has two users: switch_jit() */
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER: return false; /* not before it is configured */
     default: return true;
     }
 }
@@ -222,6 +277,12 @@ void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
     }
     if (trace_bits & TRACE_COMPILE)
         switch_jit(&jit.recorded, on);
+    if (trace_bits & TRACE_UNIFIED_MEMORY) {
+        pthread_mutex_lock(&unified_memory.lock);
+        unified_memory.recording = on;
+        switch_unified_memory(cupti);
+        pthread_mutex_unlock(&unified_memory.lock);
+    }
     switch_wanted_event_times(cupti, on);
 }
 
@@ -237,4 +298,6 @@ void activity_kinds_atfork_child(void)
     pthread_mutex_init(&jit.lock, NULL);
     memset(&event_times, 0, sizeof(event_times));
     pthread_mutex_init(&event_times.lock, NULL);
+    memset(&unified_memory, 0, sizeof(unified_memory));
+    pthread_mutex_init(&unified_memory.lock, NULL);
 }

@@ -33,12 +33,13 @@
     X(cuptiGetStreamIdEx)
 
 /* … and those that only newer ones have: NULL when missing. */
-#define CUPTI_NEWER_FUNCTIONS(X)     \
-    X(cuptiGetCallbackState)         \
-    X(cuptiActivityEnableDriverApi)  \
-    X(cuptiActivityEnableRuntimeApi) \
-    X(cuptiGetGraphNodeId)           \
-    X(cuptiGetGraphExecId)           \
+#define CUPTI_NEWER_FUNCTIONS(X)                  \
+    X(cuptiGetCallbackState)                      \
+    X(cuptiActivityEnableDriverApi)               \
+    X(cuptiActivityEnableRuntimeApi)              \
+    X(cuptiGetGraphNodeId)                        \
+    X(cuptiGetGraphExecId)                        \
+    X(cuptiActivityConfigureUnifiedMemoryCounter) \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 
 struct cupti {

@@ -18,6 +18,7 @@
 #include "trace/build/process.h"
 #include "trace/build/session.h"
 #include "trace/build/stacks.h"
+#include "trace/build/unified_memory.h"
 #include "trace/spool/record_table.h"
 
 /* --- devices, contexts, streams --- */

@@ -194,6 +194,47 @@ static void decode_jit(struct event *event, const void *at, uint32_t bytes)
         event->jit.entry = (enum event_jit_entry)jit->jitEntryType;
 }
 
+static_assert((int)EVENT_UNIFIED_HTOD == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD &&
+                  (int)EVENT_UNIFIED_GPU_FAULT == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT &&
+                  (int)EVENT_UNIFIED_COUNT == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT &&
+                  EVENT_NO_DEVICE == CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID,
+              "the numbers are CUPTI's");
+
+/* The first of the devices that fight for the memory. */
+static uint32_t first_device(const CUpti_ActivityUnifiedMemoryCounter3 *counter, uint32_t bytes)
+{
+    if (bytes < sizeof(*counter))
+        return counter->srcId ? (uint32_t)__builtin_ctz(counter->srcId) : EVENT_NO_DEVICE; /* a mask as well */
+    for (uint32_t i = 0; i < sizeof(counter->processors) / sizeof(*counter->processors); i++)
+        if (counter->processors[i])
+            return 64 * i + (uint32_t)__builtin_ctzll(counter->processors[i]);
+    return EVENT_NO_DEVICE;
+}
+
+static void decode_unified_memory(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityUnifiedMemoryCounter3 *counter = at;
+    uint32_t what = (uint32_t)counter->counterKind;
+    event->unified_memory.what = what < EVENT_UNIFIED_COUNT ? (enum event_unified_memory)what : EVENT_UNIFIED_UNKNOWN;
+    what = event->unified_memory.what;
+    bool has_end =
+        what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_THRASHING && what != EVENT_UNIFIED_REMOTE_MAP;
+    bool has_target = what == EVENT_UNIFIED_HTOD || what == EVENT_UNIFIED_DTOH || what == EVENT_UNIFIED_DTOD ||
+                      what == EVENT_UNIFIED_REMOTE_MAP;
+    event->start = counter->start;
+    event->end = has_end ? counter->end : counter->start;
+    event->unified_memory.value = counter->value;
+    event->unified_memory.address = counter->address;
+    event->unified_memory.source = what == EVENT_UNIFIED_THRASHING   ? first_device(counter, bytes)
+                                   : what == EVENT_UNIFIED_CPU_FAULT ? EVENT_NO_DEVICE
+                                                                     : counter->srcId;
+    event->unified_memory.target = has_target ? counter->dstId : EVENT_NO_DEVICE;
+    event->unified_memory.process = counter->processId;
+    event->unified_memory.flags = counter->flags;
+    event->device =
+        event->unified_memory.target != EVENT_NO_DEVICE ? event->unified_memory.target : event->unified_memory.source;
+}
+
 static void decode_device(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityDevice5 *device = at;

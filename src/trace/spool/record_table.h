@@ -31,6 +31,8 @@
     ALSO(DRIVER, API, decode_api, API, returnValue)                                                                    \
     X(SYNCHRONIZATION, SYNC, decode_sync, Synchronization2, cudaEventId, index_sync, resolve_sync, write_sync,         \
       WITHIN_CALL)                                                                                                     \
+    X(UNIFIED_MEMORY_COUNTER, UNIFIED_MEMORY, decode_unified_memory, UnifiedMemoryCounter2, flags,                     \
+      index_unified_memory, resolve_unified_memory, write_unified_memory, NO_CALL)                                     \
     X(CUDA_EVENT, CUDA_EVENT, decode_cuda_event, CudaEvent2, eventId, index_cuda_event, NULL, write_cuda_event,        \
       STARTED_BY_CALL)                                                                                                 \
     X(OVERHEAD, OVERHEAD, decode_overhead, Overhead3, end, index_overhead, NULL, write_overhead, ON_THREAD)            \

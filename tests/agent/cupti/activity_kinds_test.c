@@ -62,7 +62,26 @@ static CUptiResult enable_event_times(uint8_t enabled)
     return CUPTI_SUCCESS;
 }
 
+static CUptiResult configured = CUPTI_SUCCESS; /* what CUPTI answers */
+static unsigned counters;
+
+static CUptiResult configure_unified_memory(CUpti_ActivityUnifiedMemoryCounterConfig *configs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        counters += configs[i].enable;
+    return configured;
+}
+
+static CUptiResult result_string(CUptiResult result, const char **words)
+{
+    (void)result;
+    *words = "words";
+    return CUPTI_SUCCESS;
+}
+
 static const struct cupti cupti = {
+    .cuptiGetResultString = result_string,
+    .cuptiActivityConfigureUnifiedMemoryCounter = configure_unified_memory,
     .cuptiActivityEnable = enable,
     .cuptiActivityDisable = disable,
     .cuptiActivityEnableDriverApi = enable_driver_api,
@@ -239,6 +258,40 @@ static void device_ranges_switch_them_on_while_recording_is(void **state)
     assert_int_equal(event_kinds(), 1);
 }
 
+static void counters_of_unified_memory_are_configured_before_they_are_on(void **state)
+{
+    (void)state;
+    counters = 0;
+    start(TRACE_DEFAULT);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    start(TRACE_UNIFIED_MEMORY);
+    assert_int_equal(counters, 8);
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    activity_kinds_switch(TRACE_UNIFIED_MEMORY, true, false);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    activity_kinds_switch(TRACE_UNIFIED_MEMORY, true, true);
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    assert_int_equal(counters, 8);
+}
+
+static void they_are_tried_again_with_the_first_context_and_not_when_they_are_not_supported(void **state)
+{
+    (void)state;
+    configured = CUPTI_ERROR_NOT_INITIALIZED;
+    start(TRACE_UNIFIED_MEMORY);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    configured = CUPTI_SUCCESS;
+    registry_context_creation_publish(&(struct gputrace_context_creation){{.start = 1}});
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    configured = CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
+    counters = 0;
+    start(TRACE_UNIFIED_MEMORY);
+    registry_context_creation_publish(&(struct gputrace_context_creation){{.start = 1}});
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    assert_int_equal(counters, 8);
+    configured = CUPTI_SUCCESS;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +307,8 @@ int main(void)
         cmocka_unit_test(kinds_of_waits_and_events_are_off_by_default),
         cmocka_unit_test(they_are_on_for_the_times_of_events),
         cmocka_unit_test(device_ranges_switch_them_on_while_recording_is),
+        cmocka_unit_test(counters_of_unified_memory_are_configured_before_they_are_on),
+        cmocka_unit_test(they_are_tried_again_with_the_first_context_and_not_when_they_are_not_supported),
     };
     return cmocka_run_group_tests_name("agent/cupti/activity_kinds", tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ DRIVER_API(cuMemGetAddressRange_v2, (CUdeviceptr * pbase, size_t *psize, CUdevic
     return CUDA_SUCCESS;
 }
 
-/* Managed memory is everywhere at once here, so advice and prefetching change nothing. */
+/* Managed memory is everywhere at once here, so advice changes nothing, and prefetching is a record alone. */
 DRIVER_API(cuMemAdvise_v2, (CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location), devPtr,
            count, advice, location)
 {
@@ -171,6 +171,7 @@ DRIVER_STREAM_API(cuMemPrefetchAsync_v2,
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->devPtr), &range));
+    records_migration(p->devPtr, p->count, p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? p->location.id : -1);
     return CUDA_SUCCESS;
 }
 
