@@ -15,7 +15,6 @@
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 static void add_payload(struct args *args, const struct event *event)
 {

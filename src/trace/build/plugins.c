@@ -10,7 +10,6 @@
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 void plugins_release(struct plugins *plugins)
 {

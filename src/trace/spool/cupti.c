@@ -13,6 +13,42 @@
 
 static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a spool has a size for every kind");
 
+/* --- the walk --- */
+
+void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint8_t *data,
+                      const uint16_t *sizes)
+{
+    *walk = (struct cupti_walk){.at = data, .end = data, .sizes = sizes, .done = part->state == SPOOL_DONE};
+    if (data)
+        walk->end += part->size;
+    else
+        walk->damaged = 1;
+}
+
+bool cupti_walk_next(struct cupti_walk *walk)
+{
+    size_t left = (size_t)(walk->end - walk->at);
+    uint32_t kind = 0;
+    if (left >= sizeof(kind))
+        memcpy(&kind, walk->at, sizeof(kind));
+    if (left == 0 || (kind == 0 && !walk->done))
+        return false;
+    walk->in_flight = (kind & SPOOL_IN_FLIGHT) != 0;
+    walk->kind = kind & ~SPOOL_IN_FLIGHT;
+    uint16_t bytes = walk->kind < SPOOL_CUPTI_KINDS ? walk->sizes[walk->kind] : 0;
+    if (walk->kind == 0 || bytes == 0 || bytes > left) {
+        walk->damaged++;
+        walk->at = walk->end;
+        return false;
+    }
+    walk->record = walk->at;
+    walk->bytes = bytes;
+    walk->at += bytes;
+    return true;
+}
+
+/* --- decoders --- */
+
 /* The value of a field, or 0 when the record, of BYTES, ends before it. */
 #define FIELD(record, bytes, field) \
     (offsetof(__typeof__(*(record)), field) + sizeof((record)->field) <= (bytes) ? (record)->field : 0)
