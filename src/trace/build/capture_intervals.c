@@ -1,6 +1,7 @@
 #include "trace/build/capture_intervals.h"
 
 #include "common/log.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 
 void capture_intervals_release(struct capture_intervals *capture_intervals)

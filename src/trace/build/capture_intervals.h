@@ -43,10 +43,4 @@ static inline bool windows_any_on(const struct capture_intervals *capture_interv
 /* The end of the capture interval that holds TIME; UINT64_MAX: it has none. */
 uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals, uint64_t time);
 
-struct conversion;
-struct piece_writer;
-struct process;
-int index_capture(struct conversion *conversion, struct process *process, const struct event *event);
-int write_capture(struct piece_writer *out, struct process *process, const struct event *event);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 

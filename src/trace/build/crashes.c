@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/launches.h"
 #include "trace/build/process.h"
 #include "trace/spool/cuda_names.h"

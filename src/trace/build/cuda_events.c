@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/settings.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/gpu_ops.h"
 #include "trace/build/nvtx.h"

@@ -4,10 +4,7 @@
 
 #include <stdbool.h>
 
-struct conversion;
-struct piece_writer;
 struct event;
-struct json_out;
 struct process;
 
 /* shows.c: whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on, and

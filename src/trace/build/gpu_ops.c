@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/settings.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"

@@ -7,13 +7,112 @@
 #include "trace/build/event_filter.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/kernel_names.h"
+#include "trace/build/graphs.h"
 #include "trace/build/launches.h"
+#include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/nvtx_extensions.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"
 #include "trace/spool/cuda_names.h"
+
+/* --- devices, contexts, streams, threads --- */
+
+int index_device(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (process_device_info(process, event->device_info.id))
+        return 0;
+    struct device *device = array_push(&process->devices);
+    if (!device)
+        return error_no_memory("devices");
+    *device = event->device_info;
+    return 0;
+}
+
+/* What goes when the process ends was still there. */
+static int index_context_end(struct process *process, const struct event *event)
+{
+    uint64_t finished = process->file.header.finished;
+    if (finished != 0 && event->start >= finished)
+        return 0;
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    return memory_collect(process->memory, event);
+}
+
+int index_context(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    process->cuda = true;
+    uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
+    if (!device)
+        return error_no_memory("contexts");
+    if (event->device != EVENT_NO_DEVICE)
+        *device = (uint64_t)event->device + 1;
+    if (event->object.handle != 0) {
+        uint64_t *context = map_put(&process->context_of_handle, event->object.handle, NULL);
+        if (!context)
+            return error_no_memory("contexts");
+        *context = event->context;
+    }
+    return event->object.destroyed ? index_context_end(process, event) : 0;
+}
+
+int index_stream(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    process->cuda = true;
+    uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
+    if (!stream)
+        return error_no_memory("streams");
+    *stream = (uint64_t)event->stream + 1;
+    return 0;
+}
+
+int index_thread_name(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
+}
+
+int index_graph_launch(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return conditional_launches_index(process->conditional, event);
+}
+
+/* --- NVTX --- */
+
+int index_nvtx(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (!process_index_span(process, event))
+        return 0;
+    process->nvtx_seen = true;
+    process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
+    struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
+    if (!thread)
+        return -1;
+    /* Ranges that end with a capture interval may cut a call. */
+    if (event->nvtx.what == SPOOL_NVTX_ACQUIRE ||
+        (event->nvtx.what == SPOOL_NVTX_PUSH && process->capture_intervals->limited))
+        lanes_must_collect(&thread->lanes);
+    return nvtx_index(process->nvtx, process->capture_intervals, event);
+}
+
+int index_nvtx_name(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return nvtx_index(process->nvtx, process->capture_intervals, event);
+}
+
+int index_nvtx_record(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return index_nvtx_extension(process, event);
+}
 
 /* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
 
@@ -239,7 +338,7 @@ static int index_context_name(struct process *process, const struct event *event
     return context ? put_given_name(process, &process->name_of_context, *context, event, true) : 0;
 }
 
-static int index_nvtx_name(struct process *process, const struct event *event)
+static int index_given_name(struct process *process, const struct event *event)
 {
     if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
         return put_given_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
@@ -274,7 +373,7 @@ static int place_waits(struct conversion *conversion, struct process *process)
 static int index_late(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    return event->type == EVENT_NVTX_NAME ? index_nvtx_name(process, event) : 0;
+    return event->type == EVENT_NVTX_NAME ? index_given_name(process, event) : 0;
 }
 
 static void spread_ranges(void *context, uint32_t thread)

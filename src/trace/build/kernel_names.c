@@ -9,6 +9,7 @@
 #include "trace/build/kernel_names.h"
 
 #include "common/log.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/process.h"
 
 #define KERNEL_NAMES_SEVERAL UINT64_MAX

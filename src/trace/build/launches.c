@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 

@@ -87,21 +87,13 @@ static inline bool plugin_intervals_any(const struct plugin_intervals *capture_i
 bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,
                            uint64_t end);
 
-struct conversion;
 struct piece_writer;
-struct event;
-struct json_out;
 struct process;
 
 /* Index pass. Return 0, or -1 after error(). */
-int index_plugin(struct conversion *conversion, struct process *process, const struct event *event);
-int index_plugin_time(struct conversion *conversion, struct process *process, const struct event *event);
-int index_plugin_line(struct conversion *conversion, struct process *process, const struct event *event);
-int index_plugin_event(struct conversion *conversion, struct process *process, const struct event *event);
 int resolve_plugins(struct process *process);
 /* To be freed; NULL after error(). */
 char *plugin_name(const struct process *process, uint32_t number);
-int write_plugin_event(struct piece_writer *out, struct process *process, const struct event *event);
 int write_plugin_slices(struct piece_writer *out, struct process *process);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
 

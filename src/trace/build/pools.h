@@ -53,12 +53,9 @@ int pools_sort(struct pools *pools);
 /* Applies step INDEX, one after the other. Returns what the pools of its device hold then; NULL after error(). */
 struct pool_level *pools_apply(struct pools *pools, size_t index);
 
-struct conversion;
 struct piece_writer;
-struct event;
 struct json_out;
 struct process;
-int index_pool(struct conversion *conversion, struct process *process, const struct event *event);
 int emit_pools(struct piece_writer *out, struct process *process);
 /* metadata_pools.c: the same, of a process. */
 void put_pools(const struct pools *pools, struct json_out *json);

@@ -125,12 +125,6 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
     return 0;
 }
 
-int index_thread_name(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    (void)conversion;
-    return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
-}
-
 void widen_process_time(struct process *process, uint64_t start, uint64_t end)
 {
     if (process->first_time == 0 || start < process->first_time)

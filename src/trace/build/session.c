@@ -19,6 +19,7 @@
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 
 #define SESSION_MAX (16 * 1024 * 1024)
 #define SESSION_DEPTH 16       /* of values that are copied */

@@ -6,6 +6,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/number.h"
+#include "trace/build/event_passes.h"
 
 void stacks_release(struct stacks *stacks)
 {

@@ -37,8 +37,6 @@ struct stacks {
 void stacks_release(struct stacks *stacks);
 
 /* Index pass. Return 0, or -1 after error(). */
-int index_stack(struct conversion *conversion, struct process *process, const struct event *event);
-int index_mapping(struct conversion *conversion, struct process *process, const struct event *event);
 
 /* An event refers to stack NUMBER; 0 is none. Returns 0, or -1 after error(). */
 int stacks_want(struct stacks *stacks, uint32_t number);

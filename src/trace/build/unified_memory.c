@@ -1,9 +1,11 @@
-#include "trace/build/unified_memory.h"
-
+/*
+ * Managed memory: migrations, page faults and what the driver does against thrashing, on a row of the GPU.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 
 /* Names as Nsight Systems has them; and the words for `flags`, from 1, in the order of CUPTI's enumerations. */

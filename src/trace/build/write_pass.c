@@ -4,6 +4,7 @@
  */
 #include "common/log.h"
 #include "common/ordered_loop.h"
+#include "common/spool_records.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
@@ -20,6 +21,13 @@
 #include "trace/build/pools.h"
 #include "trace/build/rows.h"
 #include "trace/output.h"
+
+/* Ranges are written from their index. */
+int write_nvtx(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    bool mark = event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start);
+    return mark ? write_nvtx_mark(out, process, event) : 0;
+}
 
 /* --- records as they lie in the spool: CUPTI's, and those of the agent that are events by themselves --- */
 
