@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/duration.h"
+#include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/plugin_list.h"
-#include "cli/trace_list.h"
+#include "cli/run_options.h"
 
 #define FLUSH_INTERVAL_MAX 3600000
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor/check.h"
+#include "doctor/doctor.h"
 #include "doctor/doctor.h"
 #include "common/cupti_path.h"
 

@@ -1,4 +1,4 @@
-#include "launch/live.h"
+#include "launch/drain.h"
 
 #include "common/clock.h"
 #include "trace/spool/cupti.h"

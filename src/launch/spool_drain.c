@@ -1,4 +1,4 @@
-#include "launch/spool_drain.h"
+#include "launch/drain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/temporary_file.h"
+#include "common/memory.h"
 #include "common/spool.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/ended_file.h"
@@ -90,7 +90,7 @@ static int round_open_packed(struct round *round)
 static int append(struct round *round, const uint8_t *entry, size_t size)
 {
     struct spool_drain *drain = round->drain;
-    if (round_open_packed(round) != 0 || !disk_room(round->packed, size))
+    if (round_open_packed(round) != 0 || !disk_has_space(round->packed, size))
         return -1;
     if (round_write(round->packed, entry, size, drain->packed_size) != 0) {
         int cut = ftruncate(round->packed, (off_t)drain->packed_size);
@@ -402,7 +402,7 @@ static int write_ended(struct round *round, int ended, const uint8_t *head, size
 {
     struct drain_tools *tools = round->tools;
     size_t chunks = (size_t)round->drain->packed_size;
-    if (!disk_room(ended, head_size + chunks) ||
+    if (!disk_has_space(ended, head_size + chunks) ||
         (chunks > 0 && (round_open_packed(round) != 0 || round_read(round->packed, tools->data, chunks, 0) != 0)) ||
         round_write(ended, tools->data, chunks, tools->ended + head_size) != 0 ||
         round_write(ended, head, head_size, tools->ended) != 0) {

@@ -20,18 +20,16 @@ static const struct {
     {130001, {96, 88, 216, 40, 40, 184, 32, 216, 96, 56, 24, 56, 40, 56, 72, 56}},
 };
 
-static void sizes_are_those_that_were_measured(void **state)
+UNIT_TEST(sizes_are_those_that_were_measured)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++)
         for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
             assert_int_equal(cupti_record_bytes(kinds[kind], measured[i].version), measured[i].bytes[kind]);
 }
 
 /* What the release notes say of the versions between. */
-static void a_size_holds_up_to_the_version_that_changed_it(void **state)
+UNIT_TEST(a_size_holds_up_to_the_version_that_changed_it)
 {
-    (void)state;
     static const struct {
         uint32_t kind, last, next;
         uint16_t before, after;
@@ -54,21 +52,12 @@ static void a_size_holds_up_to_the_version_that_changed_it(void **state)
     }
 }
 
-static void what_is_not_known_has_no_size(void **state)
+UNIT_TEST(what_is_not_known_has_no_size)
 {
-    (void)state;
     assert_int_equal(cupti_record_bytes(0, 18), 0);
     assert_int_equal(cupti_record_bytes(63, 130000), 0);
     assert_int_equal(cupti_record_bytes(CONCURRENT_KERNEL, 17), 0);
     assert_int_equal(cupti_record_bytes(CONCURRENT_KERNEL, 130100), 0); /* longer: Kernel11 */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_those_that_were_measured),
-        cmocka_unit_test(a_size_holds_up_to_the_version_that_changed_it),
-        cmocka_unit_test(what_is_not_known_has_no_size),
-    };
-    return cmocka_run_group_tests_name("common/cupti_kinds", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -3,9 +3,8 @@
 #include "common/log.h"
 #include "common/settings.h"
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
 #define CLEAR(field, variable) unsetenv(variable);
     SETTINGS_TEXTS(CLEAR)
     SETTINGS_NUMBERS(CLEAR)
@@ -13,9 +12,8 @@ static int clear(void **state)
     return 0;
 }
 
-static void without_environment_settings_are_the_defaults(void **state)
+UNIT_TEST_WITH(without_environment_settings_are_the_defaults, clear, NULL)
 {
-    (void)state;
     struct settings settings, defaults;
     settings_read(&settings);
     settings_init(&defaults);
@@ -26,9 +24,8 @@ static void without_environment_settings_are_the_defaults(void **state)
     assert_memory_equal(&settings, &defaults, sizeof(settings));
 }
 
-static void what_is_exported_is_read_again(void **state)
+UNIT_TEST_WITH(what_is_exported_is_read_again, clear, NULL)
 {
-    (void)state;
     struct settings written = {.spool_directory = "/a b",
                                .capture_range = "nvtx:x@y",
                                .trace = TRACE_KERNEL | TRACE_NVTX,
@@ -50,9 +47,8 @@ static void what_is_exported_is_read_again(void **state)
 }
 
 /* A launcher under a launcher must not inherit what the outer one set. */
-static void export_takes_away_what_has_no_value(void **state)
+UNIT_TEST_WITH(export_takes_away_what_has_no_value, clear, NULL)
 {
-    (void)state;
     setenv("GPUTRACE_CUPTI", "/outer", 1);
     struct settings settings;
     settings_init(&settings);
@@ -60,9 +56,8 @@ static void export_takes_away_what_has_no_value(void **state)
     assert_null(getenv("GPUTRACE_CUPTI"));
 }
 
-static void a_value_that_does_not_parse_counts_as_absent(void **state)
+UNIT_TEST_WITH(a_value_that_does_not_parse_counts_as_absent, clear, NULL)
 {
-    (void)state;
     static const char *const wrong[] = {"", "x", "12x", "99999999999999999999", " "};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         struct settings settings;
@@ -72,9 +67,8 @@ static void a_value_that_does_not_parse_counts_as_absent(void **state)
     }
 }
 
-static void what_costs_much_is_off_by_default(void **state)
+UNIT_TEST(what_costs_much_is_off_by_default)
 {
-    (void)state;
     int all = 0;
 #define ADD(name, word, on, text) all |= TRACE_##name;
     TRACE_BITS(ADD)
@@ -82,14 +76,4 @@ static void what_costs_much_is_off_by_default(void **state)
     assert_int_equal(TRACE_DEFAULT, all & ~(TRACE_OVERHEAD | TRACE_EVENT_TIMES | TRACE_API_ALL | TRACE_UNIFIED_MEMORY));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(without_environment_settings_are_the_defaults, clear),
-        cmocka_unit_test_setup(what_is_exported_is_read_again, clear),
-        cmocka_unit_test_setup(export_takes_away_what_has_no_value, clear),
-        cmocka_unit_test_setup(a_value_that_does_not_parse_counts_as_absent, clear),
-        cmocka_unit_test(what_costs_much_is_off_by_default),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -10,7 +10,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/fork_watch.h"
-#include "agent/dispatch/epoch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/dispatch/registry.h"
 #include "common/cupti_kinds.h"
 

@@ -11,7 +11,7 @@
 #include "trace/build/launches.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"

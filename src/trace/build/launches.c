@@ -37,9 +37,9 @@ void launches_release(struct launches *launches)
 void launches_evict(const struct launches *launches)
 {
     pthread_mutex_lock(&pages);
-    spill_rest(&launches->spill);
+    spill_evict(&launches->spill);
     pthread_mutex_unlock(&pages);
-    file_vector_rest(&launches->shares);
+    file_vector_evict(&launches->shares);
 }
 
 /* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */

@@ -15,12 +15,11 @@
 #ifndef GPUTRACE_TRACE_BUILD_LAUNCHES_H
 #define GPUTRACE_TRACE_BUILD_LAUNCHES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/file_vector.h"
-#include "common/spill.h"
+#include "common/file_vector.h"
 #include "trace/spool/event_record.h"
 
 enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };

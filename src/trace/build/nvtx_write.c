@@ -1,7 +1,7 @@
 /*
  * NVTX: ranges on their threads and on the GPU's streams, started ranges, marks.
  */
-#include "trace/build/nvtx_write.h"
+#include "trace/build/nvtx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/spool_records.h"
-#include "trace/build/payload_json.h"
+#include "trace/build/payloads.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
@@ -185,9 +185,9 @@ int write_nvtx_mark(struct piece_writer *out, struct process *process, const str
 
 struct payload_sources process_payload_sources(const struct process *process)
 {
-    return (struct payload_sources){.schemas = process->payload_schemas,
-                                    .pieces = process->payload_copies,
-                                    .scopes = process->nvtx_scopes,
+    return (struct payload_sources){.schemas = &process->nvtx->schemas,
+                                    .pieces = &process->nvtx->copies,
+                                    .scopes = &process->nvtx->scopes,
                                     .nvtx = process->nvtx};
 }
 

@@ -186,7 +186,7 @@ static int put_in_order(struct plugin_intervals_of *thread)
         else if (items[i].end > items[kept].end)
             items[kept].end = items[i].end;
         if (i % REST_WINDOWS == 0)
-            file_vector_rest(&thread->capture_intervals);
+            file_vector_evict(&thread->capture_intervals);
     }
     thread->capture_intervals.count = kept + 1;
     return 0;
@@ -203,7 +203,7 @@ int plugin_intervals_close(struct plugin_intervals *capture_intervals)
 void plugin_intervals_rest(const struct plugin_intervals *capture_intervals)
 {
     for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        file_vector_rest(&capture_intervals->threads.items[i].capture_intervals);
+        file_vector_evict(&capture_intervals->threads.items[i].capture_intervals);
 }
 
 bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,

@@ -163,5 +163,5 @@ const struct process *conversion_latest_image(const struct conversion *conversio
 void conversion_evict(const struct conversion *conversion, size_t passed)
 {
     if (passed % EVICT_PROCESSES == EVICT_PROCESSES - 1)
-        spill_rest(&conversion->memory);
+        spill_evict(&conversion->memory);
 }

@@ -11,7 +11,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/buffer.h"
-#include "common/spill.h"
+#include "common/file_vector.h"
 #include "trace/build/conversion.h"
 #include "trace/names.h"
 #include "trace/sink.h"

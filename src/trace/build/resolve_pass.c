@@ -8,7 +8,7 @@
 #include "trace/build/device_ranges.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"

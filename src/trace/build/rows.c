@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/plugins.h"
 #include "trace/build/process.h"
 

@@ -3,17 +3,17 @@
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "common/spool_records.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
-#include "trace/build/nvtx_counters.h"
-#include "trace/build/nvtx_deferred.h"
-#include "trace/build/nvtx_memory.h"
-#include "trace/build/nvtx_write.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/piece_writer.h"
@@ -188,7 +188,7 @@ static int write_other_slices(struct piece_writer *out, struct process *process)
 
 static int write_counters(struct piece_writer *out, struct process *process)
 {
-    return emit_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
+    return write_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
                    write_memory(out, process) != 0
                ? -1
                : emit_pools(out, process);
@@ -318,7 +318,7 @@ static void number_async(struct conversion *conversion)
         struct process *process = conversion_process(conversion, i);
         process->async_before = before;
         before += process->nvtx->started.count + process->nvtx->syncs.holds.count +
-                  nvtx_deferred_started(process->nvtx_deferred);
+                  nvtx_deferred_started(&process->nvtx->deferred);
     }
 }
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/spill.h"
+#include "common/file_vector.h"
 #include "common/spool.h"
 
 /* How a source is opened: a pipe or a device must not hold us up. */

@@ -1,7 +1,6 @@
 /* The records of things that are, and of what the host does with them. */
 #include "core/records.h"
 
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include "core/api.h"

@@ -94,25 +94,22 @@ static void assert_counters(struct make_spool *spool)
     trace_release(&trace);
 }
 
-static void test_each_counter_has_its_name_row_and_args(void **state)
+UNIT_TEST(test_each_counter_has_its_name_row_and_args)
 {
-    (void)state;
     struct make_spool spool;
     make_counters(&spool, 130001);
     assert_counters(&spool);
 }
 
-static void test_records_of_an_older_cupti_say_the_same(void **state)
+UNIT_TEST(test_records_of_an_older_cupti_say_the_same)
 {
-    (void)state;
     struct make_spool spool;
     make_counters(&spool, 18);
     assert_counters(&spool);
 }
 
-static void test_a_counter_of_a_newer_cupti_is_shown_as_a_number(void **state)
+UNIT_TEST(test_a_counter_of_a_newer_cupti_is_shown_as_a_number)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
@@ -122,12 +119,4 @@ static void test_a_counter_of_a_newer_cupti_is_shown_as_a_number(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_counter_has_its_name_row_and_args),
-        cmocka_unit_test(test_records_of_an_older_cupti_say_the_same),
-        cmocka_unit_test(test_a_counter_of_a_newer_cupti_is_shown_as_a_number),
-    };
-    return cmocka_run_group_tests_name("trace/build/unified_memory", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)
