@@ -47,22 +47,23 @@ enum backtrace { BACKTRACE_NONE = 0, BACKTRACE_ALLOCATIONS = 1 };
 
 /* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
  *      bit      name on the command line, on by default, what it is */
-#define TRACE_BITS(X)                                                         \
-    X(KERNEL, "kernel", 1, "kernels")                                         \
-    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")          \
-    X(MEMSET, "memset", 1, "memory sets")                                     \
-    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                            \
-    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself") \
-    X(SYNC, "sync", 1, "synchronisation: who waited for what")                \
-    X(EVENT, "event", 1, "CUDA events")                                       \
-    X(STREAM, "stream", 1, "streams and contexts")                            \
-    X(GRAPH, "graph", 1, "CUDA graphs")                                       \
-    X(MEMORY, "memory", 1, "allocations and releases")                        \
-    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                        \
-    X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs") \
-    X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")                        \
-    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")  \
-    X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)")
+#define TRACE_BITS(X)                                                           \
+    X(KERNEL, "kernel", 1, "kernels")                                           \
+    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")            \
+    X(MEMSET, "memset", 1, "memory sets")                                       \
+    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                              \
+    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself")   \
+    X(SYNC, "sync", 1, "synchronisation: who waited for what")                  \
+    X(EVENT, "event", 1, "CUDA events")                                         \
+    X(STREAM, "stream", 1, "streams and contexts")                              \
+    X(GRAPH, "graph", 1, "CUDA graphs")                                         \
+    X(MEMORY, "memory", 1, "allocations and releases")                          \
+    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                          \
+    X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs")   \
+    X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")                          \
+    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")    \
+    X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)") \
+    X(UNIFIED_MEMORY, "unified-memory", 0, "migrations and page faults of managed memory")
 
 enum trace_index {
 #define BIT(name, word, on, text) TRACE_INDEX_##name,
@@ -76,6 +77,9 @@ enum trace_bits {
 #undef BIT
 #define BIT(name, word, on, text) | ((on) << TRACE_INDEX_##name)
         TRACE_DEFAULT = 0 TRACE_BITS(BIT),
+#undef BIT
+#define BIT(name, word, on, text) | TRACE_##name
+    TRACE_OF_CUDA = (0 TRACE_BITS(BIT)) & ~TRACE_NVTX,
 #undef BIT
 };
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/buffer.h"
-#include "common/cupti_versions.h"
+#include "common/cupti_path.h"
 #include "doctor/libraries.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"

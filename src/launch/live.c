@@ -3,7 +3,6 @@
 #include "common/clock.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 #include "common/spool_records.h"
 
 /* --- how busy GPUs are --- */

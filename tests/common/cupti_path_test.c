@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "common/cupti_versions.h"
+#include "common/cupti_path.h"
 
 struct seen {
     int count;

@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 
@@ -204,8 +205,17 @@ int compilation_close(struct compilation *compilation, const struct capture_inte
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
 
-int index_phase(struct process *process, const struct event *event)
+int index_jit(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    (void)conversion;
+    return process_index_span(process, event) ? compilation_jit(process->compilation, event) : 0;
+}
+
+int index_phase(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (!process_index_span(process, event))
+        return 0;
     if (event->phase.trigger == SPOOL_TRIGGER_NONE || event->phase.trigger >= SPOOL_TRIGGER_COUNT) {
         process->losses.undecoded++;
         return 0;

@@ -7,7 +7,6 @@
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 #define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
 

@@ -9,7 +9,6 @@
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 /* --- in common --- */
 

@@ -164,10 +164,10 @@ const struct device *process_device_info(const struct process *process, uint32_t
 const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object);
 /* Widens the time that the process is known to have lived. */
 void widen_process_time(struct process *process, uint64_t start, uint64_t end);
+/* The index pass meets an event: widens the time, or counts an event whose times cannot be and returns false. */
+bool process_index_span(struct process *process, const struct event *event);
 
-/* given names: an EVENT_THREAD_NAME; and an EVENT_NVTX_NAME, once all contexts and streams are known. Return 0, or -1
- * after error(). */
-int index_thread_name(struct process *process, const struct event *event);
+/* The event gives OBJECT a name. Returns 0, or -1 after error(). */
 int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
                    bool by_program);
 

@@ -1,4 +1,4 @@
-#include "trace/spool/spool_parts.h"
+#include "trace/spool/spool_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

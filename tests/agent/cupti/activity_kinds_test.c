@@ -62,7 +62,26 @@ static CUptiResult enable_event_times(uint8_t enabled)
     return CUPTI_SUCCESS;
 }
 
+static CUptiResult configured = CUPTI_SUCCESS; /* what CUPTI answers */
+static unsigned counters;
+
+static CUptiResult configure_unified_memory(CUpti_ActivityUnifiedMemoryCounterConfig *configs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        counters += configs[i].enable;
+    return configured;
+}
+
+static CUptiResult result_string(CUptiResult result, const char **words)
+{
+    (void)result;
+    *words = "words";
+    return CUPTI_SUCCESS;
+}
+
 static const struct cupti cupti = {
+    .cuptiGetResultString = result_string,
+    .cuptiActivityConfigureUnifiedMemoryCounter = configure_unified_memory,
     .cuptiActivityEnable = enable,
     .cuptiActivityDisable = disable,
     .cuptiActivityEnableDriverApi = enable_driver_api,
@@ -225,6 +244,38 @@ UNIT_TEST(device_ranges_switch_them_on_while_recording_is)
     assert_int_equal(event_kinds(), 0);
     activity_kinds_switch(TRACE_DEFAULT, true, true);
     assert_int_equal(event_kinds(), 1);
+}
+
+UNIT_TEST(counters_of_unified_memory_are_configured_before_they_are_on)
+{
+    counters = 0;
+    start(TRACE_DEFAULT);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    start(TRACE_UNIFIED_MEMORY);
+    assert_int_equal(counters, 8);
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    activity_kinds_switch(TRACE_UNIFIED_MEMORY, true, false);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    activity_kinds_switch(TRACE_UNIFIED_MEMORY, true, true);
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    assert_int_equal(counters, 8);
+}
+
+UNIT_TEST(they_are_tried_again_with_the_first_context_and_not_when_they_are_not_supported)
+{
+    configured = CUPTI_ERROR_NOT_INITIALIZED;
+    start(TRACE_UNIFIED_MEMORY);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    configured = CUPTI_SUCCESS;
+    registry_context_creation_publish(&(struct gputrace_context_creation){{.start = 1}});
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    configured = CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
+    counters = 0;
+    start(TRACE_UNIFIED_MEMORY);
+    registry_context_creation_publish(&(struct gputrace_context_creation){{.start = 1}});
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    assert_int_equal(counters, 8);
+    configured = CUPTI_SUCCESS;
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -3,7 +3,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
-#include "common/cupti_versions.h"
+#include "common/cupti_kinds.h"
 
 static char told[256];
 

@@ -156,7 +156,7 @@ DRIVER_API(cuMemGetAddressRange_v2)
     return CUDA_SUCCESS;
 }
 
-/* Managed memory is everywhere at once here, so advice and prefetching change nothing. */
+/* Managed memory is everywhere at once here, so advice changes nothing, and prefetching is a record alone. */
 DRIVER_API(cuMemAdvise_v2)
 {
     struct memory_range range;
@@ -168,6 +168,7 @@ DRIVER_STREAM_API(cuMemPrefetchAsync_v2)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->devPtr), &range));
+    records_migration(p->devPtr, p->count, p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? p->location.id : -1);
     return CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include "core/api.h"
 #include "core/callbacks.h"
 #include "core/clock.h"
+#include "core/config.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/driver.h"
@@ -214,6 +215,13 @@ CUPTI_EXPORT CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdTyp
     NEED_PARAMETER(type);
     *type = api_thread_id_type();
     return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT CUptiResult CUPTIAPI
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *configs, uint32_t count)
+{
+    NEED_PARAMETER(configs && count > 0);
+    return config()->no_unified_memory ? CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
 /* ---- external correlation, and the end ---- */

@@ -15,6 +15,7 @@
 #include "tests/trace/build/make_nvtx_extension.h"
 #include "tests/trace/build/make_plugin.h"
 #include "tests/trace/build/trace_reading.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/cupti.h"
 #include "launch/drain.h"
 

@@ -1,7 +1,7 @@
 #include "tests/trace/spool/spool_pair.h"
 
 #include "trace/spool/packing.h"
-#include "trace/spool/records.h"
+#include "trace/spool/cupti.h"
 #include "trace/spool/spool_file.h"
 
 enum { CALLS = 1000 };

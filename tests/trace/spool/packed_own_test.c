@@ -4,7 +4,7 @@
 #include "tests/trace/spool/spool_pair.h"
 
 #include "trace/spool/packing.h"
-#include "trace/spool/records.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/spool_file.h"
 
 enum { OWN_BYTES = 64000, OWN_WAITS = OWN_BYTES / (int)sizeof(struct spool_event_record) };

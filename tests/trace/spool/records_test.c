@@ -2,7 +2,8 @@
 
 #include <stdalign.h>
 
-#include "trace/spool/records.h"
+#include "trace/spool/agent_records.h"
+#include "trace/spool/cupti.h"
 #include "common/spool_records.h"
 
 static uint16_t sizes[SPOOL_CUPTI_KINDS];

@@ -7,7 +7,7 @@
 #include "tests/unit.h"
 
 #include "tests/trace/build/make_spool.h"
-#include "trace/spool/packed_file.h"
+#include "trace/spool/spool_file.h"
 
 static char path[512], packed_path[512];
 static struct make_spool spool;

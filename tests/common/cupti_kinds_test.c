@@ -1,4 +1,4 @@
-#include "common/cupti_versions.h"
+#include "common/cupti_kinds.h"
 
 #include "tests/unit.h"
 
