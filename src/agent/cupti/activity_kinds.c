@@ -62,11 +62,12 @@ void activity_kinds_want_jit(bool wanted)
 
 /* --- unified memory --- */
 
-/* CUPTI has to be told which counters are wanted, and may do it only once CUDA is initialised: at the latest when the
- * first context is made. */
+/* CUPTI wants to know the counters before the kind is switched on, and switches it on only once CUDA is initialised. It
+ * says so when the kind is switched on, not when the counters are set (13.0). So the first context is the second try.
+ */
 static struct {
     pthread_mutex_t lock;
-    bool recording, configured, unsupported;
+    bool recording, on, unsupported;
 } unified_memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static CUptiResult configure_unified_memory(const struct cupti *cupti)
@@ -87,16 +88,21 @@ static CUptiResult configure_unified_memory(const struct cupti *cupti)
 /* Under the lock. */
 static void switch_unified_memory(const struct cupti *cupti)
 {
-    bool on = unified_memory.recording;
-    if (on && !unified_memory.configured && !unified_memory.unsupported) {
-        CUptiResult result = configure_unified_memory(cupti);
-        unified_memory.configured = result == CUPTI_SUCCESS;
-        unified_memory.unsupported = !unified_memory.configured && result != CUPTI_ERROR_NOT_INITIALIZED;
-        if (unified_memory.unsupported)
-            recorder_warn("unified memory is not recorded: %s", cupti_words(cupti, result));
+    if (unified_memory.recording == unified_memory.on || unified_memory.unsupported)
+        return;
+    if (!unified_memory.recording) {
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false);
+        unified_memory.on = false;
+        return;
     }
-    if (unified_memory.configured)
-        switch_kind(cupti, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
+    CUptiResult result = configure_unified_memory(cupti);
+    if (result == CUPTI_SUCCESS)
+        result = cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    unified_memory.on = result == CUPTI_SUCCESS;
+    if (!unified_memory.on && result != CUPTI_ERROR_NOT_INITIALIZED && result != CUPTI_ERROR_NOT_READY) {
+        unified_memory.unsupported = true;
+        recorder_warn("unified memory is not recorded: %s", cupti_words(cupti, result));
+    }
 }
 
 static void context_made(void *data, const struct gputrace_context_creation *context)
@@ -105,7 +111,7 @@ static void context_made(void *data, const struct gputrace_context_creation *con
     (void)data;
     (void)context;
     pthread_mutex_lock(&unified_memory.lock);
-    if (cupti && unified_memory.recording && !unified_memory.configured)
+    if (cupti)
         switch_unified_memory(cupti);
     pthread_mutex_unlock(&unified_memory.lock);
 }

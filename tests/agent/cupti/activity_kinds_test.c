@@ -9,8 +9,12 @@
 
 static bool on[CUPTI_ACTIVITY_KIND_COUNT];
 
+static bool cuda_runs = true;
+
 static CUptiResult enable(CUpti_ActivityKind kind)
 {
+    if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !cuda_runs)
+        return CUPTI_ERROR_NOT_READY;
     on[kind] = true;
     return CUPTI_SUCCESS;
 }
@@ -258,15 +262,14 @@ UNIT_TEST(counters_of_unified_memory_are_configured_before_they_are_on)
     assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
     activity_kinds_switch(TRACE_UNIFIED_MEMORY, true, true);
     assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
-    assert_int_equal(counters, 8);
 }
 
 UNIT_TEST(they_are_tried_again_with_the_first_context_and_not_when_they_are_not_supported)
 {
-    configured = CUPTI_ERROR_NOT_INITIALIZED;
+    cuda_runs = false;
     start(TRACE_UNIFIED_MEMORY);
     assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
-    configured = CUPTI_SUCCESS;
+    cuda_runs = true;
     registry_context_creation_publish(&(struct gputrace_context_creation){{.start = 1}});
     assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
     configured = CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;

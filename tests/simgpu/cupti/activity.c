@@ -25,6 +25,7 @@ static void announce(CUpti_ActivityKind kind)
 
 CUPTI_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
 {
+    NEED(kind != CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER || driver_started(), CUPTI_ERROR_NOT_READY);
     NEED(activity_enable(kind, 0, true), CUPTI_ERROR_INVALID_KIND);
     announce(kind);
     return CUPTI_SUCCESS;
