@@ -255,15 +255,16 @@ static void decode_unified_memory(struct event *event, const void *at, uint32_t 
     what = event->unified_memory.what;
     bool has_end =
         what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_THRASHING && what != EVENT_UNIFIED_REMOTE_MAP;
-    bool has_target = what == EVENT_UNIFIED_HTOD || what == EVENT_UNIFIED_DTOH || what == EVENT_UNIFIED_DTOD ||
-                      what == EVENT_UNIFIED_REMOTE_MAP;
+    /* Of the host CUPTI says 0, as of the first GPU. */
+    bool has_source = what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_HTOD;
+    bool has_target = what == EVENT_UNIFIED_HTOD || what == EVENT_UNIFIED_DTOD || what == EVENT_UNIFIED_REMOTE_MAP;
     event->start = counter->start;
     event->end = has_end ? counter->end : counter->start;
     event->unified_memory.value = counter->value;
     event->unified_memory.address = counter->address;
-    event->unified_memory.source = what == EVENT_UNIFIED_THRASHING   ? first_device(counter, bytes)
-                                   : what == EVENT_UNIFIED_CPU_FAULT ? EVENT_NO_DEVICE
-                                                                     : counter->srcId;
+    event->unified_memory.source = what == EVENT_UNIFIED_THRASHING ? first_device(counter, bytes)
+                                   : has_source                    ? counter->srcId
+                                                                   : EVENT_NO_DEVICE;
     event->unified_memory.target = has_target ? counter->dstId : EVENT_NO_DEVICE;
     event->unified_memory.process = counter->processId;
     event->unified_memory.flags = counter->flags;

@@ -179,8 +179,8 @@ void records_migration(uint64_t address, uint64_t bytes, int device)
         .start = start,
         .end = start + bytes / 50 + 1,
         .address = address,
-        .srcId = device < 0 ? 0 : CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID,
-        .dstId = device < 0 ? CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID : (uint32_t)device,
+        .srcId = 0, /* of the host too, as CUPTI 13.0 writes it */
+        .dstId = device < 0 ? 0 : (uint32_t)device,
         .processId = (uint32_t)getpid(),
         .flags = CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_USER,
     };
