@@ -256,7 +256,8 @@ static void decode_unified_memory(struct event *event, const void *at, uint32_t 
     bool has_end =
         what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_THRASHING && what != EVENT_UNIFIED_REMOTE_MAP;
     /* Of the host CUPTI says 0, as of the first GPU. */
-    bool has_source = what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_HTOD;
+    bool throttles_host = what == EVENT_UNIFIED_THROTTLING && (counter->flags & CUPTI_ACTIVITY_FLAG_THROTTLING_IN_CPU);
+    bool has_source = what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_HTOD && !throttles_host;
     bool has_target = what == EVENT_UNIFIED_HTOD || what == EVENT_UNIFIED_DTOD || what == EVENT_UNIFIED_REMOTE_MAP;
     event->start = counter->start;
     event->end = has_end ? counter->end : counter->start;
