@@ -1,5 +1,5 @@
 /*
- * Items by a key, sorting, and searches in sorted items.
+ * Lists of items: adding, items by a key, sorting, searches in sorted items.
  */
 #ifndef GPUTRACE_TRACE_BUILD_LOOKUP_H
 #define GPUTRACE_TRACE_BUILD_LOOKUP_H
@@ -24,6 +24,15 @@
         if (index_ && *index_ == 0 && array_push(array))        \
             *index_ = (array)->count;                           \
         index_ &&*index_ ? &(array)->items[*index_ - 1] : NULL; \
+    })
+
+/* Adds a value to LIST; PUSH is array_push or file_vector_push. False: no memory. */
+#define ADD(push, list, ...)                           \
+    ({                                                 \
+        __typeof__((list)->items) added_ = push(list); \
+        if (added_)                                    \
+            *added_ = (__VA_ARGS__);                   \
+        added_ != NULL;                                \
     })
 
 /* For qsort(): what is smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */

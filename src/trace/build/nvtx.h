@@ -105,7 +105,8 @@ int write_nvtx_syncs(struct piece_writer *out, struct process *process);
  * together, by what a clock says of itself, and through a third clock.
  */
 
-#define NVTX_CLOCKS_OURS 1 /* the clock of nvtxTimestampGet(): the trace's */
+#define NVTX_CLOCKS_OURS 1  /* the clock of nvtxTimestampGet(): the trace's */
+#define NVTX_CLOCKS_MAX 512 /* time domains; further ones are not kept */
 
 /* Times at which two clocks were read, by the time of the first. */
 struct nvtx_clock_pair {
@@ -126,8 +127,6 @@ struct nvtx_clocks {
     const char *directory;                             /* for what memory cannot hold; NULL: none */
 };
 
-/* A record of a clock. Returns 0, or -1 after error(). */
-int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event);
 /* After the last. Returns 0, or -1 after error(). */
 int nvtx_clocks_close(struct nvtx_clocks *clocks);
 /* The trace's time of a clock's TICKS. False: how the clock goes is not known. */
@@ -201,7 +200,6 @@ struct nvtx_deferred {
     uint64_t started;  /* events that are started ranges */
 };
 
-int nvtx_deferred_index(struct nvtx_deferred *deferred, const struct event *event);
 /* Times and rows of deferred events. Returns 0, or -1 after error(). */
 int resolve_deferred(struct process *process);
 int write_deferred(struct piece_writer *out, struct process *process);
@@ -375,7 +373,7 @@ int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uin
 
 /* A name, a resource or a scope; and after the last name. Return 0, or -1 after error(). */
 int nvtx_index_name(struct nvtx *nvtx, const struct event *event);
-int nvtx_index_scope(struct nvtx_scopes *scopes, const struct event *event);
+int nvtx_index_scope(struct nvtx_scopes *scopes, const struct spool_nvtx_scope *record);
 int nvtx_close_names(struct nvtx *nvtx);
 
 /* The message of an EVENT_NVTX; of length 0 when it has none or its string is not known. */

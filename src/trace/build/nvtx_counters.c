@@ -19,25 +19,10 @@ static int no_memory(void)
 
 int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event)
 {
-    const struct spool_nvtx_counter *record = event->record;
-    if (record->head.type == SPOOL_RECORD_NVTX_COUNTER) {
-        struct nvtx_counter *counter = array_push(&counters->items);
-        if (!counter)
-            return no_memory();
-        counter->record = record;
-        payload_split_text(event->text, event->text_length, record->name_length, &counter->name, &counter->description);
-    } else if (record->head.type == SPOOL_RECORD_NVTX_SEMANTICS) {
-        const struct spool_nvtx_semantics **semantics = array_push(&counters->semantics);
-        if (!semantics)
-            return no_memory();
-        *semantics = event->record;
-    } else {
-        const struct spool_nvtx_sample **sampling = file_vector_push(&counters->samplings);
-        if (!sampling)
-            return no_memory();
-        *sampling = event->record;
-    }
-    return 0;
+    struct nvtx_counter counter = {.record = event->record};
+    payload_split_text(event->text, event->text_length, counter.record->name_length, &counter.name,
+                       &counter.description);
+    return ADD(array_push, &counters->items, counter) ? 0 : no_memory();
 }
 
 static int by_number(const void *a, const void *b)
@@ -115,12 +100,9 @@ static int add_sample(struct process *process, const struct spool_nvtx_sample *r
         return 0;
     widen_process_time(process, time, time);
     struct nvtx_counters *counters = &process->nvtx->counters;
-    struct nvtx_sample *sample = file_vector_push(&counters->samples);
-    if (!sample)
-        return no_memory();
-    *sample = (struct nvtx_sample){
+    struct nvtx_sample sample = {
         .record = record, .time = time, .index = index, .order = (uint32_t)counters->samples.count};
-    return 0;
+    return ADD(file_vector_push, &counters->samples, sample) ? 0 : no_memory();
 }
 
 /* The time of sample INDEX of a batch. */

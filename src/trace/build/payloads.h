@@ -63,7 +63,7 @@ struct payload_schemas {
     struct map by_id;                                     /* domain and id -> index + 1 of the latest */
 };
 
-/* A record of a schema, an entry or semantics. Returns 0, or -1 after error(). */
+/* A record of a schema. Returns 0, or -1 after error(). */
 int payload_schemas_index(struct payload_schemas *schemas, const struct event *event);
 /* After the last: puts them together. Returns 0, or -1 after error(). */
 int payload_schemas_close(struct payload_schemas *schemas);

@@ -55,11 +55,7 @@ static struct projection_pieces *pieces_of(struct projections *projections, uint
 /* A piece begins at TIME. */
 static int cut(struct projection_pieces *pieces, uint64_t time)
 {
-    uint64_t *start = file_vector_push(&pieces->starts);
-    if (!start)
-        return -1;
-    *start = time;
-    return 0;
+    return ADD(file_vector_push, &pieces->starts, time) ? 0 : -1;
 }
 
 static int add_started(struct projections *projections, uint32_t thread, const struct nvtx_range *range,
@@ -118,10 +114,10 @@ static int push(struct pushed *pushed, const struct nvtx_range *range, uint32_t 
         if (pop(pushed, range->start) != 0)
             return -1;
     struct extents *extents = &pushed->projections->extents;
-    struct pushed_range *open = array_push(&pushed->open);
-    if (!open || extents_span(extents, range->thread, (int64_t)range->start, (int64_t)range->end, number) != 0)
+    struct pushed_range open = {.range = number, .span = extents->spans.count, .end = range->end};
+    if (extents_span(extents, range->thread, (int64_t)range->start, (int64_t)range->end, number) != 0 ||
+        !ADD(array_push, &pushed->open, open))
         return -1;
-    *open = (struct pushed_range){.range = number, .span = extents->spans.count - 1, .end = range->end};
     return cut(pushed->pieces, range->start);
 }
 
@@ -186,10 +182,8 @@ static int find(struct projections_found *found, const struct extents_point *poi
         extent_join(&known->extent, &point->extent);
         return 0;
     }
-    struct extents_point *added = array_push(&found->items);
-    if (!added)
+    if (!ADD(array_push, &found->items, *point))
         return no_memory();
-    *added = *point;
     *recent = (uint32_t)found->items.count;
     return 0;
 }
@@ -238,12 +232,12 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
 {
     struct finish *finish = context;
     const struct nvtx_range *range = nvtx_range(finish->nvtx, number);
-    struct projection *projection = range->end_thread == range->thread ? file_vector_push(&finish->projections->items)
-                                                                       : file_vector_push(&finish->projections->of_two);
-    if (!projection)
-        return -1;
-    *projection = (struct projection){
+    struct projection projection = {
         .range = number, .track = track, .start = (uint64_t)extent->start, .end = (uint64_t)extent->end};
+    bool of_one = range->end_thread == range->thread;
+    if (!(of_one ? ADD(file_vector_push, &finish->projections->items, projection)
+                 : ADD(file_vector_push, &finish->projections->of_two, projection)))
+        return -1;
     if (++finish->made % EVICT_ITEMS == 0) {
         projections_evict(finish->projections);
         nvtx_evict(finish->nvtx);
