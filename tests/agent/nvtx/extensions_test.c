@@ -279,6 +279,25 @@ static char *edge(void)
     return pages + page;
 }
 
+static void memory_is_readable_up_to_the_page_that_is_not(void **state)
+{
+    (void)state;
+    uint64_t end = (uintptr_t)edge(), page = (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_int_equal(program_readable(end - page, 3 * page), page);
+    assert_int_equal(program_readable(end - page + 5, 10), 10);
+    assert_int_equal(program_readable(end, 1), 0);
+    memset((char *)(uintptr_t)(end - page), 'x', page);
+    assert_int_equal(program_text_length(end - 7, 1, 100), 7);
+}
+
+/* A program may put a small number where NVTX expects a pointer. */
+static void the_first_page_is_not_readable(void **state)
+{
+    (void)state;
+    for (uint64_t at = 0; at < 16; at++)
+        assert_int_equal(program_readable(at, 8), 0);
+}
+
 static void more_entries_than_there_are_end_where_memory_does(void **state)
 {
     (void)state;
@@ -628,6 +647,8 @@ int main(void)
         cmocka_unit_test_setup(our_numbers_are_those_of_the_headers, forget),
         cmocka_unit_test_setup(a_schema_is_told_with_its_entries, forget),
         cmocka_unit_test_setup(schemas_that_cannot_be_are_refused, forget),
+        cmocka_unit_test_setup(memory_is_readable_up_to_the_page_that_is_not, forget),
+        cmocka_unit_test_setup(the_first_page_is_not_readable, forget),
         cmocka_unit_test_setup(more_entries_than_there_are_end_where_memory_does, forget),
         cmocka_unit_test_setup(payloads_are_copied_byte_for_byte, forget),
         cmocka_unit_test_setup(what_is_not_there_is_survived, forget),
