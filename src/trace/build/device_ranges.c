@@ -5,7 +5,6 @@
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
-#include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
 #include "trace/spool/records.h"
 
@@ -309,12 +308,12 @@ static bool device_range_is_first(const struct device_range *range, const struct
 /* How many device ranges are among the first NUMBER of all. */
 static size_t device_ranges_among(const struct process *process, size_t number)
 {
-    size_t projections = process->projections->items.count, ranges = process->device_ranges->items.count;
+    size_t projections = process->nvtx->projections.items.count, ranges = process->device_ranges->items.count;
     size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
     while (low < high) {
         size_t middle = low + (high - low) / 2; /* and NUMBER - MIDDLE projections, of which the last comes after it? */
         if (device_range_is_first(&process->device_ranges->items.items[middle],
-                                  &process->projections->items.items[number - middle - 1]))
+                                  &process->nvtx->projections.items.items[number - middle - 1]))
             low = middle + 1;
         else
             high = middle;
@@ -324,18 +323,18 @@ static size_t device_ranges_among(const struct process *process, size_t number)
 
 size_t gpu_range_count(const struct process *process)
 {
-    return process->projections->items.count + process->device_ranges->items.count;
+    return process->nvtx->projections.items.count + process->device_ranges->items.count;
 }
 
 int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    const struct projection *projections = process->projections->items.items;
+    const struct projection *projections = process->nvtx->projections.items.items;
     const struct device_range *ranges = process->device_ranges->items.items;
     size_t range = device_ranges_among(process, first);
     for (size_t i = first; i < end; i++) {
         size_t projection = i - range;
         bool of_device = range < process->device_ranges->items.count &&
-                         (projection == process->projections->items.count ||
+                         (projection == process->nvtx->projections.items.count ||
                           device_range_is_first(&ranges[range], &projections[projection]));
         if (of_device)
             write_device_range(out, process, &ranges[range++]);

@@ -19,7 +19,9 @@
     X(counters.samples)     \
     X(deferred.submissions) \
     X(deferred.events)      \
-    X(heaps.steps)
+    X(heaps.steps)          \
+    X(projections.items)    \
+    X(projections.of_two)
 #define ARRAYS(X)         \
     X(tracks)             \
     X(ends)               \
@@ -35,7 +37,8 @@
     X(counters.semantics) \
     X(deferred.rows)      \
     X(heaps.items)        \
-    X(heaps.regions)
+    X(heaps.regions)      \
+    X(projections.pieces)
 #define MAPS(X)            \
     X(open_started)        \
     X(early_ends)          \
@@ -53,13 +56,15 @@
     X(counters.by_id)      \
     X(deferred.row_of)     \
     X(heaps.heap_of)       \
-    X(heaps.region_of)
+    X(heaps.region_of)     \
+    X(projections.threads)
 
 void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
     *nvtx = (struct nvtx){.directory = directory, .clocks.directory = directory};
 #define SET_DIRECTORY(vector) nvtx->vector.memory.directory = directory;
     FILE_VECTORS(SET_DIRECTORY)
+    extents_init(&nvtx->projections.extents, directory);
 }
 
 void nvtx_evict(const struct nvtx *nvtx)
@@ -70,6 +75,9 @@ void nvtx_evict(const struct nvtx *nvtx)
         EVICT(tracks.items[i].ranges)
     for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
         EVICT(clocks.pairs.items[i].points)
+    for (size_t i = 0; i < nvtx->projections.pieces.count; i++)
+        EVICT(projections.pieces.items[i].starts)
+    extents_rest(&nvtx->projections.extents);
 }
 
 void nvtx_release(struct nvtx *nvtx)
@@ -81,6 +89,9 @@ void nvtx_release(struct nvtx *nvtx)
         RELEASE_VECTOR(tracks.items[i].ranges)
     for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
         RELEASE_VECTOR(clocks.pairs.items[i].points)
+    for (size_t i = 0; i < nvtx->projections.pieces.count; i++)
+        RELEASE_VECTOR(projections.pieces.items[i].starts)
+    extents_release(&nvtx->projections.extents);
     for (size_t i = 0; i < nvtx->heaps.items.count; i++)
         RELEASE_ARRAY(heaps.items.items[i].members)
     for (size_t i = 0; i < nvtx->schemas.items.count; i++) {

@@ -7,7 +7,6 @@
 #include "common/json_out.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
-#include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
 #include "trace/spool/records.h"
 

@@ -19,7 +19,6 @@
 #include "trace/build/kernel_names.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/pools.h"
-#include "trace/build/projections.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/spool_directory.h"
 
@@ -33,7 +32,6 @@ struct process_state {
     struct launches launches;
     struct conditional_launches conditional;
     struct nvtx nvtx;
-    struct projections projections;
     struct memory memory;
     struct pools pools;
     struct cuda_events cuda_events;
@@ -54,7 +52,6 @@ static void evict_process(const struct process *process)
     launches_evict(process->launches);
     file_vector_rest(&process->conditional->items);
     nvtx_evict(process->nvtx);
-    projections_evict(process->projections);
     tracks_rest(&process->tracks);
     file_vector_rest(&process->memory->steps);
     file_vector_rest(&process->cuda_events->items);
@@ -82,7 +79,6 @@ static int process_open(struct process_state *state, const struct spool_director
     process->launches = &state->launches;
     process->conditional = &state->conditional;
     process->nvtx = &state->nvtx;
-    process->projections = &state->projections;
     process->memory = &state->memory;
     process->pools = &state->pools;
     process->cuda_events = &state->cuda_events;
@@ -107,7 +103,6 @@ static int process_open(struct process_state *state, const struct spool_director
     launches_init(process->launches, directory);
     conditional_launches_init(process->conditional, directory);
     nvtx_init(process->nvtx, directory);
-    projections_init(process->projections, directory);
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory = directory;
@@ -128,7 +123,6 @@ static void process_close(struct process *process)
     conditional_launches_release(process->conditional);
     tracks_release(&process->tracks);
     nvtx_release(process->nvtx);
-    projections_release(process->projections);
     memory_release(process->memory);
     pools_release(process->pools);
     cuda_events_release(process->cuda_events);
