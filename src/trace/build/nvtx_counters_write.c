@@ -35,10 +35,8 @@ enum {
     SERIES_NORMALIZE = 1 << 1,
     SERIES_LIMIT_MIN = 1 << 2,
     SERIES_LIMIT_MAX = 1 << 3,
-    SERIES_VALUE_TYPE = 3 << 4, /* of these bits one of: */
-    SERIES_ABSOLUTE = 1 << 4,
+    SERIES_VALUE_TYPE = 3 << 4,
     SERIES_DELTA = 2 << 4,
-    SERIES_DELTA_SINCE_START = 3 << 4,
     SERIES_INTERPOLATION = 7 << 8,
 };
 

@@ -232,27 +232,21 @@ static const struct spool_nvtx_scope *find_scope(const struct nvtx_scopes *scope
 
 static const char *predefined(uint64_t id)
 {
-    static const struct {
-        uint64_t id;
-        const char *name;
-    } names[] = {{NVTX_SCOPES_ROOT, "root"},
-                 {2, "machine"},
-                 {3, "socket"},
-                 {4, "physical CPU"},
-                 {5, "logical CPU"},
-                 {15, "CPU"},
-                 {16, "hypervisor"},
-                 {17, "virtual machine"},
-                 {18, "kernel"},
-                 {19, "container"},
-                 {20, "operating system"},
-                 {NVTX_SCOPES_PROCESS, "process"},
-                 {NVTX_SCOPES_THREAD, "thread"},
-                 {NVTX_SCOPES_INNERMOST, "thread"}};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (names[i].id == id)
-            return names[i].name;
-    return NULL;
+    static const char *const names[] = {[NVTX_SCOPES_ROOT] = "root",
+                                        [2] = "machine",
+                                        [3] = "socket",
+                                        [4] = "physical CPU",
+                                        [5] = "logical CPU",
+                                        [15] = "CPU",
+                                        [16] = "hypervisor",
+                                        [17] = "virtual machine",
+                                        [18] = "kernel",
+                                        [19] = "container",
+                                        [20] = "operating system",
+                                        [NVTX_SCOPES_PROCESS] = "process",
+                                        [NVTX_SCOPES_THREAD] = "thread",
+                                        [NVTX_SCOPES_INNERMOST] = "thread"};
+    return id < sizeof(names) / sizeof(*names) ? names[id] : NULL;
 }
 
 /* The root, and none, are above all paths and not part of them. */
