@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "agent/dispatch/registry.h"
+#include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
 #include "common/payload.h"
 
@@ -95,27 +96,15 @@ static unsigned count(enum spool_record_type type)
     return found;
 }
 
-static int attach_module(uint16_t module, uint16_t version, intptr_t *slots, size_t slot_count)
-{
-    nvtxExtModuleSegment_t segment = {.slotCount = slot_count, .functionSlots = slots};
-    const nvtxExtModuleInfo_t info = {.nvtxVer = NVTX_VERSION,
-                                      .structSize = sizeof(info),
-                                      .moduleId = module,
-                                      .compatId = version,
-                                      .segmentsCount = 1,
-                                      .segments = &segment};
-    return nvtx_extension_attach(&info);
-}
-
 static int attach(void **state)
 {
     (void)state;
     return registry_nvtx_extension_register(hear, NULL) | registry_nvtx_mark_register(hear_event, NULL) |
            registry_nvtx_push_register(hear_event, NULL) | registry_nvtx_pop_register(hear_event, NULL) |
            registry_nvtx_start_register(hear_event, NULL) | registry_nvtx_end_register(hear_event, NULL) |
-           !attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, payload_slots, SLOTS) |
-           !attach_module(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, counter_slots, SLOTS) |
-           !attach_module(NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM, memory_slots, SLOTS);
+           !attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, payload_slots, SLOTS) |
+           !attach_extension(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, counter_slots, SLOTS) |
+           !attach_extension(NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM, memory_slots, SLOTS);
 }
 
 /* As NVTX's header calls through its slots. */
@@ -141,14 +130,14 @@ static void tables_that_are_shorter_or_of_others_are_respected(void **state)
 {
     (void)state;
     intptr_t slots[SLOTS] = {0};
-    assert_int_equal(attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots, 3), 1);
+    assert_int_equal(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots, 3), 1);
     assert_true(slots[2] != 0 && slots[3] == 0);
     memset(slots, 0, sizeof(slots));
-    assert_int_equal(attach_module(99, NVTX_EXT_PAYLOAD_COMPATID, slots, SLOTS), 1);
-    assert_int_equal(attach_module(NVTX_EXT_PAYLOAD_MODULEID, 0x0204, slots, SLOTS), 1);
+    assert_int_equal(attach_extension(99, NVTX_EXT_PAYLOAD_COMPATID, slots, SLOTS), 1);
+    assert_int_equal(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, 0x0204, slots, SLOTS), 1);
     for (unsigned i = 0; i < SLOTS; i++)
         assert_true(slots[i] == 0);
-    assert_int_equal(attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, NULL, SLOTS), 1);
+    assert_int_equal(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, NULL, SLOTS), 1);
     const nvtxExtModuleInfo_t empty = {.structSize = sizeof(empty), .moduleId = NVTX_EXT_PAYLOAD_MODULEID};
     assert_int_equal(nvtx_extension_attach(&empty), 1);
     assert_int_equal(nvtx_extension_attach(NULL), 0);
