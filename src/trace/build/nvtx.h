@@ -135,16 +135,14 @@ bool nvtx_clocks_convert(const struct nvtx_clocks *clocks, uint32_t domain, uint
 /* The clock that the program said a scope is timed by; NVTX_CLOCKS_OURS: none. */
 uint64_t nvtx_clocks_of_scope(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t scope);
 
-/* --- counters: nvtx_counters.c, nvtx_counters_write.c --- */
-
-#define NVTX_SERIES_MAX 32 /* values of one counter group; further ones are not shown */
+/* --- counters: nvtx_counters.c --- */
 
 struct nvtx_counter {
     const struct spool_nvtx_counter *record;
     struct nvtx_text name, description;
     const struct spool_nvtx_semantics *semantics; /* of all its values; NULL: none */
     /* While its samples are written: */
-    double total[NVTX_SERIES_MAX];        /* of values that are differences */
+    double total[PAYLOAD_SERIES_MAX];     /* of values that are differences */
     const struct spool_nvtx_sample *last; /* the sample before; NULL: there was none */
     uint32_t last_index;
 };
@@ -165,8 +163,6 @@ struct nvtx_counters {
 
 int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event);
 int nvtx_counters_close(struct nvtx_counters *counters);
-/* NULL: there is none of this id in the domain. */
-struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, uint32_t domain, uint64_t id);
 /* Times of samples. Returns 0, or -1 after error(). */
 int resolve_counters(struct process *process);
 int write_nvtx_counters(struct piece_writer *out, struct process *process);
