@@ -181,19 +181,13 @@ enum {
     SERIES_INTERPOLATION = 7 << 8,
 };
 
-static void read_bytes(struct payload_series *series, const struct process *process, const struct nvtx_counter *counter,
-                       const uint8_t *bytes, uint64_t size)
-{
-    payload_series_read(series, process->nvtx, counter->record->domain, counter->record->schema, bytes, size);
-}
-
-static void read_zeros(struct payload_series *series, const struct process *process, const struct nvtx_counter *counter)
+static void read_zeros(struct payload_series *series, const struct nvtx *nvtx, const struct spool_nvtx_counter *counter)
 {
     static const uint8_t zeros[4096];
-    const struct payload_described *schema =
-        payload_schemas_find(&process->nvtx->schemas, counter->record->domain, counter->record->schema);
+    const struct payload_described *schema = payload_schemas_find(&nvtx->schemas, counter->domain, counter->schema);
     uint64_t size = schema ? schema->layout.size : sizeof(uint64_t[2]);
-    read_bytes(series, process, counter, zeros, size < sizeof(zeros) ? size : sizeof(zeros));
+    payload_series_read(series, nvtx, counter->domain, counter->schema, zeros,
+                        size < sizeof(zeros) ? size : sizeof(zeros));
 }
 
 /* What is known of a value: by its entry, else by its counter. */
@@ -241,8 +235,9 @@ static bool read_value(const struct payload_series_value *value, const struct sp
 /* Why a sample has no value. */
 enum { NO_VALUE_ZERO = 0, NO_VALUE_UNCHANGED = 1 };
 
-static void read_sample(struct payload_series *series, const struct process *process,
-                        const struct nvtx_counter *counter, const struct spool_nvtx_sample *record, uint32_t index)
+static void read_sample(struct payload_series *series, const struct nvtx *nvtx,
+                        const struct spool_nvtx_counter *counter, const struct spool_nvtx_sample *record,
+                        uint32_t index)
 {
     const uint8_t *bytes = (const uint8_t *)record->text;
     struct payload_number number = {.kind = PAYLOAD_NUMBER_SIGNED, .u64 = record->bits};
@@ -252,12 +247,14 @@ static void read_sample(struct payload_series *series, const struct process *pro
         number.kind = PAYLOAD_NUMBER_REAL;
         payload_series_add(series, "value", PAYLOAD_TYPE_DOUBLE, NULL, number);
         break;
-    case SPOOL_NVTX_SAMPLE_NONE: read_zeros(series, process, counter); break;
-    case SPOOL_NVTX_SAMPLE_BYTES: read_bytes(series, process, counter, bytes, record->length); break;
+    case SPOOL_NVTX_SAMPLE_NONE: read_zeros(series, nvtx, counter); break;
+    case SPOOL_NVTX_SAMPLE_BYTES:
+        payload_series_read(series, nvtx, counter->domain, counter->schema, bytes, record->length);
+        break;
     case SPOOL_NVTX_SAMPLE_BATCH:
     case SPOOL_NVTX_SAMPLE_EVERY:
-        read_bytes(series, process, counter, bytes + record->count * sizeof(int64_t) + index * record->stride,
-                   record->stride);
+        bytes += record->count * sizeof(int64_t) + index * record->stride;
+        payload_series_read(series, nvtx, counter->domain, counter->schema, bytes, record->stride);
         break;
     default: break;
     }
@@ -269,7 +266,7 @@ static bool is_none(const struct spool_nvtx_sample *record, uint64_t reason)
 }
 
 /* The values that hold from now on; none when they are not known. */
-static void read_values(struct payload_series *series, const struct process *process, struct nvtx_counter *counter,
+static void read_values(struct payload_series *series, const struct nvtx *nvtx, struct nvtx_counter *counter,
                         const struct nvtx_sample *sample)
 {
     bool unchanged = is_none(sample->record, NO_VALUE_UNCHANGED);
@@ -280,7 +277,7 @@ static void read_values(struct payload_series *series, const struct process *pro
         counter->last_index = sample->index;
     }
     if (known || (unchanged && counter->last))
-        read_sample(series, process, counter, counter->last, counter->last_index);
+        read_sample(series, nvtx, counter->record, counter->last, counter->last_index);
     for (size_t i = 0; unchanged && i < series->count; i++) { /* a difference of nothing */
         const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series->values[i]);
         if (semantics && (semantics->flags & SERIES_VALUE_TYPE) == SERIES_DELTA)
@@ -315,7 +312,7 @@ static void write_sample(struct piece_writer *out, const struct process *process
     struct payload_series series;
     struct buffer name;
     struct counter written = {.pid = process->pid, .time = sample->time, .values = values};
-    read_values(&series, process, counter, sample);
+    read_values(&series, process->nvtx, counter, sample);
     for (size_t i = 0; i < series.count; i++)
         written.value_count += read_value(&series.values[i], semantics_of(counter, &series.values[i]),
                                           &counter->total[i], &values[written.value_count]);
@@ -380,7 +377,7 @@ static void put_semantics(struct json_out *json, const struct spool_nvtx_semanti
 static void put_series(struct json_out *json, const struct process *process, const struct nvtx_counter *counter)
 {
     struct payload_series series;
-    read_zeros(&series, process, counter);
+    read_zeros(&series, process->nvtx, counter->record);
     json_key(json, "series");
     json_begin_array(json);
     for (size_t i = 0; i < series.count; i++) {
