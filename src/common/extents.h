@@ -61,7 +61,7 @@ struct extents_track {
 void extents_init(struct extents *extents, const char *directory);
 void extents_release(struct extents *extents);
 /* What was touched is not needed for now. */
-void extents_rest(const struct extents *extents);
+void extents_evict(const struct extents *extents);
 
 /* WHAT is the caller's number of the interval. These give 0, or -1: no memory. */
 int extents_add(struct extents *extents, const struct extents_point *point);

@@ -26,64 +26,44 @@ static void publish_copy(const struct payload_copy *copy, struct spool_nvtx_piec
                              .text = {bytes, there < UINT32_MAX ? (uint32_t)there : UINT32_MAX}));
 }
 
-/* --- what pointers in a payload lead to --- */
-
-static bool is_there(const struct payload_copy *copy, uint64_t address)
+/* Whether ADDRESS is to be copied now: nothing of the event's was copied from there. */
+static bool is_new(struct payload_copy *copy, uint64_t address)
 {
     for (size_t i = 0; i < copy->reader.blob_count; i++)
         if (address - (uintptr_t)copy->blobs[i].bytes < copy->blobs[i].size)
-            return true;
+            return false;
     for (size_t i = 0; i < copy->published_count; i++)
         if (copy->published[i] == address)
-            return true;
-    return false;
-}
-
-/* Whether ADDRESS is to be copied now. */
-static bool is_new(struct payload_copy *copy, uint64_t address)
-{
-    if (address == 0 || is_there(copy, address))
-        return false;
-    if (copy->published_count == COPIES_MAX) {
-        copy->lost++;
+            return false;
+    if (address == 0 || copy->published_count == COPIES_MAX) {
+        copy->lost += address != 0;
         return false;
     }
     copy->published[copy->published_count++] = address;
     return true;
 }
 
-/* --- what an event is about --- */
-
-static void set_message(struct payload_copy *copy, struct gputrace_text text, uint32_t string)
-{
-    copy->event->message = text;
-    copy->event->string = string;
-}
-
-static void read_text(struct payload_copy *copy, const void *bytes, uint64_t count, uint64_t width)
-{
-    if (width == 1)
-        set_message(copy, (struct gputrace_text){bytes, (uint32_t)count}, 0);
-    else if (copy->text)
-        set_message(copy,
-                    (struct gputrace_text){copy->text->wide,
-                                           (uint32_t)utf8_from_units(copy->text->wide, sizeof(copy->text->wide), bytes,
-                                                                     (size_t)count, (size_t)width)},
-                    0);
-}
-
+/* Sets what a field says of the event itself: its message, category or colour. */
 static void read_attribute(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes)
 {
     enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
-    if (!copy->event || field->count == 0)
+    struct gputrace_nvtx *event = copy->event;
+    if (!event || field->count == 0)
         return;
     if (field->form == PAYLOAD_TEXT && (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)) {
-        read_text(copy, bytes, payload_text_length(bytes, field->count * field->unit, field->unit), field->unit);
+        size_t width = (size_t)field->unit;
+        size_t count = (size_t)payload_text_length(bytes, field->count * width, width);
+        char *wide = width > 1 && copy->text ? copy->text->wide : NULL;
+        if (width > 1 && !wide)
+            return;
+        event->message = wide ? text_of_bytes(wide, utf8_from_units(wide, NVTX_WIDE_BYTES, bytes, count, width))
+                              : text_of_bytes((const char *)bytes, count);
+        event->string = 0;
     } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_CATEGORY) {
-        copy->event->category = (uint32_t)payload_load(bytes, 4);
+        event->category = (uint32_t)payload_load(bytes, 4);
     } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_COLOR) {
-        copy->event->color = (uint32_t)payload_load(bytes, 4);
-        copy->event->color_type = NVTX_COLOR_ARGB;
+        event->color = (uint32_t)payload_load(bytes, 4);
+        event->color_type = NVTX_COLOR_ARGB;
     }
 }
 
@@ -111,8 +91,10 @@ static void follow_handle(struct payload_copy *copy, const struct payload_entry 
     const struct nvtx_string *string = handle ? string_at(handle) : NULL;
     if (!string)
         return;
-    if (copy->event && (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE))
-        set_message(copy, string->text, string->number);
+    if (copy->event && (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)) {
+        copy->event->message = string->text;
+        copy->event->string = string->number;
+    }
     if (is_new(copy, handle))
         publish_copy(copy, &(struct spool_nvtx_piece){.address = handle, .size = string->text.length},
                      SPOOL_NVTX_PIECE_STRING, string->text.bytes, string->text.length);
@@ -120,6 +102,17 @@ static void follow_handle(struct payload_copy *copy, const struct payload_entry 
 
 static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
                        uint64_t size, uint64_t start, unsigned depth);
+
+/* Follows what each element of FIELD nests, the first of which is at START of BYTES. Each element costs, also one
+ * without fields: the program says how many there are. */
+static void follow_nested(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes,
+                          uint64_t size, uint64_t start, unsigned depth)
+{
+    for (uint64_t i = 0; field->nested->walks && i < field->count && copy->reader.budget > 0; i++) {
+        copy->reader.budget--;
+        follow_all(copy, field->nested, bytes, size, start + i * field->unit, depth + 1);
+    }
+}
 
 static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
 {
@@ -129,15 +122,6 @@ static uint64_t bytes_behind(const struct payload_field *field, uint64_t limit)
     }
     uint64_t wanted = field->unit == 0 || field->count > limit / field->unit ? limit : field->count * field->unit;
     return program_readable(field->address, (size_t)wanted);
-}
-
-/* Each element costs, also one that has no fields: how many there are is what the program says. */
-static bool may_go_on(struct payload_copy *copy)
-{
-    if (copy->reader.budget == 0)
-        return false;
-    copy->reader.budget--;
-    return true;
 }
 
 static void follow_pointer(struct payload_copy *copy, struct payload_field *field, unsigned depth)
@@ -156,8 +140,8 @@ static void follow_pointer(struct payload_copy *copy, struct payload_field *fiel
     publish_copy(copy,
                  &(struct spool_nvtx_piece){.address = field->address, .schema = field->entry->type, .size = size},
                  SPOOL_NVTX_PIECE_POINTED, bytes, taken);
-    for (uint64_t i = 0; field->nested && field->nested->walks && i < field->count && may_go_on(copy); i++)
-        follow_all(copy, field->nested, bytes, taken, i * field->unit, depth + 1);
+    if (field->nested)
+        follow_nested(copy, field, bytes, taken, 0, depth);
 }
 
 static void follow(struct payload_copy *copy, const struct payload_cursor *cursor, struct payload_field *field,
@@ -166,19 +150,15 @@ static void follow(struct payload_copy *copy, const struct payload_cursor *curso
     const uint8_t *bytes = cursor->bytes + field->at;
     if (field->pointer) {
         follow_pointer(copy, field, depth);
-        return;
-    }
-    if (field->nested) {
-        for (uint64_t i = 0; field->nested->walks && field->form != PAYLOAD_TEXT && i < field->count && may_go_on(copy);
-             i++)
-            follow_all(copy, field->nested, cursor->bytes, cursor->size, field->at + i * field->unit, depth + 1);
-        return;
-    }
-    if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE)
+    } else if (field->nested) {
+        if (field->form != PAYLOAD_TEXT)
+            follow_nested(copy, field, cursor->bytes, cursor->size, field->at, depth);
+    } else if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE) {
         for (uint64_t i = 0; i < field->count && i < COPIES_MAX; i++)
             follow_handle(copy, field->entry, payload_load(bytes + i * field->unit, sizeof(uint64_t)));
-    else
+    } else {
         read_attribute(copy, field, bytes);
+    }
 }
 
 static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
@@ -199,20 +179,20 @@ static void follow_all(struct payload_copy *copy, const struct payload_schema *s
 
 #define COUNT_MAX 4096u /* of payloads of one event that may be counted as lost */
 
-static uint64_t last_number;
-
 static const struct payload_schema *find_schema(const void *copy, uint64_t id)
 {
     return nvtx_schema_find(((const struct payload_copy *)copy)->domain, id);
 }
 
-static void begin(struct payload_copy *copy, const struct nvtx_domain *domain, uint64_t time)
+static void begin(struct payload_copy *copy, const struct nvtx_domain *domain, uint64_t time,
+                  struct gputrace_nvtx *event, struct nvtx_text *text)
 {
+    static uint64_t last_number;
     copy->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
     copy->time = time;
     copy->domain = domain->number;
-    copy->event = NULL;
-    copy->text = NULL;
+    copy->event = event;
+    copy->text = text;
     copy->reader =
         (struct payload_reader){.find = find_schema, .context = copy, .blobs = copy->blobs, .budget = PAYLOAD_BUDGET};
     copy->published_count = 0;
@@ -296,9 +276,7 @@ uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, con
     struct payload_copy copy;
     if (!payloads || count == 0)
         return 0;
-    begin(&copy, domain, time);
-    copy.event = event;
-    copy.text = text;
+    begin(&copy, domain, time, event, text);
     if (count > 1) /* one is there, if any is */
         count = program_readable((uintptr_t)payloads, (count < COUNT_MAX ? count : COUNT_MAX) * sizeof(*payloads)) /
                 sizeof(*payloads);
@@ -328,7 +306,7 @@ uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t tim
                                   const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible)
 {
     struct payload_copy copy;
-    begin(&copy, domain, time);
+    begin(&copy, domain, time, NULL, NULL);
     copy_payload(&copy, events, 0);
     if (flexible->payload && flexible->size > 0)
         copy_payload(&copy, flexible, 1);
@@ -346,14 +324,6 @@ uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t tim
 
 /* --- attributes of an event --- */
 
-static void read_payload(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event)
-{
-    if (attributes->payloadType <= NVTX_PAYLOAD_UNKNOWN || attributes->payloadType > NVTX_PAYLOAD_TYPE_FLOAT)
-        return;
-    event->payload_type = (uint16_t)attributes->payloadType;
-    event->payload = attributes->payload.ullValue; /* as bits; the type says how many of them count */
-}
-
 void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *text)
 {
     if (!attributes)
@@ -364,10 +334,13 @@ void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputra
         event->color_type = (uint16_t)attributes->colorType;
         event->color = attributes->color;
     }
-    if (NVTX_HAS(attributes, payload))
-        read_payload(attributes, event);
+    if (NVTX_HAS(attributes, payload) && attributes->payloadType > NVTX_PAYLOAD_UNKNOWN &&
+        attributes->payloadType <= NVTX_PAYLOAD_TYPE_FLOAT) {
+        event->payload_type = (uint16_t)attributes->payloadType;
+        event->payload = attributes->payload.ullValue; /* as bits; the type says how many of them count */
+    }
     if (NVTX_HAS(attributes, message))
         event->message = nvtx_message(attributes->messageType, attributes->message, text, &event->string);
     if (NVTX_HAS(attributes, payload) && attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT)
-        read_payloads(attributes, event, text); /* what stands in payloads counts more */
+        read_payloads(attributes, event, text); /* they override what the attributes say */
 }

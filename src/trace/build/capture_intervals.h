@@ -14,7 +14,7 @@
 #include "trace/spool/event_record.h"
 
 struct capture_intervals {
-    FILE_VECTOR(struct window_mark {
+    FILE_VECTOR(struct capture_mark {
         uint64_t time;
         bool on;
     })
@@ -35,7 +35,7 @@ int capture_intervals_close(struct capture_intervals *capture_intervals);
 bool capture_intervals_hold(const struct capture_intervals *capture_intervals, uint64_t time);
 
 /* Whether recording was on at any time. */
-static inline bool windows_any_on(const struct capture_intervals *capture_intervals)
+static inline bool capture_intervals_any_on(const struct capture_intervals *capture_intervals)
 {
     return !capture_intervals->limited || capture_intervals->any_on;
 }

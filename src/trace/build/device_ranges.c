@@ -5,7 +5,6 @@
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
-#include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
 
 #define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
@@ -26,7 +25,7 @@ void device_ranges_release(struct device_ranges *ranges)
 
 void device_ranges_evict(const struct device_ranges *ranges)
 {
-    stream_markers_rest(&ranges->moments);
+    stream_markers_evict(&ranges->moments);
     file_vector_evict(&ranges->items);
     file_vector_evict(&ranges->edges);
 }
@@ -274,13 +273,13 @@ static void write_device_range(struct piece_writer *out, struct process *process
     static const char none[] = "(no message)", function[] = "gputrace_device_range";
     struct track *track =
         piece_writer_track(out, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
-    struct own_walk walk;
+    struct agent_walk walk;
     struct event event;
     struct args args = {0};
     if (!track)
         return;
-    own_walk_at(&walk, range->record);
-    own_decode(&event, &walk, range->thread);
+    agent_walk_at(&walk, range->record);
+    agent_decode(&event, &walk, range->thread);
     args_u64(&args, ARG_RANGE, range->number);
     args_u64(&args, ARG_THREAD, range->thread);
     if (range->end_stream != range->stream)
@@ -308,12 +307,12 @@ static bool device_range_is_first(const struct device_range *range, const struct
 /* How many device ranges are among the first NUMBER of all. */
 static size_t device_ranges_among(const struct process *process, size_t number)
 {
-    size_t projections = process->projections->items.count, ranges = process->device_ranges->items.count;
+    size_t projections = process->nvtx->projections.items.count, ranges = process->device_ranges->items.count;
     size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
     while (low < high) {
         size_t middle = low + (high - low) / 2; /* and NUMBER - MIDDLE projections, of which the last comes after it? */
         if (device_range_is_first(&process->device_ranges->items.items[middle],
-                                  &process->projections->items.items[number - middle - 1]))
+                                  &process->nvtx->projections.items.items[number - middle - 1]))
             low = middle + 1;
         else
             high = middle;
@@ -323,18 +322,18 @@ static size_t device_ranges_among(const struct process *process, size_t number)
 
 size_t gpu_range_count(const struct process *process)
 {
-    return process->projections->items.count + process->device_ranges->items.count;
+    return process->nvtx->projections.items.count + process->device_ranges->items.count;
 }
 
 int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    const struct projection *projections = process->projections->items.items;
+    const struct projection *projections = process->nvtx->projections.items.items;
     const struct device_range *ranges = process->device_ranges->items.items;
     size_t range = device_ranges_among(process, first);
     for (size_t i = first; i < end; i++) {
         size_t projection = i - range;
         bool of_device = range < process->device_ranges->items.count &&
-                         (projection == process->projections->items.count ||
+                         (projection == process->nvtx->projections.items.count ||
                           device_range_is_first(&ranges[range], &projections[projection]));
         if (of_device)
             write_device_range(out, process, &ranges[range++]);

@@ -1,5 +1,5 @@
 /*
- * Items by a key, sorting, and searches in sorted items.
+ * Lists of items: adding, items by a key, sorting, searches in sorted items.
  */
 #ifndef GPUTRACE_TRACE_BUILD_LOOKUP_H
 #define GPUTRACE_TRACE_BUILD_LOOKUP_H
@@ -11,19 +11,28 @@
 #include "common/map.h"
 
 /* MAP leads from a key to index + 1 in ARRAY. Returns the item of KEY; NULL: there is none. */
-#define FIND_ITEM(array, map, key)                              \
-    ({                                                          \
-        const uint64_t *index_ = map_get((map), (key));         \
-        index_ &&*index_ ? &(array)->items[*index_ - 1] : NULL; \
+#define FIND_ITEM(array, map, key)                                           \
+    ({                                                                       \
+        const uint64_t *index_ = map_get((map), (key));                      \
+        index_ != NULL &&*index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
     })
 
 /* The same; an item that is new is added, all zero. NULL: no memory. */
-#define PUT_ITEM(array, map, key)                               \
-    ({                                                          \
-        uint64_t *index_ = map_put((map), (key), NULL);         \
-        if (index_ && *index_ == 0 && array_push(array))        \
-            *index_ = (array)->count;                           \
-        index_ &&*index_ ? &(array)->items[*index_ - 1] : NULL; \
+#define PUT_ITEM(array, map, key)                                            \
+    ({                                                                       \
+        uint64_t *index_ = map_put((map), (key), NULL);                      \
+        if (index_ && *index_ == 0 && array_push(array))                     \
+            *index_ = (array)->count;                                        \
+        index_ != NULL &&*index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
+    })
+
+/* Adds a value to LIST; PUSH is array_push or file_vector_push. False: no memory. */
+#define ADD(push, list, ...)                           \
+    ({                                                 \
+        __typeof__((list)->items) added_ = push(list); \
+        if (added_)                                    \
+            *added_ = (__VA_ARGS__);                   \
+        added_ != NULL;                                \
     })
 
 /* For qsort(): what is smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */

@@ -19,7 +19,9 @@
     X(counters.samples)     \
     X(deferred.submissions) \
     X(deferred.events)      \
-    X(heaps.steps)
+    X(heaps.steps)          \
+    X(projections.items)    \
+    X(projections.of_two)
 #define ARRAYS(X)         \
     X(tracks)             \
     X(ends)               \
@@ -35,7 +37,8 @@
     X(counters.semantics) \
     X(deferred.rows)      \
     X(heaps.items)        \
-    X(heaps.regions)
+    X(heaps.regions)      \
+    X(projections.pieces)
 #define MAPS(X)            \
     X(open_started)        \
     X(early_ends)          \
@@ -53,13 +56,15 @@
     X(counters.by_id)      \
     X(deferred.row_of)     \
     X(heaps.heap_of)       \
-    X(heaps.region_of)
+    X(heaps.region_of)     \
+    X(projections.threads)
 
 void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
     *nvtx = (struct nvtx){.directory = directory, .clocks.directory = directory};
 #define SET_DIRECTORY(vector) nvtx->vector.memory.directory = directory;
     FILE_VECTORS(SET_DIRECTORY)
+    extents_init(&nvtx->projections.extents, directory);
 }
 
 void nvtx_evict(const struct nvtx *nvtx)
@@ -70,6 +75,9 @@ void nvtx_evict(const struct nvtx *nvtx)
         EVICT(tracks.items[i].ranges)
     for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
         EVICT(clocks.pairs.items[i].points)
+    for (size_t i = 0; i < nvtx->projections.pieces.count; i++)
+        EVICT(projections.pieces.items[i].starts)
+    extents_evict(&nvtx->projections.extents);
 }
 
 void nvtx_release(struct nvtx *nvtx)
@@ -81,6 +89,9 @@ void nvtx_release(struct nvtx *nvtx)
         RELEASE_VECTOR(tracks.items[i].ranges)
     for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
         RELEASE_VECTOR(clocks.pairs.items[i].points)
+    for (size_t i = 0; i < nvtx->projections.pieces.count; i++)
+        RELEASE_VECTOR(projections.pieces.items[i].starts)
+    extents_release(&nvtx->projections.extents);
     for (size_t i = 0; i < nvtx->heaps.items.count; i++)
         RELEASE_ARRAY(heaps.items.items[i].members)
     for (size_t i = 0; i < nvtx->schemas.items.count; i++) {
@@ -92,6 +103,11 @@ void nvtx_release(struct nvtx *nvtx)
     MAPS(RELEASE_MAP)
 }
 
+static int no_memory(void)
+{
+    return error_no_memory("NVTX ranges");
+}
+
 /* The track of an event, made when it is new. NULL after error(). */
 static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
 {
@@ -101,7 +117,7 @@ static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
     uint64_t *first = index ? map_put(&nvtx->tracks_by_thread, event->thread, NULL) : NULL;
     struct nvtx_track *track = first ? array_push(&nvtx->tracks) : NULL;
     if (!track) {
-        error_no_memory("NVTX ranges");
+        no_memory();
         return NULL;
     }
     track->thread = event->thread;
@@ -132,18 +148,15 @@ static int push(struct nvtx *nvtx, const struct capture_intervals *capture_inter
     if (!track)
         return -1;
     end_with_interval(nvtx, track, capture_intervals, event->start);
-    struct nvtx_range *range = file_vector_push(&nvtx->ranges);
-    uint32_t *listed = file_vector_push(&track->ranges);
-    if (!range || !listed)
-        return error_no_memory("NVTX ranges");
-    *range = (struct nvtx_range){.record = event->record,
-                                 .start = event->start,
-                                 .thread = event->thread,
-                                 .end_thread = event->thread,
-                                 .parent = track->innermost};
-    *listed = (uint32_t)nvtx->ranges.count - 1;
-    track->innermost = (uint32_t)nvtx->ranges.count;
-    return 0;
+    struct nvtx_range range = {.record = event->record,
+                               .start = event->start,
+                               .thread = event->thread,
+                               .end_thread = event->thread,
+                               .parent = track->innermost};
+    uint32_t number = (uint32_t)nvtx->ranges.count;
+    track->innermost = number + 1;
+    return ADD(file_vector_push, &nvtx->ranges, range) && ADD(file_vector_push, &track->ranges, number) ? 0
+                                                                                                        : no_memory();
 }
 
 static uint64_t not_before(uint64_t time, uint64_t start)
@@ -179,7 +192,7 @@ static int start(struct nvtx *nvtx, const struct event *event)
 {
     struct nvtx_range *range = file_vector_push(&nvtx->started);
     if (!range)
-        return error_no_memory("NVTX ranges");
+        return no_memory();
     *range = (struct nvtx_range){.record = event->record, .start = event->start, .thread = event->thread};
     const uint64_t *early = map_get(&nvtx->early_ends, event->nvtx.range);
     if (early) {
@@ -194,7 +207,7 @@ static int start(struct nvtx *nvtx, const struct event *event)
     }
     uint64_t *index = map_put(&nvtx->open_started, event->nvtx.range, NULL);
     if (!index)
-        return error_no_memory("NVTX ranges");
+        return no_memory();
     *index = nvtx->started.count;
     return 0;
 }
@@ -213,11 +226,11 @@ static int end_early(struct nvtx *nvtx, const struct event *event)
 {
     uint64_t *index = map_put(&nvtx->early_ends, event->nvtx.range, NULL);
     if (!index)
-        return error_no_memory("NVTX ranges");
+        return no_memory();
     if (*index != 0)
         nvtx->unmatched++;
     else if ((*index = new_end(nvtx)) == 0)
-        return error_no_memory("NVTX ranges");
+        return no_memory();
     nvtx->ends.items[*index - 1] =
         (struct nvtx_end){.time = event->start, .thread = event->thread, .record = end_record(event)};
     return 0;
@@ -259,6 +272,7 @@ int index_nvtx_extension(struct process *process, const struct event *event)
     struct nvtx *nvtx = process->nvtx;
     const struct spool_record *record = event->record;
     bool has_row = record->type == SPOOL_RECORD_NVTX_MEMORY || record->type == SPOOL_RECORD_NVTX_DEFERRED;
+    bool kept = true;
     process->nvtx_seen = process->nvtx_wanted = true;
     if (!process_knows_time(process, event->start)) {
         process->losses.undecoded++;
@@ -267,24 +281,33 @@ int index_nvtx_extension(struct process *process, const struct event *event)
     if (has_row && !process_thread(process, TRACK_THREAD, event->thread))
         return -1;
     switch (record->type) {
-    case SPOOL_RECORD_NVTX_SCHEMA:
-    case SPOOL_RECORD_NVTX_ENTRY: return payload_schemas_index(&nvtx->schemas, event);
-    case SPOOL_RECORD_NVTX_SEMANTICS:
-        return record->flags == 0   ? payload_schemas_index(&nvtx->schemas, event) /* of an entry */
-               : record->flags == 1 ? nvtx_counters_index(&nvtx->counters, event)
-                                    : 0;
+    case SPOOL_RECORD_NVTX_SCHEMA: return payload_schemas_index(&nvtx->schemas, event);
     case SPOOL_RECORD_NVTX_PIECE: return payload_copies_index(&nvtx->copies, event);
-    case SPOOL_RECORD_NVTX_SCOPE: return nvtx_index_scope(&nvtx->scopes, event);
-    case SPOOL_RECORD_NVTX_TIME_DOMAIN:
-    case SPOOL_RECORD_NVTX_SYNC: return nvtx_clocks_index(&nvtx->clocks, event);
-    case SPOOL_RECORD_NVTX_COUNTER:
-    case SPOOL_RECORD_NVTX_SAMPLE: return nvtx_counters_index(&nvtx->counters, event);
-    case SPOOL_RECORD_NVTX_DEFERRED: return nvtx_deferred_index(&nvtx->deferred, event);
+    case SPOOL_RECORD_NVTX_SCOPE: return nvtx_index_scope(&nvtx->scopes, event->record);
+    case SPOOL_RECORD_NVTX_COUNTER: return nvtx_counters_index(&nvtx->counters, event);
     case SPOOL_RECORD_NVTX_MEMORY:
         widen_process_time(process, event->start, event->start);
         return nvtx_heaps_index(&nvtx->heaps, event);
-    default: return 0;
+    case SPOOL_RECORD_NVTX_ENTRY: kept = ADD(array_push, &nvtx->schemas.entries, event->record); break;
+    case SPOOL_RECORD_NVTX_SEMANTICS:
+        if (record->flags == 0)
+            kept = ADD(array_push, &nvtx->schemas.semantics, event->record);
+        else if (record->flags == 1)
+            kept = ADD(array_push, &nvtx->counters.semantics, event->record);
+        break;
+    case SPOOL_RECORD_NVTX_SAMPLE: kept = ADD(file_vector_push, &nvtx->counters.samplings, event->record); break;
+    case SPOOL_RECORD_NVTX_TIME_DOMAIN:
+        if (nvtx->clocks.domains.count < NVTX_CLOCKS_MAX)
+            kept = ADD(array_push, &nvtx->clocks.domains, event->record);
+        break;
+    case SPOOL_RECORD_NVTX_SYNC: kept = ADD(file_vector_push, &nvtx->clocks.syncs, event->record); break;
+    case SPOOL_RECORD_NVTX_DEFERRED:
+        kept = ADD(file_vector_push, &nvtx->deferred.submissions,
+                   (struct nvtx_submission){.record = event->record, .thread = event->thread});
+        break;
+    default: break;
     }
+    return kept ? 0 : error_no_memory("NVTX extensions");
 }
 
 int index_nvtx_extensions_end(struct process *process)
@@ -394,12 +417,8 @@ static int enter(struct nesting *nesting, const struct nvtx_range *range, bool *
         nesting->ends.count--;
     *nests = range->start >= nesting->last &&
              (nesting->ends.count == 0 || nesting->ends.items[nesting->ends.count - 1] >= range->end);
-    uint64_t *end = array_push(&nesting->ends);
-    if (!end)
-        return error_no_memory("NVTX ranges");
-    *end = range->end;
     nesting->last = range->start;
-    return 0;
+    return ADD(array_push, &nesting->ends, range->end) ? 0 : no_memory();
 }
 
 int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uint32_t thread), void *context)
@@ -411,7 +430,7 @@ int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uin
         const struct nvtx_range *range = &nvtx->ranges.items[i];
         struct nesting *nesting = PUT_ITEM(&threads, &by_thread, range->thread);
         bool nests = true;
-        result = nesting ? enter(nesting, range, &nests) : error_no_memory("NVTX ranges");
+        result = nesting ? enter(nesting, range, &nests) : no_memory();
         if (!nests)
             unfit(context, range->thread);
         if (i % EVICT_RANGES == 0)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/extents.h"
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/build/capture_intervals.h"
@@ -22,7 +23,6 @@ struct conversion;
 struct json_out;
 struct piece_writer;
 struct process;
-struct projection;
 
 /* --- resources: nvtx_names.c --- */
 
@@ -105,7 +105,8 @@ int write_nvtx_syncs(struct piece_writer *out, struct process *process);
  * together, by what a clock says of itself, and through a third clock.
  */
 
-#define NVTX_CLOCKS_OURS 1 /* the clock of nvtxTimestampGet(): the trace's */
+#define NVTX_CLOCKS_OURS 1  /* the clock of nvtxTimestampGet(): the trace's */
+#define NVTX_CLOCKS_MAX 512 /* time domains; further ones are not kept */
 
 /* Times at which two clocks were read, by the time of the first. */
 struct nvtx_clock_pair {
@@ -126,8 +127,6 @@ struct nvtx_clocks {
     const char *directory;                             /* for what memory cannot hold; NULL: none */
 };
 
-/* A record of a clock. Returns 0, or -1 after error(). */
-int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event);
 /* After the last. Returns 0, or -1 after error(). */
 int nvtx_clocks_close(struct nvtx_clocks *clocks);
 /* The trace's time of a clock's TICKS. False: how the clock goes is not known. */
@@ -136,16 +135,14 @@ bool nvtx_clocks_convert(const struct nvtx_clocks *clocks, uint32_t domain, uint
 /* The clock that the program said a scope is timed by; NVTX_CLOCKS_OURS: none. */
 uint64_t nvtx_clocks_of_scope(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t scope);
 
-/* --- counters: nvtx_counters.c, nvtx_counters_write.c --- */
-
-#define NVTX_SERIES_MAX 32 /* values of one counter group; further ones are not shown */
+/* --- counters: nvtx_counters.c --- */
 
 struct nvtx_counter {
     const struct spool_nvtx_counter *record;
     struct nvtx_text name, description;
     const struct spool_nvtx_semantics *semantics; /* of all its values; NULL: none */
     /* While its samples are written: */
-    double total[NVTX_SERIES_MAX];        /* of values that are differences */
+    double total[PAYLOAD_SERIES_MAX];     /* of values that are differences */
     const struct spool_nvtx_sample *last; /* the sample before; NULL: there was none */
     uint32_t last_index;
 };
@@ -166,8 +163,6 @@ struct nvtx_counters {
 
 int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event);
 int nvtx_counters_close(struct nvtx_counters *counters);
-/* NULL: there is none of this id in the domain. */
-struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, uint32_t domain, uint64_t id);
 /* Times of samples. Returns 0, or -1 after error(). */
 int resolve_counters(struct process *process);
 int write_nvtx_counters(struct piece_writer *out, struct process *process);
@@ -201,7 +196,6 @@ struct nvtx_deferred {
     uint64_t started;  /* events that are started ranges */
 };
 
-int nvtx_deferred_index(struct nvtx_deferred *deferred, const struct event *event);
 /* Times and rows of deferred events. Returns 0, or -1 after error(). */
 int resolve_deferred(struct process *process);
 int write_deferred(struct piece_writer *out, struct process *process);
@@ -255,6 +249,33 @@ int nvtx_heaps_sort(struct nvtx_heaps *heaps);
 int nvtx_heaps_apply(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, const struct nvtx_heap **heap,
                      const struct nvtx_region **region);
 int write_nvtx_memory(struct piece_writer *out, struct process *process);
+
+/* --- ranges on the GPU: nvtx_projections.c --- */
+
+/*
+ * For each range and stream the time from the first to the last GPU operation that was started within it. To a range of
+ * push and pop belongs what its thread started. A range of start and end may be handed on: to it belongs what the
+ * thread that started it and the thread that ended it have started meanwhile.
+ */
+
+struct projection {
+    uint32_t range;      /* number: nvtx_range() */
+    uint32_t track;      /* index of the stream's track */
+    uint64_t start, end; /* ns */
+};
+
+/* Calls of a thread between which no range begins or ends are in the same ranges: they are one piece, known by the time
+ * at which it begins. So memory does not grow with the launches, nor with the ranges that are open meanwhile. */
+struct projections {
+    FILE_VECTOR(struct projection) items;
+    FILE_VECTOR(struct projection) of_two; /* of ranges that two threads have: one of each */
+    struct extents extents;
+    struct map threads; /* -> index + 1 in pieces */
+    ARRAY(struct projection_pieces {
+        FILE_VECTOR(uint64_t) starts; /* sorted */
+    })
+    pieces;
+};
 
 /* --- ranges: nvtx.c --- */
 
@@ -319,9 +340,10 @@ struct nvtx {
     struct nvtx_counters counters;
     struct nvtx_deferred deferred;
     struct nvtx_heaps heaps;
+    struct projections projections;
 };
 
-/* DIRECTORY is for what memory cannot hold. One that is all zero can be used, too. */
+/* DIRECTORY is for what memory cannot hold. Only projections_begin() needs this: a struct that is all zero is empty. */
 void nvtx_init(struct nvtx *nvtx, const char *directory);
 void nvtx_release(struct nvtx *nvtx);
 /* What is known need not stay in memory for now. */
@@ -375,7 +397,7 @@ int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uin
 
 /* A name, a resource or a scope; and after the last name. Return 0, or -1 after error(). */
 int nvtx_index_name(struct nvtx *nvtx, const struct event *event);
-int nvtx_index_scope(struct nvtx_scopes *scopes, const struct event *event);
+int nvtx_index_scope(struct nvtx_scopes *scopes, const struct spool_nvtx_scope *record);
 int nvtx_close_names(struct nvtx *nvtx);
 
 /* The message of an EVENT_NVTX; of length 0 when it has none or its string is not known. */
@@ -387,6 +409,31 @@ struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, ui
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation);
 /* Within an object: "nvtx_resources" is an array of them, when there are any. */
 void write_nvtx_resources(const struct conversion *conversion, struct json_out *json);
+
+/* --- ranges on the GPU --- */
+
+/* Before the first GPU operation, when all ranges are known. Returns 0, or -1 after error(). */
+int projections_begin(struct nvtx *nvtx);
+
+#define PROJECTIONS_RECENT 64 /* a power of two */
+
+/* What some of the GPU operations are projected to. Several threads may find it at once, each in a struct of its own,
+ * which starts as zeros. */
+struct projections_found {
+    ARRAY(struct extents_point) items;
+    uint32_t recent[PROJECTIONS_RECENT]; /* by thread and track: index + 1 of the last item … */
+    size_t places[PROJECTIONS_RECENT];   /* … and by thread, where the last search ended */
+};
+
+/* A GPU operation on TRACK, whose call THREAD began at CALLED. Returns 0, or -1 after error(). */
+int projections_find(struct projections_found *found, const struct projections *projections, uint32_t thread,
+                     uint64_t called, uint32_t track, uint64_t start, uint64_t end);
+/* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
+int projections_add(struct projections *projections, struct projections_found *found);
+void projections_found_release(struct projections_found *found);
+
+/* After the last: makes the items, in order of their start, outer ones first. Returns 0, or -1 after error(). */
+int projections_finish(struct nvtx *nvtx);
 
 /* --- writing: nvtx_write.c --- */
 

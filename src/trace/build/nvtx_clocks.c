@@ -7,10 +7,9 @@
 #include "common/log.h"
 #include "trace/build/nvtx.h"
 
-#define CHAIN_MAX 4    /* clocks that lead from one to the trace's */
-#define STEPS_MAX 1024 /* that are tried */
-#define PAIRS_MAX 512  /* of clocks that were read together; a program has a few */
-#define DOMAINS_MAX 512
+#define CHAIN_MAX 4                   /* clocks that lead from one to the trace's */
+#define STEPS_MAX 1024                /* that are tried */
+#define PAIRS_MAX 512                 /* of clocks that were read together; a program has a few */
 #define EVICT_SYNCS ((size_t)1 << 17) /* are walked over before pages are given back */
 
 /* NVTX_TIMESTAMP_TYPE_… */
@@ -31,25 +30,6 @@ static void evict(const struct nvtx_clocks *clocks)
     file_vector_evict(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
         file_vector_evict(&clocks->pairs.items[i].points);
-}
-
-int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)
-{
-    const struct spool_record *head = event->record;
-    if (head->type == SPOOL_RECORD_NVTX_TIME_DOMAIN) {
-        if (clocks->domains.count >= DOMAINS_MAX)
-            return 0;
-        const struct spool_nvtx_time_domain **domain = array_push(&clocks->domains);
-        if (!domain)
-            return error_no_memory("clocks");
-        *domain = event->record;
-    } else {
-        const struct spool_nvtx_sync **sync = file_vector_push(&clocks->syncs);
-        if (!sync)
-            return error_no_memory("clocks");
-        *sync = event->record;
-    }
-    return 0;
 }
 
 /* --- pairs --- */
@@ -80,14 +60,13 @@ static int add_point(struct nvtx_clocks *clocks, const struct spool_nvtx_sync *s
                                             : pair_of(clocks, sync->domain, sync->source, sync->target);
     if (!pair && clocks->pairs.count >= PAIRS_MAX)
         return 0;
-    struct nvtx_sync_point *point = pair ? file_vector_push(&pair->points) : NULL;
-    if (!point)
-        return error_no_memory("clocks");
     bool known = sync->head.flags == SPOOL_NVTX_SYNC_SLOPE && isfinite(sync->slope) && sync->slope != 0;
-    point->from = reversed ? sync->target_time : sync->source_time;
-    point->to = reversed ? sync->source_time : sync->target_time;
-    point->slope = !known ? 0 : reversed ? 1 / sync->slope : sync->slope;
-    return 0;
+    struct nvtx_sync_point point = {.from = reversed ? sync->target_time : sync->source_time,
+                                    .to = reversed ? sync->source_time : sync->target_time,
+                                    .slope = !known     ? 0
+                                             : reversed ? 1 / sync->slope
+                                                        : sync->slope};
+    return pair && ADD(file_vector_push, &pair->points, point) ? 0 : error_no_memory("clocks");
 }
 
 static int by_time(const void *a, const void *b)

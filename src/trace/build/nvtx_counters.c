@@ -1,12 +1,15 @@
 /*
- * NVTX's counters: what was registered, and samples in the order of their times.
+ * NVTX's counters: an event for each sample, in the order of their times, and in the metadata what the counters are.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
+#include "common/json_out.h"
 #include "common/log.h"
 #include "trace/build/nvtx.h"
-#include "trace/build/process.h"
+#include "trace/build/piece_writer.h"
 
 #define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
 
@@ -19,25 +22,10 @@ static int no_memory(void)
 
 int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event)
 {
-    const struct spool_nvtx_counter *record = event->record;
-    if (record->head.type == SPOOL_RECORD_NVTX_COUNTER) {
-        struct nvtx_counter *counter = array_push(&counters->items);
-        if (!counter)
-            return no_memory();
-        counter->record = record;
-        payload_split_text(event->text, event->text_length, record->name_length, &counter->name, &counter->description);
-    } else if (record->head.type == SPOOL_RECORD_NVTX_SEMANTICS) {
-        const struct spool_nvtx_semantics **semantics = array_push(&counters->semantics);
-        if (!semantics)
-            return no_memory();
-        *semantics = event->record;
-    } else {
-        const struct spool_nvtx_sample **sampling = file_vector_push(&counters->samplings);
-        if (!sampling)
-            return no_memory();
-        *sampling = event->record;
-    }
-    return 0;
+    struct nvtx_counter counter = {.record = event->record};
+    payload_split_text(event->text, event->text_length, counter.record->name_length, &counter.name,
+                       &counter.description);
+    return ADD(array_push, &counters->items, counter) ? 0 : no_memory();
 }
 
 static int by_number(const void *a, const void *b)
@@ -66,7 +54,7 @@ int nvtx_counters_close(struct nvtx_counters *counters)
     return 0;
 }
 
-struct nvtx_counter *nvtx_counters_find(const struct nvtx_counters *counters, uint32_t domain, uint64_t id)
+static struct nvtx_counter *find_counter(const struct nvtx_counters *counters, uint32_t domain, uint64_t id)
 {
     struct nvtx_counter *found = FIND_ITEM(&counters->items, &counters->by_id, payload_key(domain, id));
     return found && found->record->id == id && found->record->domain == domain ? found : NULL;
@@ -115,12 +103,9 @@ static int add_sample(struct process *process, const struct spool_nvtx_sample *r
         return 0;
     widen_process_time(process, time, time);
     struct nvtx_counters *counters = &process->nvtx->counters;
-    struct nvtx_sample *sample = file_vector_push(&counters->samples);
-    if (!sample)
-        return no_memory();
-    *sample = (struct nvtx_sample){
+    struct nvtx_sample sample = {
         .record = record, .time = time, .index = index, .order = (uint32_t)counters->samples.count};
-    return 0;
+    return ADD(file_vector_push, &counters->samples, sample) ? 0 : no_memory();
 }
 
 /* The time of sample INDEX of a batch. */
@@ -169,7 +154,7 @@ int resolve_counters(struct process *process)
     int result = 0;
     for (size_t i = 0; i < counters->samplings.count && result == 0; i++) {
         const struct spool_nvtx_sample *record = counters->samplings.items[i];
-        const struct nvtx_counter *counter = nvtx_counters_find(counters, record->domain, record->counter);
+        const struct nvtx_counter *counter = find_counter(counters, record->domain, record->counter);
         bool batch = record->head.flags == SPOOL_NVTX_SAMPLE_BATCH || record->head.flags == SPOOL_NVTX_SAMPLE_EVERY;
         if (!counter)
             process->losses.undecoded++;
@@ -183,4 +168,249 @@ int resolve_counters(struct process *process)
     if (result == 0 && file_vector_sort(&counters->samples, by_time) != 0)
         result = no_memory();
     return result;
+}
+
+/* --- the values of a sample --- */
+
+enum {
+    SERIES_NORMALIZE = 1 << 1,
+    SERIES_LIMIT_MIN = 1 << 2,
+    SERIES_LIMIT_MAX = 1 << 3,
+    SERIES_VALUE_TYPE = 3 << 4,
+    SERIES_DELTA = 2 << 4,
+    SERIES_INTERPOLATION = 7 << 8,
+};
+
+static void read_zeros(struct payload_series *series, const struct nvtx *nvtx, const struct spool_nvtx_counter *counter)
+{
+    static const uint8_t zeros[4096];
+    const struct payload_described *schema = payload_schemas_find(&nvtx->schemas, counter->domain, counter->schema);
+    uint64_t size = schema ? schema->layout.size : sizeof(uint64_t[2]);
+    payload_series_read(series, nvtx, counter->domain, counter->schema, zeros,
+                        size < sizeof(zeros) ? size : sizeof(zeros));
+}
+
+/* What is known of a value: by its entry, else by its counter. */
+static const struct spool_nvtx_semantics *semantics_of(const struct nvtx_counter *counter,
+                                                       const struct payload_series_value *value)
+{
+    const struct spool_nvtx_semantics *all = counter->semantics;
+    return value->semantics ? value->semantics : all && all->meanings & SPOOL_NVTX_COUNTER_MEANT ? all : NULL;
+}
+
+/* A fixed-point number of its type as a part of the most that the type holds. */
+static double normalized(const struct payload_series_value *value, double number)
+{
+    uint32_t bits = payload_bytes_of(value->type) * 8;
+    if (value->number.kind == PAYLOAD_NUMBER_REAL || bits == 0)
+        return number;
+    return number / (ldexp(1, (int)bits - (value->number.kind == PAYLOAD_NUMBER_SIGNED)) - 1);
+}
+
+static bool read_value(const struct payload_series_value *value, const struct spool_nvtx_semantics *semantics,
+                       double *total, struct counter_value *out)
+{
+    bool scaled = semantics && semantics->numerator != 0 && semantics->denominator != 0 &&
+                  semantics->numerator != semantics->denominator;
+    bool normalize = semantics && semantics->flags & SERIES_NORMALIZE;
+    bool delta = semantics && (semantics->flags & SERIES_VALUE_TYPE) == SERIES_DELTA;
+    double number = payload_number_real(&value->number);
+    *out = (struct counter_value){.name = value->name, .length = value->length};
+    if (!scaled && !normalize && !delta && value->number.kind != PAYLOAD_NUMBER_REAL) {
+        out->kind = value->number.kind == PAYLOAD_NUMBER_SIGNED ? COUNTER_SIGNED : COUNTER_UNSIGNED;
+        out->u64 = value->number.u64;
+        return true;
+    }
+    if (normalize)
+        number = normalized(value, number);
+    if (scaled)
+        number = number * (double)semantics->numerator / (double)semantics->denominator;
+    if (delta && isfinite(number))
+        number = *total += number;
+    out->kind = COUNTER_REAL;
+    out->real = number;
+    return isfinite(number);
+}
+
+/* Why a sample has no value. */
+enum { NO_VALUE_ZERO = 0, NO_VALUE_UNCHANGED = 1 };
+
+static void read_sample(struct payload_series *series, const struct nvtx *nvtx,
+                        const struct spool_nvtx_counter *counter, const struct spool_nvtx_sample *record,
+                        uint32_t index)
+{
+    const uint8_t *bytes = (const uint8_t *)record->text;
+    struct payload_number number = {.kind = PAYLOAD_NUMBER_SIGNED, .u64 = record->bits};
+    switch (record->head.flags) {
+    case SPOOL_NVTX_SAMPLE_INTEGER: payload_series_add(series, "value", PAYLOAD_TYPE_INT64, NULL, number); break;
+    case SPOOL_NVTX_SAMPLE_REAL:
+        number.kind = PAYLOAD_NUMBER_REAL;
+        payload_series_add(series, "value", PAYLOAD_TYPE_DOUBLE, NULL, number);
+        break;
+    case SPOOL_NVTX_SAMPLE_NONE: read_zeros(series, nvtx, counter); break;
+    case SPOOL_NVTX_SAMPLE_BYTES:
+        payload_series_read(series, nvtx, counter->domain, counter->schema, bytes, record->length);
+        break;
+    case SPOOL_NVTX_SAMPLE_BATCH:
+    case SPOOL_NVTX_SAMPLE_EVERY:
+        bytes += record->count * sizeof(int64_t) + index * record->stride;
+        payload_series_read(series, nvtx, counter->domain, counter->schema, bytes, record->stride);
+        break;
+    default: break;
+    }
+}
+
+static bool is_none(const struct spool_nvtx_sample *record, uint64_t reason)
+{
+    return record->head.flags == SPOOL_NVTX_SAMPLE_NONE && record->bits == reason;
+}
+
+/* The values that hold from now on; none when they are not known. */
+static void read_values(struct payload_series *series, const struct nvtx *nvtx, struct nvtx_counter *counter,
+                        const struct nvtx_sample *sample)
+{
+    bool unchanged = is_none(sample->record, NO_VALUE_UNCHANGED);
+    bool known = sample->record->head.flags != SPOOL_NVTX_SAMPLE_NONE || is_none(sample->record, NO_VALUE_ZERO);
+    series->count = 0;
+    if (known) {
+        counter->last = sample->record;
+        counter->last_index = sample->index;
+    }
+    if (known || (unchanged && counter->last))
+        read_sample(series, nvtx, counter->record, counter->last, counter->last_index);
+    for (size_t i = 0; unchanged && i < series->count; i++) { /* a difference of nothing */
+        const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series->values[i]);
+        if (semantics && (semantics->flags & SERIES_VALUE_TYPE) == SERIES_DELTA)
+            series->values[i].number = (struct payload_number){.kind = PAYLOAD_NUMBER_REAL, .real = 0};
+    }
+}
+
+/* --- write pass --- */
+
+/* "domain: name (scope)": those of different domains and scopes are different. To be released. */
+static void counter_name(struct buffer *name, const struct process *process, const struct nvtx_counter *counter)
+{
+    struct nvtx_text domain = nvtx_domain_name(process->nvtx, counter->record->domain);
+    buffer_init_memory(name);
+    if (domain.text)
+        buffer_format(name, "%.*s: ", (int)domain.length, domain.text);
+    if (counter->name.text)
+        buffer_bytes(name, counter->name.text, counter->name.length);
+    else
+        buffer_format(name, "counter %llu", (unsigned long long)counter->record->id);
+    if (counter->record->scope == NVTX_SCOPES_NONE)
+        return;
+    buffer_text(name, " (");
+    nvtx_scopes_put(&process->nvtx->scopes, name, counter->record->domain, counter->record->scope);
+    buffer_char(name, ')');
+}
+
+static void write_sample(struct piece_writer *out, const struct process *process, struct nvtx_counter *counter,
+                         const struct nvtx_sample *sample)
+{
+    struct counter_value values[PAYLOAD_SERIES_MAX];
+    struct payload_series series;
+    struct buffer name;
+    struct counter written = {.pid = process->pid, .time = sample->time, .values = values};
+    read_values(&series, process->nvtx, counter, sample);
+    for (size_t i = 0; i < series.count; i++)
+        written.value_count += read_value(&series.values[i], semantics_of(counter, &series.values[i]),
+                                          &counter->total[i], &values[written.value_count]);
+    if (written.value_count == 0)
+        return;
+    counter_name(&name, process, counter);
+    written.name = name_passing(name.data, name.length);
+    out->writer.format->counter(&out->writer, &written);
+    buffer_release(&name);
+}
+
+int write_nvtx_counters(struct piece_writer *out, struct process *process)
+{
+    struct nvtx_counters *counters = &process->nvtx->counters;
+    for (size_t i = 0; i < counters->samples.count; i++) {
+        const struct nvtx_sample *sample = &counters->samples.items[i];
+        struct nvtx_counter *counter = find_counter(counters, sample->record->domain, sample->record->counter);
+        if (counter)
+            write_sample(out, process, counter, sample);
+        piece_writer_passed(out, process);
+    }
+    return 0;
+}
+
+/* --- metadata --- */
+
+static void put_text(struct json_out *json, const char *key, const char *text, size_t length)
+{
+    json_key(json, key);
+    json_string_n(json, text ? text : "", length);
+}
+
+static void put_semantics(struct json_out *json, const struct spool_nvtx_semantics *semantics)
+{
+    static const char *const types[] = {NULL, "absolute", "delta", "delta since start"};
+    static const char *const interpolations[] = {NULL, "point", "since last", "until next", "linear", NULL, NULL, NULL};
+    const char *type = types[(semantics->flags & SERIES_VALUE_TYPE) >> 4], *unit = semantics->text;
+    const char *interpolation = interpolations[(semantics->flags & SERIES_INTERPOLATION) >> 8];
+    bool limits = semantics->limit_type >= 1 && semantics->limit_type <= 3; /* signed, unsigned, real */
+    struct payload_number least = {.kind = semantics->limit_type - 1, .u64 = semantics->least}, most = least;
+    most.u64 = semantics->most;
+    if (semantics->length > 0)
+        put_text(json, "unit", unit, semantics->length);
+    if (limits && semantics->flags & SERIES_LIMIT_MIN) {
+        json_key(json, "min");
+        payload_put_number(json, &least);
+    }
+    if (limits && semantics->flags & SERIES_LIMIT_MAX) {
+        json_key(json, "max");
+        payload_put_number(json, &most);
+    }
+    if (type)
+        put_text(json, "value_type", type, strlen(type));
+    if (interpolation)
+        put_text(json, "interpolation", interpolation, strlen(interpolation));
+    if (semantics->flags & SERIES_NORMALIZE) {
+        json_key(json, "normalized");
+        json_bool(json, true);
+    }
+}
+
+static void put_series(struct json_out *json, const struct process *process, const struct nvtx_counter *counter)
+{
+    struct payload_series series;
+    read_zeros(&series, process->nvtx, counter->record);
+    json_key(json, "series");
+    json_begin_array(json);
+    for (size_t i = 0; i < series.count; i++) {
+        json_begin_object(json);
+        put_text(json, "name", series.values[i].name, series.values[i].length);
+        const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series.values[i]);
+        if (semantics)
+            put_semantics(json, semantics);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_counter(struct json_out *json, const struct conversion *conversion, const struct process *process,
+                        size_t i)
+{
+    const struct nvtx_counter *counter = &process->nvtx->counters.items.items[i];
+    struct buffer text;
+    (void)conversion;
+    counter_name(&text, process, counter);
+    put_text(json, "name", text.data, text.length);
+    buffer_release(&text);
+    if (counter->description.text)
+        put_text(json, "description", counter->description.text, counter->description.length);
+    put_series(json, process, counter);
+}
+
+static size_t counter_count(const struct nvtx *nvtx)
+{
+    return nvtx->counters.items.count;
+}
+
+void put_nvtx_counters(const struct conversion *conversion, struct json_out *json)
+{
+    put_nvtx_items(conversion, json, "nvtx_counters", counter_count, put_counter);
 }

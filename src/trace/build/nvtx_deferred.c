@@ -13,15 +13,6 @@ static int no_memory(void)
     return error_no_memory("deferred events");
 }
 
-int nvtx_deferred_index(struct nvtx_deferred *deferred, const struct event *event)
-{
-    struct nvtx_submission *submission = file_vector_push(&deferred->submissions);
-    if (!submission)
-        return no_memory();
-    *submission = (struct nvtx_submission){.record = event->record, .thread = event->thread};
-    return 0;
-}
-
 /* --- resolve pass --- */
 
 static bool time_of(const struct process *process, uint32_t domain, const struct payload_facts *facts,
@@ -80,10 +71,8 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
         track = process_thread(process, TRACK_THREAD, made.thread);
     else if ((made.row = row_number(deferred, made.record->domain, scope)) != 0)
         track = process_thread(process, TRACK_DEFERRED, made.row);
-    struct nvtx_deferred_event *event = track ? file_vector_push(&deferred->events) : NULL;
-    if (!event)
+    if (!track || !ADD(file_vector_push, &deferred->events, made))
         return no_memory();
-    *event = made;
     widen_process_time(process, made.start, made.end);
     deferred->started += made.kind == NVTX_DEFERRED_STARTED;
     if (made.kind != NVTX_DEFERRED_NESTED)

@@ -19,12 +19,9 @@ int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
     const struct spool_nvtx_memory *record = event->record;
     if (record->head.flags == SPOOL_NVTX_MEMORY_NONE || record->head.flags >= SPOOL_NVTX_MEMORY_OPERATION_COUNT)
         return 0;
-    struct nvtx_heap_step *step = file_vector_push(&heaps->steps);
-    if (!step)
-        return no_memory();
-    *step = (struct nvtx_heap_step){
+    struct nvtx_heap_step step = {
         .record = record, .time = record->head.time, .thread = event->thread, .order = (uint32_t)heaps->steps.count};
-    return 0;
+    return ADD(file_vector_push, &heaps->steps, step) ? 0 : no_memory();
 }
 
 static int by_time(const void *a, const void *b)

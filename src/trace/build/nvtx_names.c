@@ -31,13 +31,10 @@ static struct nvtx_text text_at(const struct nvtx *nvtx, const struct map *map, 
 
 static int index_recorded(struct nvtx *nvtx, const struct event *event)
 {
-    struct nvtx_recorded *recorded = file_vector_push(&nvtx->recorded_events);
-    if (!recorded)
-        return error_no_memory("NVTX names");
-    *recorded = (struct nvtx_recorded){.event = event->nvtx_name.object,
-                                       .correlation = event->correlation,
-                                       .order = (uint32_t)nvtx->recorded_events.count};
-    return 0;
+    struct nvtx_recorded recorded = {.event = event->nvtx_name.object,
+                                     .correlation = event->correlation,
+                                     .order = (uint32_t)nvtx->recorded_events.count};
+    return ADD(file_vector_push, &nvtx->recorded_events, recorded) ? 0 : error_no_memory("NVTX names");
 }
 
 /* Its end may be read before it. */
@@ -218,14 +215,11 @@ void write_nvtx_resources(const struct conversion *conversion, struct json_out *
 
 #define PARENTS_MAX 16 /* a scope that is its own parent ends here */
 
-int nvtx_index_scope(struct nvtx_scopes *scopes, const struct event *event)
+int nvtx_index_scope(struct nvtx_scopes *scopes, const struct spool_nvtx_scope *record)
 {
-    const struct spool_nvtx_scope *record = event->record;
     uint64_t *index = map_put(&scopes->by_id, payload_key(record->domain, record->id), NULL);
-    const struct spool_nvtx_scope **item = index ? array_push(&scopes->items) : NULL;
-    if (!item)
+    if (!index || !ADD(array_push, &scopes->items, record))
         return error_no_memory("scopes");
-    *item = record;
     *index = scopes->items.count;
     return 0;
 }
@@ -238,27 +232,21 @@ static const struct spool_nvtx_scope *find_scope(const struct nvtx_scopes *scope
 
 static const char *predefined(uint64_t id)
 {
-    static const struct {
-        uint64_t id;
-        const char *name;
-    } names[] = {{NVTX_SCOPES_ROOT, "root"},
-                 {2, "machine"},
-                 {3, "socket"},
-                 {4, "physical CPU"},
-                 {5, "logical CPU"},
-                 {15, "CPU"},
-                 {16, "hypervisor"},
-                 {17, "virtual machine"},
-                 {18, "kernel"},
-                 {19, "container"},
-                 {20, "operating system"},
-                 {NVTX_SCOPES_PROCESS, "process"},
-                 {NVTX_SCOPES_THREAD, "thread"},
-                 {NVTX_SCOPES_INNERMOST, "thread"}};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (names[i].id == id)
-            return names[i].name;
-    return NULL;
+    static const char *const names[] = {[NVTX_SCOPES_ROOT] = "root",
+                                        [2] = "machine",
+                                        [3] = "socket",
+                                        [4] = "physical CPU",
+                                        [5] = "logical CPU",
+                                        [15] = "CPU",
+                                        [16] = "hypervisor",
+                                        [17] = "virtual machine",
+                                        [18] = "kernel",
+                                        [19] = "container",
+                                        [20] = "operating system",
+                                        [NVTX_SCOPES_PROCESS] = "process",
+                                        [NVTX_SCOPES_THREAD] = "thread",
+                                        [NVTX_SCOPES_INNERMOST] = "thread"};
+    return id < sizeof(names) / sizeof(*names) ? names[id] : NULL;
 }
 
 /* The root, and none, are above all paths and not part of them. */

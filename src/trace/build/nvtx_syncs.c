@@ -27,12 +27,9 @@ static void evict(const struct nvtx_syncs *syncs)
 
 int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 {
-    struct nvtx_sync_step *step = file_vector_push(&syncs->steps);
-    if (!step)
-        return no_memory();
-    *step = (struct nvtx_sync_step){
+    struct nvtx_sync_step step = {
         .time = event->start, .object = event->nvtx.range, .thread = event->thread, .what = event->nvtx.what};
-    return 0;
+    return ADD(file_vector_push, &syncs->steps, step) ? 0 : no_memory();
 }
 
 /* --- which step follows which --- */
@@ -51,11 +48,10 @@ static uint64_t waiting_key(const struct nvtx_sync_step *step)
 
 static int begin_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
-    struct nvtx_sync_span *wait = file_vector_push(&syncs->waits);
+    struct nvtx_sync_span wait = {.object = step->object, .start = step->time, .thread = step->thread};
     uint64_t *waiting = map_put(&syncs->waiting, waiting_key(step), NULL);
-    if (!wait || !waiting)
+    if (!waiting || !ADD(file_vector_push, &syncs->waits, wait))
         return no_memory();
-    *wait = (struct nvtx_sync_span){.object = step->object, .start = step->time, .thread = step->thread};
     *waiting = syncs->waits.count;
     return 0;
 }
@@ -76,11 +72,10 @@ static void end_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
 static int begin_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
     uint64_t *last = map_put(&syncs->held, step->object, NULL);
-    struct nvtx_sync_span *hold = last ? file_vector_push(&syncs->holds) : NULL;
-    if (!hold)
+    struct nvtx_sync_span hold = {.object = step->object, .start = step->time, .thread = step->thread};
+    hold.next = last ? (uint32_t)*last : 0;
+    if (!last || !ADD(file_vector_push, &syncs->holds, hold))
         return no_memory();
-    *hold = (struct nvtx_sync_span){
-        .object = step->object, .start = step->time, .thread = step->thread, .next = (uint32_t)*last};
     *last = syncs->holds.count;
     return 0;
 }

@@ -7,7 +7,6 @@
 #include "common/json_out.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
-#include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
 
 /* --- in common --- */
@@ -135,9 +134,9 @@ static void describe(struct args *args, const struct nvtx *nvtx, const struct ev
 
 static void read_again(struct event *event, const void *record, uint32_t thread)
 {
-    struct own_walk walk;
-    own_walk_at(&walk, record);
-    own_decode(event, &walk, thread);
+    struct agent_walk walk;
+    agent_walk_at(&walk, record);
+    agent_decode(event, &walk, thread);
 }
 
 /* Arguments and name of a range. What the payloads of a pop or end say replaces what its push or start says; they are

@@ -177,7 +177,7 @@ void part_walk_begin(struct part_walk *walk, struct process *process, const stru
     if (part->type == SPOOL_CUPTI)
         cupti_walk_begin(&walk->cupti, part, data, process->record_bytes);
     else
-        own_walk_begin(&walk->own, part);
+        agent_walk_begin(&walk->own, part);
 }
 
 static bool next_cupti(struct part_walk *walk, struct event *event)
@@ -199,9 +199,9 @@ static bool next_cupti(struct part_walk *walk, struct event *event)
 
 static bool next_own(struct part_walk *walk, struct event *event)
 {
-    if (!own_walk_next(&walk->own))
+    if (!agent_walk_next(&walk->own))
         return false;
-    own_decode(event, &walk->own, walk->part->thread);
+    agent_decode(event, &walk->own, walk->part->thread);
     clock_walk_set(&walk->clocks, event);
     return true;
 }
@@ -213,7 +213,7 @@ bool part_walk_next(struct part_walk *walk, struct event *event)
 
 uint64_t part_walk_end(const struct part_walk *walk)
 {
-    spool_part_rest(walk->part);
+    spool_part_evict(walk->part);
     return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
 }
 

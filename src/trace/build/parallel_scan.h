@@ -28,7 +28,7 @@ struct part_walk {
     const struct spool_part *part;
     bool all; /* also what the trace does not show */
     struct cupti_walk cupti;
-    struct own_walk own;
+    struct agent_walk own;
     struct clock_walk clocks;
     uint64_t unreadable; /* records so far */
 };

@@ -19,7 +19,6 @@
 #include "trace/build/kernel_names.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/pools.h"
-#include "trace/build/projections.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/spool_directory.h"
 
@@ -33,7 +32,6 @@ struct process_state {
     struct launches launches;
     struct conditional_launches conditional;
     struct nvtx nvtx;
-    struct projections projections;
     struct memory memory;
     struct pools pools;
     struct cuda_events cuda_events;
@@ -50,11 +48,10 @@ _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has roo
 /* What indexes and spool hold need not stay in memory for now. */
 static void evict_process(const struct process *process)
 {
-    spool_file_rest(&process->file);
+    spool_file_evict(&process->file);
     launches_evict(process->launches);
     file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
-    projections_evict(process->projections);
     tracks_rest(&process->tracks);
     file_vector_evict(&process->memory->steps);
     file_vector_evict(&process->cuda_events->items);
@@ -63,7 +60,7 @@ static void evict_process(const struct process *process)
     file_vector_evict(&process->kernel_names->nodes.changes);
     file_vector_evict(&process->pools->steps);
     file_vector_evict(&process->compilation->steps);
-    plugin_intervals_rest(process->plugin_intervals);
+    plugin_intervals_evict(process->plugin_intervals);
     device_ranges_evict(process->device_ranges);
 }
 
@@ -82,7 +79,6 @@ static int process_open(struct process_state *state, const struct spool_director
     process->launches = &state->launches;
     process->conditional = &state->conditional;
     process->nvtx = &state->nvtx;
-    process->projections = &state->projections;
     process->memory = &state->memory;
     process->pools = &state->pools;
     process->cuda_events = &state->cuda_events;
@@ -107,7 +103,6 @@ static int process_open(struct process_state *state, const struct spool_director
     launches_init(process->launches, directory);
     conditional_launches_init(process->conditional, directory);
     nvtx_init(process->nvtx, directory);
-    projections_init(process->projections, directory);
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory = directory;
@@ -128,7 +123,6 @@ static void process_close(struct process *process)
     conditional_launches_release(process->conditional);
     tracks_release(&process->tracks);
     nvtx_release(process->nvtx);
-    projections_release(process->projections);
     memory_release(process->memory);
     pools_release(process->pools);
     cuda_events_release(process->cuda_events);

@@ -22,31 +22,14 @@ void payload_split_text(const char *text, uint32_t length, uint32_t name_length,
 int payload_schemas_index(struct payload_schemas *schemas, const struct event *event)
 {
     const struct spool_nvtx_schema *record = event->record;
-    if (record->head.type == SPOOL_RECORD_NVTX_ENTRY) {
-        const struct spool_nvtx_entry **entry = array_push(&schemas->entries);
-        if (!entry)
-            return no_memory();
-        *entry = event->record;
-        return 0;
-    }
-    if (record->head.type == SPOOL_RECORD_NVTX_SEMANTICS) {
-        const struct spool_nvtx_semantics **semantics = array_push(&schemas->semantics);
-        if (!semantics)
-            return no_memory();
-        *semantics = event->record;
-        return 0;
-    }
-    struct payload_described *schema = array_push(&schemas->items);
-    if (!schema)
-        return no_memory();
-    schema->record = record;
-    schema->name = nvtx_text_of(event->text, event->text_length);
-    schema->layout = (struct payload_schema){.id = record->id,
-                                             .flags = record->flags,
-                                             .size = record->size,
-                                             .pack = record->pack,
-                                             .kind = (enum payload_schema_kind)record->kind};
-    return 0;
+    struct payload_described schema = {.record = record,
+                                       .name = nvtx_text_of(event->text, event->text_length),
+                                       .layout = {.id = record->id,
+                                                  .flags = record->flags,
+                                                  .size = record->size,
+                                                  .pack = record->pack,
+                                                  .kind = (enum payload_schema_kind)record->kind}};
+    return ADD(array_push, &schemas->items, schema) ? 0 : no_memory();
 }
 
 static int by_number(const void *a, const void *b)
@@ -150,11 +133,8 @@ int payload_copies_index(struct payload_copies *copies, const struct event *even
         copies->lost += record->size;
         return 0;
     }
-    struct payload_copy *copy = file_vector_push(&copies->items);
-    if (!copy)
-        return error_no_memory("payloads");
-    *copy = (struct payload_copy){.record = record, .number = record->number, .order = copies->items.count};
-    return 0;
+    struct payload_copy copy = {.record = record, .number = record->number, .order = copies->items.count};
+    return ADD(file_vector_push, &copies->items, copy) ? 0 : error_no_memory("payloads");
 }
 
 static int by_number_and_order(const void *a, const void *b)

@@ -1,8 +1,9 @@
 /*
- * The payloads of one event: numbers in them, and what they say of the event.
+ * The payloads of one event: numbers in them, by their names too, and what they say of the event.
  */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
@@ -304,4 +305,96 @@ bool payload_facts_read(struct payload_facts *facts, struct payload_view *view, 
     for (size_t i = 0; i < view->reader.blob_count; i++)
         read_blob(facts, view, &view->blobs[i], 0);
     return n == 0 && view->reader.blob_count > 0;
+}
+
+/* --- numbers of a payload by their names --- */
+
+#define ELEMENTS_MAX 16u /* of an array of numbers: each is a value of its own */
+
+void payload_series_add(struct payload_series *series, const char *name, uint64_t type,
+                        const struct spool_nvtx_semantics *semantics, struct payload_number number)
+{
+    if (series->count == PAYLOAD_SERIES_MAX)
+        return;
+    struct payload_series_value *value = &series->values[series->count++];
+    value->length = strlen(name);
+    memcpy(value->name, name, value->length + 1);
+    value->semantics = semantics && semantics->meanings & SPOOL_NVTX_COUNTER_MEANT ? semantics : NULL;
+    value->type = type;
+    value->number = number;
+}
+
+/* "outer.name", or "outer.name[2]" */
+static void join(char out[PAYLOAD_SERIES_NAME], const char *outer, const struct nvtx_text *name, uint32_t index,
+                 uint64_t element, bool is_element)
+{
+    int length = name->text ? snprintf(out, PAYLOAD_SERIES_NAME, "%s%s%.*s", outer, *outer ? "." : "",
+                                       (int)(name->length < PAYLOAD_SERIES_NAME ? name->length : PAYLOAD_SERIES_NAME),
+                                       name->text)
+                            : snprintf(out, PAYLOAD_SERIES_NAME, "%s%s#%u", outer, *outer ? "." : "", index);
+    if (is_element && length > 0 && length < PAYLOAD_SERIES_NAME)
+        snprintf(out + length, PAYLOAD_SERIES_NAME - (size_t)length, "[%llu]", (unsigned long long)element);
+}
+
+static void read_series(struct payload_series *series, struct payload_cursor *cursor, const char *outer);
+
+static void read_series_field(struct payload_series *series, const struct payload_cursor *cursor,
+                              const struct payload_field *field, const char *outer)
+{
+    const struct payload_described *schema = (const struct payload_described *)cursor->schema;
+    const struct payload_entry_words *words = &schema->words[field->index];
+    bool is_counter = (field->entry->flags & PAYLOAD_FLAG_ROLE) == PAYLOAD_FLAG_COUNTER;
+    bool is_array = field->form == PAYLOAD_ARRAY_OF;
+    if (field->pointer || field->form == PAYLOAD_TEXT || field->form == PAYLOAD_TEXTS_OF ||
+        field->entry->flags & (PAYLOAD_FLAG_TIMESTAMP | PAYLOAD_FLAG_HIDE) ||
+        (series->marked_only && !is_counter && !field->nested))
+        return;
+    for (uint64_t i = 0; i < field->count && i < ELEMENTS_MAX; i++) {
+        char name[PAYLOAD_SERIES_NAME];
+        struct payload_cursor inner;
+        struct payload_number number;
+        join(name, outer, &words->name, field->index, i, is_array);
+        if (field->nested && field->nested->kind != PAYLOAD_ENUM && payload_enter(&inner, cursor, field, i))
+            read_series(series, &inner, name);
+        else if (!field->nested &&
+                 payload_number(&number, field->entry->type, cursor->bytes + field->at + i * field->unit))
+            payload_series_add(series, name, field->entry->type, words->semantics, number);
+    }
+}
+
+static bool marks_counters(const struct payload_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->count; i++)
+        if ((schema->entries[i].flags & PAYLOAD_FLAG_ROLE) == PAYLOAD_FLAG_COUNTER)
+            return true;
+    return false;
+}
+
+static void read_series(struct payload_series *series, struct payload_cursor *cursor, const char *outer)
+{
+    struct payload_field field;
+    bool before = series->marked_only;
+    series->marked_only = marks_counters(cursor->schema);
+    while (series->count < PAYLOAD_SERIES_MAX && payload_next(cursor, &field))
+        read_series_field(series, cursor, &field, outer);
+    series->marked_only = before;
+}
+
+void payload_series_read(struct payload_series *series, const struct nvtx *nvtx, uint32_t domain, uint64_t schema,
+                         const uint8_t *bytes, uint64_t size)
+{
+    const struct payload_described *found = payload_schemas_find(&nvtx->schemas, domain, schema);
+    uint64_t plain_size = payload_bytes_of(schema);
+    struct payload_view view;
+    struct payload_cursor cursor;
+    struct payload_number number;
+    series->count = 0;
+    series->marked_only = false;
+    if (found) {
+        payload_view_open(&view, nvtx, domain, 0);
+        payload_begin(&cursor, &view.reader, &found->layout, bytes, size, 0);
+        read_series(series, &cursor, "");
+    } else if (plain_size > 0 && plain_size <= size && payload_number(&number, schema, bytes)) {
+        payload_series_add(series, "value", schema, NULL, number);
+    }
 }

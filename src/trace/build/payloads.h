@@ -63,7 +63,7 @@ struct payload_schemas {
     struct map by_id;                                     /* domain and id -> index + 1 of the latest */
 };
 
-/* A record of a schema, an entry or semantics. Returns 0, or -1 after error(). */
+/* A record of a schema. Returns 0, or -1 after error(). */
 int payload_schemas_index(struct payload_schemas *schemas, const struct event *event);
 /* After the last: puts them together. Returns 0, or -1 after error(). */
 int payload_schemas_close(struct payload_schemas *schemas);
@@ -176,6 +176,29 @@ struct payload_number {
  * 64 bits do not hold. */
 bool payload_number(struct payload_number *number, uint64_t type, const uint8_t *bytes);
 double payload_number_real(const struct payload_number *number);
+
+/* The numbers of a payload by their names: the values of a counter. */
+
+#define PAYLOAD_SERIES_MAX 32  /* values of one counter group; further ones are not shown */
+#define PAYLOAD_SERIES_NAME 96 /* of a path through nested schemas; a longer one is cut */
+
+struct payload_series {
+    bool marked_only; /* of a group that marks which of its entries are counters */
+    size_t count;
+    struct payload_series_value {
+        char name[PAYLOAD_SERIES_NAME];
+        size_t length;
+        const struct spool_nvtx_semantics *semantics; /* of a counter; NULL: none */
+        uint64_t type;                                /* of NVTX's */
+        struct payload_number number;
+    } values[PAYLOAD_SERIES_MAX];
+};
+
+/* Reads SIZE bytes of SCHEMA, which may be a type of NVTX's. */
+void payload_series_read(struct payload_series *series, const struct nvtx *nvtx, uint32_t domain, uint64_t schema,
+                         const uint8_t *bytes, uint64_t size);
+void payload_series_add(struct payload_series *series, const char *name, uint64_t type,
+                        const struct spool_nvtx_semantics *semantics, struct payload_number number);
 
 /* --- JSON: payload_json.c --- */
 

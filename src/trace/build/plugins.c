@@ -200,7 +200,7 @@ int plugin_intervals_close(struct plugin_intervals *capture_intervals)
     return 0;
 }
 
-void plugin_intervals_rest(const struct plugin_intervals *capture_intervals)
+void plugin_intervals_evict(const struct plugin_intervals *capture_intervals)
 {
     for (size_t i = 0; i < capture_intervals->threads.count; i++)
         file_vector_evict(&capture_intervals->threads.items[i].capture_intervals);
@@ -310,13 +310,13 @@ static void describe(struct args *args, const struct event *event)
 static void emit_slice(struct piece_writer *out, struct process *process, const struct plugin_slice *made)
 {
     struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
-    struct own_walk walk;
+    struct agent_walk walk;
     struct event event;
     struct args args = {0};
     if (!track)
         return;
-    own_walk_at(&walk, made->record);
-    own_decode(&event, &walk, made->thread);
+    agent_walk_at(&walk, made->record);
+    agent_decode(&event, &walk, made->thread);
     describe(&args, &event);
     struct slice slice = {.category = CATEGORY_PLUGIN,
                           .name = event_name(&event),

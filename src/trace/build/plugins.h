@@ -76,7 +76,7 @@ int plugin_intervals_add(struct plugin_intervals *capture_intervals, uint32_t th
 int plugin_intervals_close(struct plugin_intervals *capture_intervals);
 
 /* What is known need not stay in memory for now. */
-void plugin_intervals_rest(const struct plugin_intervals *capture_intervals);
+void plugin_intervals_evict(const struct plugin_intervals *capture_intervals);
 
 static inline bool plugin_intervals_any(const struct plugin_intervals *capture_intervals)
 {

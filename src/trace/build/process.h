@@ -29,7 +29,6 @@ struct kernel_names;
 struct launches;
 struct conditional_launches;
 struct nvtx;
-struct projections;
 struct memory;
 struct pools;
 struct cuda_events;
@@ -75,7 +74,6 @@ struct process {
     struct tracks tracks;
     struct tracks waits; /* as their records tell of where they were, until all contexts are known */
     struct nvtx *nvtx;
-    struct projections *projections;
     struct memory *memory;
     struct pools *pools;
     struct cuda_events *cuda_events;

@@ -13,7 +13,6 @@
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"
 #include "trace/build/pools.h"
-#include "trace/build/projections.h"
 
 #define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
@@ -63,7 +62,7 @@ static int look_at_launch(struct process *process, struct found *found, const st
         return -1;
     if (nvtx_range_count(process->nvtx) == 0)
         return 0;
-    return projections_find(&found->ranges, process->projections, launch->thread, launch->start, stream->index,
+    return projections_find(&found->ranges, &process->nvtx->projections, launch->thread, launch->start, stream->index,
                             event->start, event->end);
 }
 
@@ -105,7 +104,7 @@ static int look(struct process *process, void *context, const struct event *even
 static int take(struct conversion *conversion, struct process *process, void *context)
 {
     struct found *found = context;
-    int result = projections_add(process->projections, &found->ranges);
+    int result = projections_add(&process->nvtx->projections, &found->ranges);
     (void)conversion;
     for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
         const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
@@ -165,10 +164,10 @@ static int resolve_ranges(struct process *process)
 /* A row of ranges for each stream that has any. */
 static int resolve_projections(struct conversion *conversion, struct process *process)
 {
-    if (projections_finish(process->projections, process->nvtx) != 0)
+    if (projections_finish(process->nvtx) != 0)
         return -1;
-    for (size_t i = 0; i < process->projections->items.count; i++) {
-        const struct projection *projection = &process->projections->items.items[i];
+    for (size_t i = 0; i < process->nvtx->projections.items.count; i++) {
+        const struct projection *projection = &process->nvtx->projections.items.items[i];
         const struct track *stream = process->tracks.items.items[projection->track];
         struct track *track =
             process_stream(conversion, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
@@ -188,8 +187,7 @@ int resolve_process(struct conversion *conversion, struct process *process)
                                          .release = release,
                                          .see = resolve_deferred_event};
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 ||
-        resolve_device_ranges(conversion, process) != 0 ||
-        projections_begin(process->projections, process->nvtx) != 0 ||
+        resolve_device_ranges(conversion, process) != 0 || projections_begin(process->nvtx) != 0 ||
         parallel_scan(conversion, process, &matching, NULL) != 0 || resolve_ranges(process) != 0 ||
         resolve_projections(conversion, process) != 0 || resolve_compilation(process) != 0 ||
         resolve_plugins(process) != 0)

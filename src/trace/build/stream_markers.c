@@ -105,7 +105,7 @@ int stream_markers_order(struct stream_markers *moments)
             high = middle;
     }
     moments->marked = low;
-    stream_markers_rest(moments);
+    stream_markers_evict(moments);
     return 0;
 }
 
@@ -135,7 +135,7 @@ void stream_markers_find_work(struct stream_markers *moments, const struct event
 static bool comes_soon(const struct stream_marker *moment, uint64_t time, uint64_t marked)
 {
     uint64_t since = moment->called <= time ? marked : time;
-    return moment->marked - since <= DEVICE_MOMENT_SOON;
+    return moment->marked - since <= STREAM_MARKER_SOON;
 }
 
 /* PREVIOUS: in the same stream, settled; NULL: there is none. */
@@ -171,6 +171,6 @@ void stream_markers_settle(struct stream_markers *moments, bool all_work)
             moments->last = moment->time;
         previous = moment;
         if (i % REST_MOMENTS == 0)
-            stream_markers_rest(moments);
+            stream_markers_evict(moments);
     }
 }

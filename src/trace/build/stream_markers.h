@@ -6,7 +6,7 @@
  * What comes later than that is as late as the GPU said: the program put it there later, or the stream waited.
  *
  * Moments are added, listed, and told when the GPU came to them, in any order; then they are put in order, and told all
- * work of the process, in any order; then they are settled. They may be more than memory holds: stream_markers_rest().
+ * work of the process, in any order; then they are settled. They may be more than memory holds: stream_markers_evict().
  */
 #ifndef GPUTRACE_TRACE_BUILD_STREAM_MARKERS_H
 #define GPUTRACE_TRACE_BUILD_STREAM_MARKERS_H
@@ -19,7 +19,7 @@
 #include "trace/spool/event_record.h"
 
 /* What is still soon, ns: two or three events in a row, of which each takes 0.8 to 4 us. */
-#define DEVICE_MOMENT_SOON 8000
+#define STREAM_MARKER_SOON 8000
 
 struct stream_marker {
     /* Whose it is; the caller's. */
@@ -72,7 +72,7 @@ static inline void stream_markers_see(struct stream_markers *moments, const stru
 void stream_markers_settle(struct stream_markers *moments, bool all_work);
 
 /* What is known need not stay in memory for now. */
-static inline void stream_markers_rest(const struct stream_markers *moments)
+static inline void stream_markers_evict(const struct stream_markers *moments)
 {
     file_vector_evict(&moments->items);
 }

@@ -188,7 +188,7 @@ static int write_counters(struct piece_writer *out, struct process *process)
     return write_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
                    write_memory(out, process) != 0
                ? -1
-               : emit_pools(out, process);
+               : write_pools(out, process);
 }
 
 /* Slices that may enclose others come first. Compilation comes before calls as well: of several events of the host with

@@ -55,7 +55,7 @@ const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scrat
     return whole ? scratch->bytes : NULL;
 }
 
-void spool_part_rest(const struct spool_part *part)
+void spool_part_evict(const struct spool_part *part)
 {
     if (!part->in_file)
         return;
@@ -66,7 +66,7 @@ void spool_part_rest(const struct spool_part *part)
         madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-void spool_file_rest(const struct spool_file *file)
+void spool_file_evict(const struct spool_file *file)
 {
     spill_evict(&file->unpacked);
 }
@@ -155,7 +155,7 @@ static size_t own_bytes(const struct spool_file *file)
     return bytes;
 }
 
-int own_parts_copy(struct spool_file *file, const char *directory)
+int agent_parts_copy(struct spool_file *file, const char *directory)
 {
     size_t bytes = own_bytes(file);
     struct copying copying = {.file = file, .few = bytes <= FEW_BYTES};
@@ -171,7 +171,7 @@ int own_parts_copy(struct spool_file *file, const char *directory)
     return result;
 }
 
-void own_parts_release(struct spool_file *file)
+void agent_parts_release(struct spool_file *file)
 {
     free(file->copied);
     spill_release(&file->unpacked);

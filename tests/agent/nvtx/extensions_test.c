@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "agent/dispatch/registry.h"
+#include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
 #include "common/payload.h"
 
@@ -94,26 +95,14 @@ static unsigned count(enum spool_record_type type)
     return found;
 }
 
-static int attach_module(uint16_t module, uint16_t version, intptr_t *slots, size_t slot_count)
-{
-    nvtxExtModuleSegment_t segment = {.slotCount = slot_count, .functionSlots = slots};
-    const nvtxExtModuleInfo_t info = {.nvtxVer = NVTX_VERSION,
-                                      .structSize = sizeof(info),
-                                      .moduleId = module,
-                                      .compatId = version,
-                                      .segmentsCount = 1,
-                                      .segments = &segment};
-    return nvtx_extension_attach(&info);
-}
-
 UNIT_FIXTURE(attach)
 {
     return registry_nvtx_extension_register(hear, NULL) | registry_nvtx_mark_register(hear_event, NULL) |
            registry_nvtx_push_register(hear_event, NULL) | registry_nvtx_pop_register(hear_event, NULL) |
            registry_nvtx_start_register(hear_event, NULL) | registry_nvtx_end_register(hear_event, NULL) |
-           !attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, payload_slots, SLOTS) |
-           !attach_module(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, counter_slots, SLOTS) |
-           !attach_module(NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM, memory_slots, SLOTS);
+           !attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, payload_slots, SLOTS) |
+           !attach_extension(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, counter_slots, SLOTS) |
+           !attach_extension(NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM, memory_slots, SLOTS);
 }
 
 /* As NVTX's header calls through its slots. */
@@ -137,14 +126,14 @@ UNIT_TEST_WITH(every_function_of_the_headers_is_ours, forget, NULL)
 UNIT_TEST_WITH(tables_that_are_shorter_or_of_others_are_respected, forget, NULL)
 {
     intptr_t slots[SLOTS] = {0};
-    assert_int_equal(attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots, 3), 1);
+    assert_int_equal(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots, 3), 1);
     assert_true(slots[2] != 0 && slots[3] == 0);
     memset(slots, 0, sizeof(slots));
-    assert_int_equal(attach_module(99, NVTX_EXT_PAYLOAD_COMPATID, slots, SLOTS), 1);
-    assert_int_equal(attach_module(NVTX_EXT_PAYLOAD_MODULEID, 0x0204, slots, SLOTS), 1);
+    assert_int_equal(attach_extension(99, NVTX_EXT_PAYLOAD_COMPATID, slots, SLOTS), 1);
+    assert_int_equal(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, 0x0204, slots, SLOTS), 1);
     for (unsigned i = 0; i < SLOTS; i++)
         assert_true(slots[i] == 0);
-    assert_int_equal(attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, NULL, SLOTS), 1);
+    assert_int_equal(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, NULL, SLOTS), 1);
     const nvtxExtModuleInfo_t empty = {.structSize = sizeof(empty), .moduleId = NVTX_EXT_PAYLOAD_MODULEID};
     assert_int_equal(nvtx_extension_attach(&empty), 1);
     assert_int_equal(nvtx_extension_attach(NULL), 0);
@@ -270,6 +259,23 @@ static char *edge(void)
     assert_ptr_not_equal(pages, MAP_FAILED);
     assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
     return pages + page;
+}
+
+UNIT_TEST_WITH(memory_is_readable_up_to_the_page_that_is_not, forget, NULL)
+{
+    uint64_t end = (uintptr_t)edge(), page = (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_int_equal(program_readable(end - page, 3 * page), page);
+    assert_int_equal(program_readable(end - page + 5, 10), 10);
+    assert_int_equal(program_readable(end, 1), 0);
+    memset((char *)(uintptr_t)(end - page), 'x', page);
+    assert_int_equal(program_text_length(end - 7, 1, 100), 7);
+}
+
+/* A program may put a small number where NVTX expects a pointer. */
+UNIT_TEST_WITH(the_first_page_is_not_readable, forget, NULL)
+{
+    for (uint64_t at = 0; at < 16; at++)
+        assert_int_equal(program_readable(at, 8), 0);
 }
 
 UNIT_TEST_WITH(more_entries_than_there_are_end_where_memory_does, forget, NULL)

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "agent/dispatch/registry.h"
+#include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
 #include "common/payload.h"
 
@@ -54,18 +55,6 @@ static void hear_mark(void *data, const struct gputrace_nvtx *what)
     (void)data;
     (void)what;
     atomic_fetch_add(&marks, 1);
-}
-
-static bool attach_module(uint16_t module, uint16_t version, intptr_t *slots)
-{
-    nvtxExtModuleSegment_t segment = {.slotCount = SLOTS, .functionSlots = slots};
-    const nvtxExtModuleInfo_t info = {.nvtxVer = NVTX_VERSION,
-                                      .structSize = sizeof(info),
-                                      .moduleId = module,
-                                      .compatId = version,
-                                      .segmentsCount = 1,
-                                      .segments = &segment};
-    return nvtx_extension_attach(&info);
 }
 
 static uint64_t register_schema(void)
@@ -146,8 +135,8 @@ static int attach(void **state)
 {
     (void)state;
     return registry_nvtx_extension_register(hear, NULL) | registry_nvtx_mark_register(hear_mark, NULL) |
-           !attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, payload_slots) |
-           !attach_module(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, counter_slots);
+           !attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, payload_slots, SLOTS) |
+           !attach_extension(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, counter_slots, SLOTS);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #ifndef TESTS_AGENT_NVTX_MODULE_H
 #define TESTS_AGENT_NVTX_MODULE_H
 
-#include <nvtx3/nvToolsExt.h>
+#include "agent/nvtx/nvtx.h"
 
 enum { MODULE_FUNCTIONS_MAX = 32 };
 
@@ -17,7 +17,7 @@ static const unsigned module_sizes[NVTX_CB_MODULE_SIZE] = {
 static NvtxFunctionPointer module_functions[NVTX_CB_MODULE_SIZE][MODULE_FUNCTIONS_MAX];
 static uint32_t module_version; /* that the tool said it understands */
 
-static int module_table(NvtxCallbackModule module, NvtxFunctionTable *table, unsigned *size)
+static inline int module_table(NvtxCallbackModule module, NvtxFunctionTable *table, unsigned *size)
 {
     static NvtxFunctionPointer *slots[NVTX_CB_MODULE_SIZE][MODULE_FUNCTIONS_MAX];
     for (unsigned i = 0; i < MODULE_FUNCTIONS_MAX; i++)
@@ -27,12 +27,12 @@ static int module_table(NvtxCallbackModule module, NvtxFunctionTable *table, uns
     return 1;
 }
 
-static void module_set_version(uint32_t version)
+static inline void module_set_version(uint32_t version)
 {
     module_version = version;
 }
 
-static const void *module_export_table(uint32_t id)
+static inline const void *module_export_table(uint32_t id)
 {
     static const NvtxExportTableCallbacks callbacks = {sizeof(callbacks), module_table};
     static const NvtxExportTableVersionInfo info = {.struct_size = sizeof(info),
@@ -44,5 +44,18 @@ static const void *module_export_table(uint32_t id)
 #define CORE(name) ((nvtx##name##_impl_fntype)FUNCTION(CORE, name))
 #define CORE2(name) ((nvtx##name##_impl_fntype)FUNCTION(CORE2, name))
 #define FAKE(module, name) ((nvtx##name##_fakeimpl_fntype)FUNCTION(module, name))
+
+/* The functions of an extension go into SLOTS, as its header would hand them out. */
+static inline int attach_extension(uint16_t module, uint16_t version, intptr_t *slots, size_t slot_count)
+{
+    nvtxExtModuleSegment_t segment = {.slotCount = slot_count, .functionSlots = slots};
+    const nvtxExtModuleInfo_t info = {.nvtxVer = NVTX_VERSION,
+                                      .structSize = sizeof(info),
+                                      .moduleId = module,
+                                      .compatId = version,
+                                      .segmentsCount = 1,
+                                      .segments = &segment};
+    return nvtx_extension_attach(&info);
+}
 
 #endif

@@ -65,24 +65,12 @@ static struct program {
     unsigned kept_count;
 } program;
 
-static void attach_extension(uint16_t module, uint16_t compatible, intptr_t *functions)
-{
-    nvtxExtModuleSegment_t segment = {.slotCount = SLOTS, .functionSlots = functions};
-    nvtxExtModuleInfo_t info = {.nvtxVer = NVTX_VERSION,
-                                .structSize = sizeof(info),
-                                .moduleId = module,
-                                .compatId = compatible,
-                                .segmentsCount = 1,
-                                .segments = &segment};
-    FUZZ_HOLDS(nvtx_extension_attach(&info) == 1);
-}
-
 static void begin(void)
 {
     FUZZ_HOLDS(nvtx_attach(module_export_table) == 1);
-    attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots[PAYLOAD]);
-    attach_extension(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, slots[COUNTERS]);
-    attach_extension(NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM, slots[MEMORY]);
+    FUZZ_HOLDS(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots[PAYLOAD], SLOTS) == 1);
+    FUZZ_HOLDS(attach_extension(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, slots[COUNTERS], SLOTS) == 1);
+    FUZZ_HOLDS(attach_extension(NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM, slots[MEMORY], SLOTS) == 1);
     for (unsigned i = 0; i < ROOMS; i++) {
         program.rooms[i] = mmap(NULL, ROOM_BYTES + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         FUZZ_HOLDS(program.rooms[i] != MAP_FAILED && mprotect(program.rooms[i] + ROOM_BYTES, 4096, PROT_NONE) == 0);

@@ -120,10 +120,10 @@ UNIT_TEST(test_what_comes_late_is_where_it_was_marked)
 {
     static const struct step steps[] = {
         {.start = 50000, .end = 60000},
-        {.called = 1, .marked = 60001 + DEVICE_MOMENT_SOON, .time = 60001 + DEVICE_MOMENT_SOON},
-        {.called = 2, .marked = 61001 + DEVICE_MOMENT_SOON, .time = 60001 + DEVICE_MOMENT_SOON},
+        {.called = 1, .marked = 60001 + STREAM_MARKER_SOON, .time = 60001 + STREAM_MARKER_SOON},
+        {.called = 2, .marked = 61001 + STREAM_MARKER_SOON, .time = 60001 + STREAM_MARKER_SOON},
         {.start = 90000, .end = 100000},
-        {.called = 3, .marked = 100000 + DEVICE_MOMENT_SOON, .time = 100000},
+        {.called = 3, .marked = 100000 + STREAM_MARKER_SOON, .time = 100000},
     };
     assert_times(steps, sizeof(steps) / sizeof(*steps), true);
 }

@@ -1,7 +1,8 @@
-#include "trace/build/projections.h"
-
+/*
+ * NVTX ranges on the GPU.
+ */
 #include "common/log.h"
-#include "trace/build/lookup.h"
+#include "trace/build/nvtx.h"
 
 static int no_memory(void)
 {
@@ -10,86 +11,47 @@ static int no_memory(void)
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
-void projections_init(struct projections *projections, const char *directory)
-{
-    *projections = (struct projections){.directory = directory};
-    projections->items.memory.directory = projections->of_two.memory.directory = directory;
-    extents_init(&projections->extents, directory);
-}
-
-void projections_evict(const struct projections *projections)
-{
-    file_vector_evict(&projections->items);
-    file_vector_evict(&projections->of_two);
-    extents_rest(&projections->extents);
-    for (size_t i = 0; i < projections->pieces.count; i++)
-        file_vector_evict(&projections->pieces.items[i].starts);
-}
-
-static void release_pieces(struct projections *projections)
-{
-    for (size_t i = 0; i < projections->pieces.count; i++)
-        file_vector_release(&projections->pieces.items[i].starts);
-    array_release(&projections->pieces);
-}
-
-void projections_release(struct projections *projections)
-{
-    release_pieces(projections);
-    map_release(&projections->threads);
-    extents_release(&projections->extents);
-    file_vector_release(&projections->of_two);
-    file_vector_release(&projections->items);
-}
-
 /* --- where ranges begin and end --- */
 
-static struct projection_pieces *pieces_of(struct projections *projections, uint32_t thread)
+static struct projection_pieces *pieces_of(struct nvtx *nvtx, uint32_t thread)
 {
-    struct projection_pieces *pieces = PUT_ITEM(&projections->pieces, &projections->threads, thread);
+    struct projection_pieces *pieces = PUT_ITEM(&nvtx->projections.pieces, &nvtx->projections.threads, thread);
     if (pieces)
-        pieces->starts.memory.directory = projections->directory;
+        pieces->starts.memory.directory = nvtx->directory;
     return pieces;
 }
 
 /* A piece begins at TIME. */
 static int cut(struct projection_pieces *pieces, uint64_t time)
 {
-    uint64_t *start = file_vector_push(&pieces->starts);
-    if (!start)
-        return -1;
-    *start = time;
-    return 0;
+    return ADD(file_vector_push, &pieces->starts, time) ? 0 : -1;
 }
 
-static int add_started(struct projections *projections, uint32_t thread, const struct nvtx_range *range,
-                       uint32_t number)
+static int add_started(struct nvtx *nvtx, uint32_t thread, const struct nvtx_range *range, uint32_t number)
 {
-    struct projection_pieces *pieces = pieces_of(projections, thread);
+    struct projection_pieces *pieces = pieces_of(nvtx, thread);
     if (!pieces || cut(pieces, range->start) != 0 || cut(pieces, range->end + 1) != 0)
         return -1;
-    return extents_span(&projections->extents, thread, (int64_t)range->start, (int64_t)range->end, number);
+    return extents_span(&nvtx->projections.extents, thread, (int64_t)range->start, (int64_t)range->end, number);
 }
 
-static int add_all_started(struct projections *projections, const struct nvtx *nvtx)
+static int add_all_started(struct nvtx *nvtx)
 {
     for (size_t i = 0; i < nvtx->started.count; i++) {
         const struct nvtx_range *range = &nvtx->started.items[i];
         uint32_t number = (uint32_t)(nvtx->ranges.count + i);
-        if (add_started(projections, range->thread, range, number) != 0 ||
-            (range->end_thread != range->thread && add_started(projections, range->end_thread, range, number) != 0))
+        if (add_started(nvtx, range->thread, range, number) != 0 ||
+            (range->end_thread != range->thread && add_started(nvtx, range->end_thread, range, number) != 0))
             return -1;
-        if (i % EVICT_ITEMS == 0) {
-            projections_evict(projections);
+        if (i % EVICT_ITEMS == 0)
             nvtx_evict(nvtx);
-        }
     }
     return 0;
 }
 
 /* The pushed ranges of one track that are open where the walk over them is, outermost first. */
 struct pushed {
-    struct projections *projections;
+    struct extents *extents;
     struct projection_pieces *pieces;
     ARRAY(struct pushed_range {
         uint32_t range;
@@ -108,7 +70,7 @@ static int pop(struct pushed *pushed, uint64_t next)
         struct pushed_range *outer = &pushed->open.items[pushed->open.count - 1];
         outer->end = popped.end > outer->end ? popped.end : outer->end;
     }
-    pushed->projections->extents.spans.items[popped.span].last = (int64_t)end - 1;
+    pushed->extents->spans.items[popped.span].last = (int64_t)end - 1;
     return cut(pushed->pieces, end);
 }
 
@@ -117,27 +79,24 @@ static int push(struct pushed *pushed, const struct nvtx_range *range, uint32_t 
     while (pushed->open.count > 0 && pushed->open.items[pushed->open.count - 1].range + 1 != range->parent)
         if (pop(pushed, range->start) != 0)
             return -1;
-    struct extents *extents = &pushed->projections->extents;
-    struct pushed_range *open = array_push(&pushed->open);
-    if (!open || extents_span(extents, range->thread, (int64_t)range->start, (int64_t)range->end, number) != 0)
+    struct pushed_range open = {.range = number, .span = pushed->extents->spans.count, .end = range->end};
+    if (extents_span(pushed->extents, range->thread, (int64_t)range->start, (int64_t)range->end, number) != 0 ||
+        !ADD(array_push, &pushed->open, open))
         return -1;
-    *open = (struct pushed_range){.range = number, .span = extents->spans.count - 1, .end = range->end};
     return cut(pushed->pieces, range->start);
 }
 
-static int add_track(struct pushed *pushed, const struct nvtx *nvtx, const struct nvtx_track *track)
+static int add_track(struct pushed *pushed, struct nvtx *nvtx, const struct nvtx_track *track)
 {
-    pushed->pieces = pieces_of(pushed->projections, track->thread);
+    pushed->pieces = pieces_of(nvtx, track->thread);
     if (!pushed->pieces)
         return -1;
     for (size_t i = 0; i < track->ranges.count; i++) {
         uint32_t number = track->ranges.items[i];
         if (push(pushed, &nvtx->ranges.items[number], number) != 0)
             return -1;
-        if (i % EVICT_ITEMS == 0) {
-            projections_evict(pushed->projections);
+        if (i % EVICT_ITEMS == 0)
             nvtx_evict(nvtx);
-        }
     }
     while (pushed->open.count > 0)
         if (pop(pushed, UINT64_MAX) != 0)
@@ -145,9 +104,9 @@ static int add_track(struct pushed *pushed, const struct nvtx *nvtx, const struc
     return 0;
 }
 
-static int add_pushed(struct projections *projections, const struct nvtx *nvtx)
+static int add_pushed(struct nvtx *nvtx)
 {
-    struct pushed pushed = {.projections = projections};
+    struct pushed pushed = {.extents = &nvtx->projections.extents};
     int result = 0;
     for (size_t i = 0; i < nvtx->tracks.count && result == 0; i++)
         result = add_track(&pushed, nvtx, &nvtx->tracks.items[i]);
@@ -161,9 +120,10 @@ static int by_time(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-int projections_begin(struct projections *projections, const struct nvtx *nvtx)
+int projections_begin(struct nvtx *nvtx)
 {
-    if (add_pushed(projections, nvtx) != 0 || add_all_started(projections, nvtx) != 0)
+    struct projections *projections = &nvtx->projections;
+    if (add_pushed(nvtx) != 0 || add_all_started(nvtx) != 0)
         return no_memory();
     for (size_t i = 0; i < projections->pieces.count; i++)
         if (file_vector_sort(&projections->pieces.items[i].starts, by_time) != 0)
@@ -186,10 +146,8 @@ static int find(struct projections_found *found, const struct extents_point *poi
         extent_join(&known->extent, &point->extent);
         return 0;
     }
-    struct extents_point *added = array_push(&found->items);
-    if (!added)
+    if (!ADD(array_push, &found->items, *point))
         return no_memory();
-    *added = *point;
     *recent = (uint32_t)found->items.count;
     return 0;
 }
@@ -229,8 +187,7 @@ void projections_found_release(struct projections_found *found)
 /* --- the items --- */
 
 struct finish {
-    struct projections *projections;
-    const struct nvtx *nvtx;
+    struct nvtx *nvtx;
     size_t made;
 };
 
@@ -238,16 +195,14 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
 {
     struct finish *finish = context;
     const struct nvtx_range *range = nvtx_range(finish->nvtx, number);
-    struct projection *projection = range->end_thread == range->thread ? file_vector_push(&finish->projections->items)
-                                                                       : file_vector_push(&finish->projections->of_two);
-    if (!projection)
-        return -1;
-    *projection = (struct projection){
+    struct projection projection = {
         .range = number, .track = track, .start = (uint64_t)extent->start, .end = (uint64_t)extent->end};
-    if (++finish->made % EVICT_ITEMS == 0) {
-        projections_evict(finish->projections);
+    bool of_one = range->end_thread == range->thread;
+    if (!(of_one ? ADD(file_vector_push, &finish->nvtx->projections.items, projection)
+                 : ADD(file_vector_push, &finish->nvtx->projections.of_two, projection)))
+        return -1;
+    if (++finish->made % EVICT_ITEMS == 0)
         nvtx_evict(finish->nvtx);
-    }
     return 0;
 }
 
@@ -285,10 +240,13 @@ static int outer_first(const void *a, const void *b)
     return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: by_range(a, b);
 }
 
-int projections_finish(struct projections *projections, const struct nvtx *nvtx)
+int projections_finish(struct nvtx *nvtx)
 {
-    struct finish finish = {.projections = projections, .nvtx = nvtx};
-    release_pieces(projections); /* nothing is found any more */
+    struct projections *projections = &nvtx->projections;
+    struct finish finish = {.nvtx = nvtx};
+    for (size_t i = 0; i < projections->pieces.count; i++) /* nothing is found any more */
+        file_vector_release(&projections->pieces.items[i].starts);
+    array_release(&projections->pieces);
     if (extents_each(&projections->extents, add_projection, &finish) != 0)
         return no_memory();
     extents_release(&projections->extents);

@@ -1,5 +1,5 @@
 /* NVTX ranges on the GPU, beside looking at every range for every launch. */
-#include "trace/build/projections.h"
+#include "trace/build/nvtx.h"
 
 #include "tests/unit.h"
 #include "common/spool_records.h"
@@ -126,19 +126,18 @@ static void check_range(const struct nvtx *nvtx, const struct projections *proje
 UNIT_TEST(test_random_ranges_agree_with_looking_at_every_launch)
 {
     for (unsigned round = 1; round <= 60; round++) {
-        struct nvtx nvtx = {0};
-        struct projections projections;
+        struct nvtx nvtx;
+        const struct projections *projections = &nvtx.projections;
+        nvtx_init(&nvtx, NULL);
         seed = round;
         make_ranges(&nvtx, round % 2);
-        projections_init(&projections, NULL);
-        assert_int_equal(projections_begin(&projections, &nvtx), 0);
-        make_launches(&projections);
-        assert_int_equal(projections_finish(&projections, &nvtx), 0);
+        assert_int_equal(projections_begin(&nvtx), 0);
+        make_launches(&nvtx.projections);
+        assert_int_equal(projections_finish(&nvtx), 0);
         for (size_t i = 0; i < nvtx_range_count(&nvtx); i++)
-            check_range(&nvtx, &projections, i);
-        for (size_t i = 1; i < projections.items.count; i++)
-            assert_true(projections.items.items[i - 1].start <= projections.items.items[i].start);
-        projections_release(&projections);
+            check_range(&nvtx, projections, i);
+        for (size_t i = 1; i < projections->items.count; i++)
+            assert_true(projections->items.items[i - 1].start <= projections->items.items[i].start);
         nvtx_release(&nvtx);
     }
 }
