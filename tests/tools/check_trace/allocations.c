@@ -15,12 +15,6 @@ static const char *text_of(const struct json *args, const char *key)
     return value ? value->text : "";
 }
 
-static uint64_t bytes_of(const struct json *args)
-{
-    int64_t bytes = 0;
-    return json_integer(json_member(args, "bytes"), &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
-}
-
 /* The allocations at an address of a process. Addresses are kept for ever; this is a tool for tests. */
 static struct place *place_of(struct trace *trace, const struct json *event, const struct json *args)
 {

@@ -11,8 +11,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <zlib.h>
 
-#include "check_trace/input.h"
+/* The bytes of a trace file, plain or gzip, one by one, with the line they are on. */
+enum { INPUT_END = -1 };
+
+struct input {
+    gzFile file;
+    const char *path;
+    uint64_t line; /* of the next byte, from 1 */
+    size_t at, filled;
+    unsigned char bytes[1 << 18];
+};
+
+/* Gives 0, or -1 after a message. */
+int input_open(struct input *input, const char *path);
+void input_close(struct input *input);
+
+/* Reads more; gives the next byte without taking it, or INPUT_END. Exits with a message when the file cannot be read
+ * or its gzip data is cut or damaged. */
+int input_fill(struct input *input);
+
+static inline int input_peek(struct input *input)
+{
+    return input->at < input->filled ? input->bytes[input->at] : input_fill(input);
+}
+
+static inline int input_next(struct input *input)
+{
+    int byte = input_peek(input);
+    if (byte != INPUT_END) {
+        input->at++;
+        input->line += byte == '\n';
+    }
+    return byte;
+}
 
 enum { JSON_DEPTH = 64 };
 

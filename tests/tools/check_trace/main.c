@@ -87,7 +87,6 @@ void trace_read(struct trace *trace, struct json_reader *reader)
     trace_metadata_end(trace, &seen);
     names_release(&seen);
     trace_rows(trace);
-    trace_pairs(trace);
     tally_end(trace);
 }
 

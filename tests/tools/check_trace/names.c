@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *need(void *memory)
+void *need_memory(void *memory)
 {
     if (!memory) {
         fprintf(stderr, "no memory\n");
@@ -18,7 +18,7 @@ void *grow(void *items, size_t count, size_t *room, size_t size)
     if (count < *room)
         return items;
     *room = *room ? *room * 2 : 64;
-    return need(realloc(items, *room * size));
+    return need_memory(realloc(items, *room * size));
 }
 
 void names_release(struct names *names)
@@ -55,7 +55,7 @@ static void make_slots(struct names *names)
 {
     free(names->slots);
     names->slot_count = names->slot_count ? names->slot_count * 2 : 1024;
-    names->slots = need(calloc(names->slot_count, sizeof(*names->slots)));
+    names->slots = need_memory(calloc(names->slot_count, sizeof(*names->slots)));
     for (uint32_t i = 0; i < names->count; i++) {
         const struct name *name = &names->items[i];
         *slot_of(names, name->bytes, name->length, name->hash) = i + 1;
@@ -79,7 +79,7 @@ uint32_t names_put(struct names *names, const void *bytes, size_t length)
     names->items = grow(names->items, names->count, &room, sizeof(*names->items));
     names->room = (uint32_t)room;
     struct name *name = &names->items[names->count];
-    *name = (struct name){need(malloc(length + 1)), length, hash};
+    *name = (struct name){need_memory(malloc(length + 1)), length, hash};
     memcpy(name->bytes, bytes, length);
     name->bytes[length] = '\0';
     *slot = ++names->count;

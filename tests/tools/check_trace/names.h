@@ -30,6 +30,9 @@ static inline const char *names_get(const struct names *names, uint32_t number)
     return names->items[number].bytes;
 }
 
+/* MEMORY; ends the program if it is NULL. */
+void *need_memory(void *memory);
+
 /* realloc() that ends the program when there is no memory. Grows ITEMS, of SIZE bytes each, when COUNT fills ROOM. */
 void *grow(void *items, size_t count, size_t *room, size_t size);
 

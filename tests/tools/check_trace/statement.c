@@ -98,6 +98,115 @@ static struct count count_rows(const struct trace *trace, const char *quoted)
     return found;
 }
 
+/* A counter: how many values it has, and the last. */
+struct counter_samples {
+    unsigned long count;
+    double last;
+};
+
+/* Of all processes that have it. */
+static void find_samples(const struct trace *trace, const char *name, const char *series, struct counter_samples *found)
+{
+    int64_t latest = INT64_MIN;
+    size_t length = strlen(name);
+    *found = (struct counter_samples){0};
+    for (size_t i = 0; i < trace->samples_count; i++) {
+        const struct sample *sample = &trace->samples[i];
+        const char *key = names_get(&trace->texts, sample->counter), *last = strrchr(key, '\t');
+        if (strncmp(key, name, length) != 0 || key[length] != '\t' || !last || strcmp(last + 1, series) != 0)
+            continue;
+        found->count++;
+        if (sample->time < latest)
+            continue;
+        latest = sample->time;
+        found->last = sample->value;
+    }
+}
+
+/* TEXT begins with a word in quotes: it goes to OUT without them. What comes after it and a blank; NULL: it does not.
+ */
+static const char *quoted_word(const char *text, char *out, size_t room)
+{
+    size_t at = 0;
+    if (*text++ != '"')
+        return NULL;
+    for (; *text && *text != '"' && at + 1 < room; text++) {
+        if (*text == '\\' && text[1])
+            text++;
+        out[at++] = *text;
+    }
+    out[at] = '\0';
+    return text[0] == '"' && text[1] == ' ' ? text + 2 : NULL;
+}
+
+/* counter "NAME" ["SERIES"] samples N last VALUE */
+static bool compare_counter(struct trace *trace, const char *line)
+{
+    char name[256], series[128] = "value", extra;
+    struct counter_samples wanted = {0}, found;
+    const char *rest = quoted_word(line, name, sizeof(name));
+    if (rest && *rest == '"')
+        rest = quoted_word(rest, series, sizeof(series));
+    if (!rest || sscanf(rest, "samples %lu last %lf%c", &wanted.count, &wanted.last, &extra) != 2)
+        return false;
+    find_samples(trace, name, series, &found);
+    if (found.count != wanted.count)
+        problem(trace, 0, "statement", "counter \"%s\" \"%s\": %lu samples expected, %lu found", name, series,
+                wanted.count, found.count);
+    else if (found.count > 0 && found.last != wanted.last)
+        problem(trace, 0, "statement", "counter \"%s\" \"%s\": %.17g expected last, %.17g found", name, series,
+                wanted.last, found.last);
+    return true;
+}
+
+/* The counters "Memory in use: KIND": every step up is an allocation, every step down a release. */
+struct memory_steps {
+    uint64_t allocations, bytes, releases, peak, end;
+};
+
+static int by_counter(const void *a, const void *b)
+{
+    const struct sample *left = a, *right = b;
+    if (left->counter != right->counter)
+        return left->counter < right->counter ? -1 : 1;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static void add_step(struct memory_steps *steps, double before, double value)
+{
+    if (value > before) {
+        steps->allocations++;
+        steps->bytes += (uint64_t)(value - before);
+    } else if (value < before) {
+        steps->releases++;
+    }
+    if (value > 0 && (uint64_t)value > steps->peak)
+        steps->peak = (uint64_t)value;
+}
+
+/* Counters of several devices add up, but for the peak, which is that of the highest. */
+static void count_steps(const struct trace *trace, const char *kind, struct memory_steps *steps)
+{
+    char name[128];
+    size_t length = (size_t)snprintf(name, sizeof(name), "Memory in use: %s\t", kind);
+    *steps = (struct memory_steps){0};
+    if (trace->samples_count > 1)
+        qsort(trace->samples, trace->samples_count, sizeof(*trace->samples), by_counter);
+    double before = 0;
+    for (size_t i = 0; i < trace->samples_count; i++) {
+        const struct sample *sample = &trace->samples[i];
+        if (strncmp(names_get(&trace->texts, sample->counter), name, length) != 0)
+            continue;
+        add_step(steps, before, sample->value);
+        bool last = i + 1 == trace->samples_count || trace->samples[i + 1].counter != sample->counter;
+        if (last && sample->value > 0)
+            steps->end += (uint64_t)sample->value;
+        before = last ? 0 : sample->value;
+    }
+}
+
 /* memory KIND allocations N bytes N releases N peak N end N */
 static bool compare_memory(struct trace *trace, const char *what)
 {
@@ -107,7 +216,7 @@ static bool compare_memory(struct trace *trace, const char *what)
                "%31s allocations %" SCNu64 " bytes %" SCNu64 " releases %" SCNu64 " peak %" SCNu64 " end %" SCNu64 "%c",
                kind, &wanted.allocations, &wanted.bytes, &wanted.releases, &wanted.peak, &wanted.end, &extra) != 6)
         return false;
-    trace_memory(trace, kind, &found);
+    count_steps(trace, kind, &found);
     const struct {
         const char *what;
         uint64_t wanted, found;
@@ -140,7 +249,7 @@ static bool check_line(struct trace *trace, char *line)
     if (strncmp(line, "memory ", 7) == 0)
         return compare_memory(trace, line + 7);
     if (strncmp(line, "counter ", 8) == 0)
-        return trace_counter(trace, line + 8);
+        return compare_counter(trace, line + 8);
     if (!parse_wanted(line, &wanted))
         return false;
     if (strncmp(line, "row \"", 5) == 0) {

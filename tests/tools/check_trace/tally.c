@@ -72,7 +72,7 @@ static void tally_kernel(struct trace *trace, const char *name, const struct jso
         tally(trace, 0, "graph-kernels");
 }
 
-static uint64_t bytes_of(const struct json *args)
+uint64_t bytes_of(const struct json *args)
 {
     int64_t bytes = 0;
     return json_integer(json_member(args, "bytes"), &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
