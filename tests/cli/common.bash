@@ -48,7 +48,8 @@ use_sanitizer() {
     samples=$BATS_TEST_TMPDIR/samples
 }
 
-# Every test works in a directory of its own, which is also its TMPDIR, away from the settings of whoever runs it.
+# Every test works in a directory of its own, which is also its TMPDIR, away from the settings of the user. A file that
+# defines before_each() has it called before each of its tests.
 setup() {
     export TMPDIR=$BATS_TEST_TMPDIR/tmp
     mkdir "$TMPDIR"
@@ -60,6 +61,7 @@ setup() {
         simulated=yes
     fi
     use_sanitizer
+    ! declare -F before_each >/dev/null || before_each
 }
 
 # For what only the simulated GPU does on request.

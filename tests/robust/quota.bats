@@ -4,6 +4,8 @@
 
 load robust
 
+before_each() { need_plain; }
+
 setup_file() { export BATS_TEST_TIMEOUT=120; }
 
 # From now on whatever is under DIRECTORY may take so much together.
@@ -47,7 +49,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota for the spool: recording stops, the program does not, and what is missing is counted" {
-    need_plain
     mkdir spools
     quota "$PWD/spools" 3500000
     unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 50000 300
@@ -61,7 +62,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota for the spool: --strict tells it by the exit status" {
-    need_plain
     mkdir spools
     script app "'$programs/flood' 50000 300" 'exit 0'
     quota "$PWD/spools" 3500000
@@ -70,7 +70,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota without room for anything: the process is told as not recorded" {
-    need_plain
     mkdir spools
     quota "$PWD/spools" 8000
     unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 1000 10
@@ -80,7 +79,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota that leaves no room for what is packed: it stays where it is, and nothing is lost" {
-    need_plain
     need_simulated
     mkdir spools
     script app "'$samples/launch_loop' 100000 >statement"
@@ -97,7 +95,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota for the trace: 125, the spool stays, and recover makes the trace" {
-    need_plain
     mkdir traces
     script app "'$programs/flood' 50000 300" 'exit 0'
     quota "$PWD/traces" 500000
@@ -106,7 +103,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota for the trace: the program's own failure goes before ours" {
-    need_plain
     mkdir traces
     quota "$PWD/traces" 500000
     run -21 "$gputrace" run -o traces/trace.json "$programs/flood" 50000 300
@@ -114,7 +110,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota of the system for the spool: recording stops or thins out, no SIGBUS" {
-    need_plain
     real_quota 8M
     unharmed --spool-dir="$PWD/real/limited/mine" -- "$programs/flood" 500000 300
     said '(Disk quota exceeded)'
@@ -127,7 +122,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota of the system that something else has used up, while pages of the spool are written again and again" {
-    need_plain
     real_quota 24M
     # Pages that were written to the disk need room once more where the file system writes nothing in place.
     script app "head -c 12M /dev/urandom >'$PWD/real/limited/other' 2>/dev/null" \
@@ -139,7 +133,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota of the system for the trace: 125, and the spool stays" {
-    need_plain
     real_quota 1M
     script app "'$programs/flood' 50000 300" 'exit 0'
     run -125 "$gputrace" run -o real/limited/mine/trace.json ./app
@@ -147,7 +140,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a spool that somebody makes shorter while the program writes into it: no SIGBUS, and it is told" {
-    need_plain
     script app "'$programs/steady' 60 50 &" 'program=$!' \
         'i=0; while [ $i -lt 200 ] && ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.02; i=$((i + 1)); done' \
         'sleep 0.7; truncate -s 0 "$GPUTRACE_SPOOL"/*.spool; wait $program; echo "it ended with $?"'

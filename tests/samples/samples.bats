@@ -31,7 +31,7 @@ record() { # [OPTION...] PROGRAM [ARGUMENT...]
         show
         return 1
     }
-    [ -z "${GPUTRACE_KEEP_TRACES-}" ] || keep "$GPUTRACE_KEEP_TRACES/${BATS_TEST_DESCRIPTION//[^a-zA-Z0-9_]/-}"
+    [ -z "${GPUTRACE_KEEP_TRACES-}" ] || keep "$GPUTRACE_KEEP_TRACES/$(tr -c "a-zA-Z0-9_\n" - <<<"${sample:-$BATS_TEST_DESCRIPTION}" | sed "s/^-*//")"
 }
 
 judge() {
@@ -47,23 +47,41 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
     judge
 }
 
-@test "vector_add" {
-    traces "$samples/vector_add"
+# Each argument: options of gputrace, a sample, and its arguments.
+trace_each() {
+    local sample words i
+    for sample; do
+        echo "--- $sample"
+        read -ra words <<<"$sample"
+        for i in "${!words[@]}"; do [[ ${words[i]} = -* ]] || break; done
+        words[i]=$samples/${words[i]}
+        traces "${words[@]}"
+    done
+}
+
+@test "the trace of each sample holds what the sample says" {
+    trace_each vector_add streams_events devices leaking memory launches launches_per_thread pooled compile \
+        'launch_loop 20000' 'launch_loop 20000 --threads 8'
+}
+
+@test "the trace of each NVTX sample holds what the sample says" {
+    trace_each nvtx nvtx_payload nvtx_schemas nvtx_memory nvtx_memory_cuda nvtx_cpp '--trace=all,event-times nvtx_all'
+}
+
+@test "samples with the static CUDA runtime" {
+    needs_gpu "the static runtime asks the driver for more than the simulated one has"
+    trace_each vector_add_static graphs_static
+}
+
+@test "capture: everything, with a pause, by cudaProfilerStart and Stop, by an NVTX range, also of a domain" {
+    trace_each 'capture all' 'capture pause' '--capture-range=cudaProfilerApi capture cudaProfilerApi' \
+        '--capture-range=nvtx:middle capture nvtx' '--capture-range=nvtx:middle@samples capture nvtx-domain'
 }
 
 @test "vector_add, written with gzip" {
     trace=$trace.gz
     traces "$samples/vector_add"
     gzip -t "$trace"
-}
-
-@test "vector_add with the static CUDA runtime" {
-    needs_gpu "the static runtime asks the driver for more than the simulated one has"
-    traces "$samples/vector_add_static"
-}
-
-@test "streams_events" {
-    traces "$samples/streams_events"
 }
 
 # CUPTI takes a question, which does not wait, for synchronisation as well; times, handles and ids differ from run to run:
@@ -105,10 +123,6 @@ waits() { # TRACE
     diff own of_cupti
 }
 
-@test "graphs" {
-    traces "$samples/graphs"
-}
-
 @test "conditional: what bodies of conditional nodes do belongs to the launch of the graph" {
     traces "$samples/conditional"
     jq -e '[.traceEvents[] | select(.name == "cudaGraphLaunch").args.correlation] as $calls
@@ -117,11 +131,6 @@ waits() { # TRACE
     # In the order of the GPU: each launch has its works together.
     jq -e '[.traceEvents[] | select(.args["graph id"])] | sort_by(.ts) | [.[].args.correlation]
         | . == sort' trace.json
-}
-
-@test "graphs with the static CUDA runtime" {
-    needs_gpu "the static runtime asks the driver for more than the simulated one has"
-    traces "$samples/graphs_static"
 }
 
 # With event-times it is CUPTI who tells of waits, and it tells of captured ones as well.
@@ -144,10 +153,6 @@ waits() { # TRACE
     jq -e '[.traceEvents[] | select(.name == "process_name") | .args.name] | any(contains("the workers\u0027 GPU"))' "$trace"
 }
 
-@test "devices" {
-    traces "$samples/devices"
-}
-
 @test "devices, eight of them" {
     if [ -z "${simulated-}" ]; then
         [ "$(nvidia-smi -L | wc -l)" -ge 2 ] || skip "needs several GPUs"
@@ -158,29 +163,9 @@ waits() { # TRACE
     fi
 }
 
-@test "leaking" {
-    traces "$samples/leaking"
-}
-
 @test "leaking, with the call stacks of its allocations" {
     traces --backtrace "$samples/leaking"
     [ "$(jq '[.traceEvents[] | select(.cat == "memory" and .args.stack == null and (.name | startswith("Allocate")))] | length' "$trace")" -eq 0 ]
-}
-
-@test "memory" {
-    traces "$samples/memory"
-}
-
-@test "launches" {
-    traces "$samples/launches"
-}
-
-@test "launches with a default stream for each thread" {
-    traces "$samples/launches_per_thread"
-}
-
-@test "driver" {
-    traces "$samples/driver"
 }
 
 # What callbacks were told, counted by the plugin `calls`, is what the program did; the whole table is shown if not.
@@ -223,37 +208,13 @@ tells() { # PROGRAM
     run -2 "$compare" said changed
 }
 
-@test "pooled" {
-    traces "$samples/pooled"
-}
-
-@test "compile" {
-    traces "$samples/compile"
-}
-
-@test "nvtx" {
-    traces "$samples/nvtx"
-}
-
-@test "nvtx_payload" {
-    traces "$samples/nvtx_payload"
-}
-
-@test "nvtx_schemas" {
-    traces "$samples/nvtx_schemas"
-}
-
 @test "nvtx_deferred" {
     traces "$samples/nvtx_deferred"
-    # Each range was, by its own clock, within the time of the one around all.
+    # Each range was, by its own clock, within the time of the one around all; eight come one after another, with a rest
+    # in each and after it.
     jq -e '[.traceEvents[] | select(.ph == "X" and .cat == "user_annotation")]
         | (.[] | select(.name == "all")) as $all
         | length > 2000 and all(.ts >= $all.ts and .ts + .dur <= $all.ts + $all.dur)' trace.json
-}
-
-@test "nvtx_deferred, by time" {
-    # Its ranges come one after another, with a rest in each and after it, whatever clock they are timed by.
-    traces "$samples/nvtx_deferred"
     jq -e '[.traceEvents[] | select(.ph == "X" and (.args.payload.begin? // 0) > 0 and .name != "job")]
         | length == 8 and all(.dur > 250)
         and ([range(1; length) as $i | .[$i].ts - (.[$i - 1].ts + .[$i - 1].dur)] | all(. > 250))' trace.json
@@ -264,18 +225,6 @@ tells() { # PROGRAM
     jq -e '.gputrace.nvtx_counters[] | select(.name | startswith("payloads: temperature"))
         | .series[0] == {name: "value", unit: "°C", min: -20, max: 95.5, value_type: "absolute", interpolation: "linear"}' \
         trace.json
-}
-
-@test "nvtx_memory" {
-    traces "$samples/nvtx_memory"
-}
-
-@test "nvtx_memory_cuda" {
-    traces "$samples/nvtx_memory_cuda"
-}
-
-@test "nvtx_all" {
-    traces --trace=all,event-times "$samples/nvtx_all"
 }
 
 @test "nvtx_all, its domains one by one" {
@@ -308,10 +257,6 @@ tells() { # PROGRAM
     jq "$by_rows" "$trace" | diff - by_calls
 }
 
-@test "nvtx_cpp" {
-    traces "$samples/nvtx_cpp"
-}
-
 @test "annotations of another count, place or length are differences" {
     local compare=$BATS_TEST_DIRNAME/compare_annotations change
     gzip -dc "$root/tests/data/kineto/kineto-train-h200.json.gz" >kineto.json
@@ -336,22 +281,6 @@ tells() { # PROGRAM
     }
 }
 
-@test "launch_loop, 20,000 launches" {
-    traces "$samples/launch_loop" 20000
-}
-
-@test "launch_loop, 20,000 launches on 8 threads" {
-    traces "$samples/launch_loop" 20000 --threads 8
-}
-
-@test "capture, everything" {
-    traces "$samples/capture" all
-}
-
-@test "capture by cudaProfilerStart and Stop" {
-    traces --capture-range=cudaProfilerApi "$samples/capture" cudaProfilerApi
-}
-
 # CUPTI 13.0 mixed up correlation ids when its API records were switched while threads made calls.
 @test "capture_threads: each kernel belongs to its own call, however often recording starts and stops" {
     local interval
@@ -360,14 +289,6 @@ tells() { # PROGRAM
         jq -e '.gputrace.losses.before_launch == 0' "$trace"
         jq -e '[.traceEvents[] | select(.cat == "kernel") | .args.correlation] | length == (unique | length)' "$trace"
     done
-}
-
-@test "capture by an NVTX range" {
-    traces --capture-range=nvtx:middle "$samples/capture" nvtx
-}
-
-@test "capture by an NVTX range of a domain" {
-    traces --capture-range=nvtx:middle@samples "$samples/capture" nvtx-domain
 }
 
 @test "capture by gputrace.h" {
@@ -467,10 +388,6 @@ event_moments() { # COUNT
         run -1 "$BATS_TEST_DIRNAME/check_device_ranges" changed.json
         assert_line --partial "'passed on: 1 kernels'"
     done
-}
-
-@test "a pause by gputrace.h" {
-    traces "$samples/capture" pause
 }
 
 @test "control" {
