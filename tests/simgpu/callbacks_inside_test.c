@@ -14,12 +14,6 @@ UNIT_FIXTURE(start)
     return failed;
 }
 
-UNIT_FIXTURE(clear)
-{
-    recording_clear();
-    return 0;
-}
-
 #define MALLOC CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020
 #define MEM_ALLOC CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2
 #define MEM_FREE CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2
@@ -30,7 +24,7 @@ static void disable_at_entry(const struct recorded_call *call)
         recording_tell_no_more(MEM_ALLOC);
 }
 
-UNIT_TEST_WITH(what_is_disabled_at_its_entry_has_no_exit, NULL, clear)
+UNIT_TEST_WITH(what_is_disabled_at_its_entry_has_no_exit, NULL, recording_teardown)
 {
     recording_tell_one(MEM_ALLOC);
     recording_tell_one(MEM_FREE);
@@ -51,7 +45,7 @@ static void enable_at_entry(const struct recorded_call *call)
         recording_tell_one(MEM_ALLOC);
 }
 
-UNIT_TEST_WITH(what_is_enabled_in_a_callback_is_told_at_once, NULL, clear)
+UNIT_TEST_WITH(what_is_enabled_in_a_callback_is_told_at_once, NULL, recording_teardown)
 {
     recording_tell_one(MALLOC);
     recording_in_callbacks(enable_at_entry);
@@ -72,7 +66,7 @@ static void *switch_often(void *unused)
     return NULL;
 }
 
-UNIT_TEST_WITH(callbacks_are_switched_while_others_call, NULL, clear)
+UNIT_TEST_WITH(callbacks_are_switched_while_others_call, NULL, recording_teardown)
 {
     pthread_t thread;
     pthread_create(&thread, NULL, switch_often, NULL);
@@ -95,7 +89,7 @@ static void call_cuda(const struct recorded_call *call)
     cudaFree(memory);
 }
 
-UNIT_TEST_WITH(calls_in_a_callback_are_not_told_but_recorded_as_the_call_s_own, NULL, clear)
+UNIT_TEST_WITH(calls_in_a_callback_are_not_told_but_recorded_as_the_call_s_own, NULL, recording_teardown)
 {
     static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_MEMSET,
                                                CUPTI_ACTIVITY_KIND_INVALID};
@@ -133,7 +127,7 @@ static void call_the_driver(const struct recorded_call *call)
     cuMemFree(memory);
 }
 
-UNIT_TEST_WITH(single_ids_are_recorded_of_calls_that_the_tool_makes, NULL, clear)
+UNIT_TEST_WITH(single_ids_are_recorded_of_calls_that_the_tool_makes, NULL, recording_teardown)
 {
     CUDA_OK(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1));
     recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamCreate);
@@ -157,7 +151,7 @@ static void ask_in_callback(const struct recorded_call *call)
     asked += recording_tells(MALLOC);
 }
 
-UNIT_TEST_WITH(the_tool_can_ask_in_a_callback_what_is_enabled, NULL, clear)
+UNIT_TEST_WITH(the_tool_can_ask_in_a_callback_what_is_enabled, NULL, recording_teardown)
 {
     assert_true(recording_tells(MALLOC) == false);
     recording_tell_one(MALLOC);

@@ -8,13 +8,7 @@ UNIT_FIXTURE(start)
     return recording_start_warm(1 << 16);
 }
 
-UNIT_FIXTURE(clear)
-{
-    recording_clear();
-    return 0;
-}
-
-UNIT_TEST_WITH(a_runtime_call_has_its_driver_call_inside, NULL, clear)
+UNIT_TEST_WITH(a_runtime_call_has_its_driver_call_inside, NULL, recording_teardown)
 {
     recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
     recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
@@ -49,7 +43,7 @@ UNIT_TEST_WITH(a_runtime_call_has_its_driver_call_inside, NULL, clear)
     assert_int_equal(recording_call(5)->first_word, (uintptr_t)memory);
 }
 
-UNIT_TEST_WITH(correlation_data_goes_from_entry_to_exit, NULL, clear)
+UNIT_TEST_WITH(correlation_data_goes_from_entry_to_exit, NULL, recording_teardown)
 {
     recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
     recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
@@ -61,7 +55,7 @@ UNIT_TEST_WITH(correlation_data_goes_from_entry_to_exit, NULL, clear)
     assert_int_equal(recording_call(1)->cbid, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2);
 }
 
-UNIT_TEST_WITH(an_exit_tells_the_result, NULL, clear)
+UNIT_TEST_WITH(an_exit_tells_the_result, NULL, recording_teardown)
 {
     recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
     void *memory;
@@ -73,7 +67,7 @@ UNIT_TEST_WITH(an_exit_tells_the_result, NULL, clear)
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
 
-UNIT_TEST_WITH(a_launch_tells_the_kernels_name_in_both_domains, NULL, clear)
+UNIT_TEST_WITH(a_launch_tells_the_kernels_name_in_both_domains, NULL, recording_teardown)
 {
     recording_tell_one(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
     recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
@@ -83,7 +77,7 @@ UNIT_TEST_WITH(a_launch_tells_the_kernels_name_in_both_domains, NULL, clear)
         assert_string_equal(recording_call(i)->symbol, "_Z16recording_kernelv");
 }
 
-UNIT_TEST_WITH(resources_are_told, NULL, clear)
+UNIT_TEST_WITH(resources_are_told, NULL, recording_teardown)
 {
     recording_tell(CUPTI_CB_DOMAIN_RESOURCE);
     cudaStream_t stream;
@@ -107,7 +101,7 @@ UNIT_TEST_WITH(resources_are_told, NULL, clear)
         assert_int_equal(recording_call(i)->cbid, expected[i]);
 }
 
-UNIT_TEST_WITH(streams_go_with_their_context, NULL, clear)
+UNIT_TEST_WITH(streams_go_with_their_context, NULL, recording_teardown)
 {
     CUcontext context;
     CUstream stream;
@@ -125,7 +119,7 @@ UNIT_TEST_WITH(streams_go_with_their_context, NULL, clear)
     assert_int_equal(recording_call(5)->site, CUPTI_API_EXIT);
 }
 
-UNIT_TEST_WITH(synchronisation_is_told, NULL, clear)
+UNIT_TEST_WITH(synchronisation_is_told, NULL, recording_teardown)
 {
     recording_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE);
     CUDA_OK(cudaStreamSynchronize(NULL));
@@ -135,14 +129,14 @@ UNIT_TEST_WITH(synchronisation_is_told, NULL, clear)
     assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED);
 }
 
-UNIT_TEST_WITH(nothing_is_told_that_is_not_enabled, NULL, clear)
+UNIT_TEST_WITH(nothing_is_told_that_is_not_enabled, NULL, recording_teardown)
 {
     recording_kernel();
     CUDA_OK(cudaDeviceSynchronize());
     assert_int_equal(recording_calls(), 0);
 }
 
-UNIT_TEST_WITH(a_process_has_one_subscriber, NULL, clear)
+UNIT_TEST_WITH(a_process_has_one_subscriber, NULL, recording_teardown)
 {
     CUpti_SubscriberHandle second;
     char name[64] = "";
@@ -155,7 +149,7 @@ UNIT_TEST_WITH(a_process_has_one_subscriber, NULL, clear)
     assert_string_equal(name, "CUPTI for unnamed");
 }
 
-UNIT_TEST_WITH(callbacks_have_the_names_of_the_headers, NULL, clear)
+UNIT_TEST_WITH(callbacks_have_the_names_of_the_headers, NULL, recording_teardown)
 {
     const char *name;
     CUDA_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &name));

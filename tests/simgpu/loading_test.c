@@ -9,12 +9,6 @@ enum { ELF_WORD = 0x464c457f };
 #define RESOURCE CUPTI_CB_DOMAIN_RESOURCE
 #define CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
-UNIT_FIXTURE(clear)
-{
-    recording_clear();
-    return 0;
-}
-
 UNIT_FIXTURE(start)
 {
     recording_start(1 << 16);
@@ -89,7 +83,7 @@ UNIT_TEST(loading_a_function_is_an_overhead_of_its_first_launch)
     EXITS(records_the_loading, NULL, NULL);
 }
 
-UNIT_TEST_WITH(a_function_is_loaded_once_in_each_context, start, clear)
+UNIT_TEST_WITH(a_function_is_loaded_once_in_each_context, start, recording_teardown)
 {
     recording_kernel();
     recording_tell_one(RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
@@ -106,7 +100,7 @@ UNIT_TEST_WITH(a_function_is_loaded_once_in_each_context, start, clear)
     CUDA_OK(cuCtxDestroy(context));
 }
 
-UNIT_TEST_WITH(a_module_is_loaded_where_it_is_asked_for, NULL, clear)
+UNIT_TEST_WITH(a_module_is_loaded_where_it_is_asked_for, NULL, recording_teardown)
 {
     static const uint32_t expected[][3] = {
         {DRIVER, CBID(cuModuleLoadData), CUPTI_API_ENTER},         {RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, 0},
@@ -123,7 +117,7 @@ UNIT_TEST_WITH(a_module_is_loaded_where_it_is_asked_for, NULL, clear)
     assert_int_equal(recording_call(1)->module_id, recording_call(4)->module_id);
 }
 
-UNIT_TEST_WITH(a_function_is_loaded_where_it_is_first_asked_for, NULL, clear)
+UNIT_TEST_WITH(a_function_is_loaded_where_it_is_first_asked_for, NULL, recording_teardown)
 {
     CUmodule module;
     CUlibrary library;
@@ -157,7 +151,7 @@ UNIT_TEST_WITH(a_function_is_loaded_where_it_is_first_asked_for, NULL, clear)
     CUDA_OK(cuModuleUnload(module));
 }
 
-UNIT_TEST_WITH(a_library_that_no_context_used_was_never_loaded, NULL, clear)
+UNIT_TEST_WITH(a_library_that_no_context_used_was_never_loaded, NULL, recording_teardown)
 {
     CUlibrary library;
     recording_tell(RESOURCE);
@@ -173,7 +167,7 @@ UNIT_TEST_WITH(a_library_that_no_context_used_was_never_loaded, NULL, clear)
     assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
 }
 
-UNIT_TEST_WITH(what_is_no_image_is_refused, NULL, clear)
+UNIT_TEST_WITH(what_is_no_image_is_refused, NULL, recording_teardown)
 {
     CUmodule module;
     CUlibrary library;
@@ -185,7 +179,7 @@ UNIT_TEST_WITH(what_is_no_image_is_refused, NULL, clear)
     assert_int_equal(cuModuleLoad(&module, "/nowhere"), CUDA_ERROR_FILE_NOT_FOUND);
 }
 
-UNIT_TEST_WITH(loading_is_lazy, NULL, clear)
+UNIT_TEST_WITH(loading_is_lazy, NULL, recording_teardown)
 {
     CUmoduleLoadingMode mode;
     CUDA_OK(cuModuleGetLoadingMode(&mode));

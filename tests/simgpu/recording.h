@@ -32,10 +32,13 @@ void recording_start(size_t buffer_bytes);
 /* The same, and then CUDA is ready and a kernel was launched, so that nothing is prepared later. Gives 0, or an error
  * of CUDA's. */
 int recording_start_warm(size_t buffer_bytes);
-/* Enables a list of kinds that ends with 0. */
+/* Enables a list of kinds that ends with 0; KINDS(kind, ...) makes it. */
 void recording_enable(const CUpti_ActivityKind *kinds);
+#define KINDS(...) recording_enable((const CUpti_ActivityKind[]){__VA_ARGS__, (CUpti_ActivityKind)0})
 /* Disables all, forgets everything recorded so far. */
 void recording_clear(void);
+/* As a test's tear-down: waits for the device first. */
+int recording_teardown(void **state);
 /* Enables callbacks of a domain. */
 void recording_tell(CUpti_CallbackDomain domain);
 void recording_tell_one(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
@@ -69,6 +72,8 @@ const uint8_t *recording_open_buffer(void);
 /* PTX of two kernels and a variable; and a kernel of the runtime, to be given to cudaLaunchKernel. */
 extern const char recording_ptx[];
 void recording_kernel(void);
+/* Launches it in STREAM, as one warp. Returns an error of CUDA's. */
+int recording_launch(cudaStream_t stream);
 
 /* Runs FUNCTION in a child with the variable set, both of which may be NULL, and gives the child's wait status. */
 /* The child of a process that has not used CUDA yet. */
