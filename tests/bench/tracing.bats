@@ -12,7 +12,7 @@ before_each() {
     [ -z "${sanitizer-}" ] || skip "what is measured is not sanitized"
 }
 
-@test "every loop is measured under every variant, and the outcome is told as simulated" {
+@test "every loop is measured under every variant, and the output says that it is simulated" {
     run -0 --separate-stderr bench
     assert_line --partial SIMULATED
     jq -e '.simulated and (.loops | length == 11)' out.json

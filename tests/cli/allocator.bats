@@ -97,7 +97,7 @@ END
     assert_line --regexp "^allocator reserved_peak [1-9][0-9]* failures 0 unknown_frees 0 failed_frees 0$"
 }
 
-@test "without a driver there is no memory, and one line says so" {
+@test "without a driver allocation fails, and one line says so" {
     cat >program.c <<'END'
 #include <gputrace/allocator.h>
 #include <stdio.h>

@@ -108,7 +108,7 @@ PYTHON
     done
 }
 
-@test "a snippet that nobody can run, one that fails and one that prints something else are found" {
+@test "a snippet that cannot run, one that fails and one that prints something else are found" {
     plain
     examples_prepare
     # Fails for the one reason.

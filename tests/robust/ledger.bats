@@ -31,19 +31,19 @@ loses() { # LOSS PROGRAM [ARG...]
     loses cupti_dropped "$samples/launch_loop" 1000
 }
 
-@test "work whose launch was dropped" {
+@test "GPU operations whose launch was dropped" {
     need_simulated
     export SIMGPU_DROP_RECORDS=3
     loses unmatched_flows "$samples/launch_loop" 1000
 }
 
-@test "work without times" {
+@test "GPU operations without times" {
     need_simulated
     export SIMGPU_ZERO_KERNELS=5
     loses zero_time "$samples/launch_loop" 100
 }
 
-@test "work that had not ended" {
+@test "GPU operations that had not ended" {
     need_simulated
     export SIMGPU_HANG_KERNEL=7
     script app "'$programs/dying' exit" "exit 0"

@@ -65,7 +65,7 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
     assert_equal "$(gpu_work)" 72
 }
 
-@test "a daemon outlives the program: told by default" {
+@test "a daemon outlives the program: reported by default" {
     traced "$programs/tree" daemon
     grep -q "still run" said
 }
@@ -123,7 +123,7 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
     sound
 }
 
-@test "a process in another namespace of pids that outlives the program: told by default, waited for with --wait=all" {
+@test "a process in another pid namespace that outlives the program: reported by default, waited for with --wait=all" {
     unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
     script app "unshare --pid --fork '$programs/nvtx_only' 0 1500 >/dev/null 2>&1 3>&- &" \
         'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'sleep 0.2'
@@ -258,7 +258,7 @@ distances() {
     jq -e '[.traceEvents[] | select(.name == "tick 0") | .ts] | sort | .[1] - .[0] > 5e5 and .[1] - .[0] < 8e6' trace.json
 }
 
-@test "600 short processes, one after another: all are in the trace, and the disk has room for few of their spools" {
+@test "600 short processes, one after another: all are in the trace, on a disk for few of their spools" {
     small_disk 256M
     traced --spool-dir small "$programs/many" 600
     sound

@@ -30,7 +30,7 @@ driver_bore_it() {
     recorded gpu_memcpy 160
 }
 
-@test "SIGPROF and SIGALRM at a fast pace; reads are interrupted as often as without" {
+@test "SIGPROF and SIGALRM at a high rate; reads are interrupted as often as without gputrace" {
     unharmed -- "$programs/timers"
     recorded user_annotation 20200
 }
@@ -53,7 +53,7 @@ driver_bore_it() {
     assert_equal "$(cat traced.status)" 3
 }
 
-@test "a sandbox that refuses what it does not know, from the start: what is ours goes on" {
+@test "a sandbox that fails unknown system calls from the start: recording goes on" {
     unharmed -- "$programs/seccomp" refuse
     if driver_bore_it; then
         recorded gpu_memcpy 100
@@ -105,7 +105,7 @@ driver_bore_it() {
     recorded gpu_memcpy 40
 }
 
-@test "a static executable: nothing is recorded, and that is said" {
+@test "a static executable: nothing is recorded, and a message says so" {
     unharmed -- "$programs/nvtx_static" 5
     said "'$programs/nvtx_static' is statically linked: nothing can be loaded into it, and nothing was recorded"
     jq -e '[.traceEvents[] | select(.ph != "M")] == []' traced.json
@@ -118,7 +118,7 @@ driver_bore_it() {
     run -1 "$gputrace" run ./asks
 }
 
-@test "a program for musl: nothing is recorded, and why is said" {
+@test "a program for musl: nothing is recorded, and a message says why" {
     ln -s /lib64/ld-linux-x86-64.so.2 ld-musl-x86_64.so.1 # its name says for which C library a program is
     echo 'int main(void) { return 0; }' >app.c
     gcc -o app app.c -Wl,--dynamic-linker="$PWD/ld-musl-x86_64.so.1"
@@ -126,7 +126,7 @@ driver_bore_it() {
     assert_output --partial "'./app' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it"
 }
 
-@test "a set-user-ID program is refused, and that is said" {
+@test "a set-user-ID program is not recorded, and a message says so" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to make one"
     command -v setpriv >/dev/null || skip "needs setpriv"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" 2>/dev/null || true
@@ -195,7 +195,7 @@ all_is_there_or_counted() {
     recorded user_annotation $((1600030 - lost / 2))
 }
 
-@test "all descriptors closed where a sandbox lets nobody have his own: what is lost is counted" {
+@test "all descriptors closed where a sandbox allows no private descriptor table: lost records are counted" {
     need_simulated
     mkdir spools
     # How much is lost is chance: room that was drained is used again, for which the launcher must come in time.
@@ -266,7 +266,7 @@ all_is_there_or_counted() {
     recorded gpu_memcpy 60
 }
 
-@test "a program that profiles itself, and comes first: said, and it hears what it would" {
+@test "a program that profiles itself, and subscribes first: a message says so, and it gets its callbacks" {
     unharmed -- "$programs/profiler" first
     said 'CUDA is not recorded: '
     recorded user_annotation 30
@@ -303,7 +303,7 @@ hidden() { # OPTION... -- COMMAND...
     jq -e '.gputrace.losses.unrecorded == 0' traced.json
 }
 
-@test "another user, from whom the spool directory is hidden: recorded all the same" {
+@test "another user who cannot enter the spool directory is recorded" {
     for_others nvtx_only
     chmod +t "$TMPDIR"
     hidden setpriv --reuid=65534 --regid=65534 --clear-groups "$programs/nvtx_only" 0
@@ -312,7 +312,7 @@ hidden() { # OPTION... -- COMMAND...
         "for fd in /proc/self/fd/*; do fd=\${fd##*/}; [ \$fd -le 2 ] || eval \"exec \$fd>&-\"; done; exec '$programs/nvtx_only' 0"
 }
 
-@test "another mount, under which the spool directory is hidden or read-only: recorded all the same" {
+@test "a process is recorded under a mount that hides the spool directory or makes it read-only" {
     unshare --mount true 2>/dev/null || skip "there are no namespaces of mounts here"
     mkdir spools
     script app 'mount -t tmpfs none "${GPUTRACE_SPOOL%/*}" || exit 9' "exec '$programs/nvtx_only' 0"
@@ -322,7 +322,7 @@ hidden() { # OPTION... -- COMMAND...
     hidden --spool-dir=spools unshare --mount ./app
 }
 
-@test "another user, whom nobody can make a spool for: counted, and --strict says so" {
+@test "a process for which no spool can be made is counted, and --strict fails" {
     for_others nvtx_only
     small_disk 1M
     script drop 'head -c 2000000 /dev/zero >"${GPUTRACE_SPOOL%/*}/full" 2>/dev/null' \

@@ -48,7 +48,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_equal "$(ls "$TMPDIR")" ''
 }
 
-@test "a quota for the spool: recording stops, the program does not, and what is missing is counted" {
+@test "a quota for the spool: recording stops, the program goes on, and lost records are counted" {
     mkdir spools
     quota "$PWD/spools" 3500000
     unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 50000 300
@@ -61,7 +61,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_equal "$(ls spools)" ''
 }
 
-@test "a quota for the spool: --strict tells it by the exit status" {
+@test "a quota for the spool: --strict fails" {
     mkdir spools
     script app "'$programs/flood' 50000 300" 'exit 0'
     quota "$PWD/spools" 3500000
@@ -69,7 +69,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_line --partial 'not whole: '
 }
 
-@test "a quota without room for anything: the process is told as not recorded" {
+@test "a quota of nothing: the process is reported as not recorded" {
     mkdir spools
     quota "$PWD/spools" 8000
     unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 1000 10
@@ -78,7 +78,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     lost unrecorded
 }
 
-@test "a quota that leaves no room for what is packed: it stays where it is, and nothing is lost" {
+@test "a quota that leaves no space for packed chunks: they stay in the spool, and nothing is lost" {
     need_simulated
     mkdir spools
     script app "'$samples/launch_loop' 100000 >statement"
@@ -139,7 +139,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     keeps_the_spool real/limited/mine
 }
 
-@test "a spool that somebody makes shorter while the program writes into it: no SIGBUS, and it is told" {
+@test "a spool that is truncated while the program writes into it: no SIGBUS, and a message says so" {
     script app "'$programs/steady' 60 50 &" 'program=$!' \
         'i=0; while [ $i -lt 200 ] && ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.02; i=$((i + 1)); done' \
         'sleep 0.7; truncate -s 0 "$GPUTRACE_SPOOL"/*.spool; wait $program; echo "it ended with $?"'

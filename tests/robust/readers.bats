@@ -221,7 +221,7 @@ END
     refute_output --partial 'cut off'
 }
 
-@test "a .gz that is cut off or damaged is named as what it is, whatever its format" {
+@test "the error about a .gz that is cut off or damaged says so, for every format" {
     local format
     printf '[{"ph":"X","name":"k","ts":1,"dur":1,"pid":0,"tid":7}]' >trace.json
     for format in json.gz pftrace.gz; do

@@ -42,7 +42,7 @@ traced_least() { # COMMAND...
     [ "$(cat most)" -le 100000 ]
 }
 
-@test "threads that live shortly, one after another: they take the room of their records" {
+@test "short threads, one after another, take only the space of their records" {
     traced_least "$programs/many_threads" in-turn 10000
     sound
     assert_equal "$(jq '[.traceEvents[] | select(.name == "short")] | length' trace.json)" 10001

@@ -66,7 +66,7 @@ judge_hazards() {
     [ "$count" -ne 0 ] || grep -q '^gputrace: hazards: nothing found in' words || fail_with "nothing found is not told"
 }
 
-@test "hazards: every planted one is found, with its two places, and nothing in what is mended or right" {
+@test "hazards: every planted one is found, with its two places, and nothing in the correct programs" {
     local scene planted=0
     "$samples/races" >scenes
     while read -r scene; do
@@ -110,7 +110,7 @@ judge_hazards() {
     assert_output 1
 }
 
-@test "hazards: a setting that makes no sense is told, and the program runs" {
+@test "hazards: a wrong setting is reported, and the program runs" {
     with hazards,top=many "$samples/races" copy-copy
     run cat words
     assert_output --partial "'top' takes a number up to 1000"
@@ -146,7 +146,7 @@ judge_leaks() {
     [ "${#lines[@]}" -eq 1 ]
 }
 
-@test "leaks: what goes with its context is no leak" {
+@test "leaks: memory that is freed with its context is not a leak" {
     local bytes count
     with leaks "$samples/leaks" reset
     read -r _ _ bytes count < <(grep '^expect left-in-all ' statement)

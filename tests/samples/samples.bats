@@ -134,7 +134,7 @@ waits() { # TRACE
 }
 
 # With event-times it is CUPTI who tells of waits, and it tells of captured ones as well.
-@test "graphs: what is captured waits for nothing" {
+@test "graphs: captured calls are not waits" {
     traces "$samples/graphs"
     jq -e '[.traceEvents[] | select(.name == "cudaStreamWaitEvent")] | length > 0' "$trace"
     jq -e '[.traceEvents[] | select(.cat == "cuda_sync" and .name == "Stream Wait Event")] | length == 0' "$trace"
@@ -182,7 +182,7 @@ tells() { # PROGRAM
     }
 }
 
-@test "callbacks: each kind is told as often as the program did it" {
+@test "callbacks: each kind comes as often as the program did it" {
     tells "$samples/callbacks"
 }
 
@@ -191,7 +191,7 @@ tells() { # PROGRAM
     grep -q '^expect call memcpy cuMemcpyHtoD_v2_ptds ' statement
 }
 
-@test "callbacks that were told once too often, not at all, or of a failure, are differences" {
+@test "a callback too many, one too few, and one about a failure are differences" {
     local compare=$BATS_TEST_DIRNAME/compare_calls
     printf 'expect call %s\n' 'memset cuMemsetD8_v2 2 failed 1' 'memcpy a|b 3..4 failed 0' 'memcpy b 1 failed 0' >said
     printf '%s\n' 'memset cuMemsetD8_v2 2 failed 1' 'memcpy a 3' 'memcpy b 2' 'process_end - 1' >counted
@@ -352,7 +352,7 @@ event_moments() { # COUNT
     jq -e '[.traceEvents[] | select(.ph != "M") | .cat] | unique == ["capture", "gpu_user_annotation", "kernel"]' "$trace"
 }
 
-@test "device_ranges: a plugin hears of the program's own event alone" {
+@test "device_ranges: a plugin gets callbacks for the program's own event alone" {
     heard_by_plugin() {
         record --plugin="$build/samples/plugins/calls.so,file=calls" "$@"
         run -0 awk '$1 ~ /^event_(creation|record)$/ { sum[$1] += $3 } END { print sum["event_creation"], sum["event_record"] }' calls
@@ -362,7 +362,7 @@ event_moments() { # COUNT
     ranges_are_held heard_by_plugin "$samples/device_ranges"
 }
 
-@test "device ranges without times, of a CUPTI older than CUDA 12.8, are left out, counted and told" {
+@test "device ranges without times, of a CUPTI older than CUDA 12.8, are left out, counted and reported" {
     [ -n "${simulated-}" ] || skip "needs an older CUPTI"
     SIMGPU_CUPTI_VERSION=18 record "$samples/device_ranges"
     local ranges
@@ -372,7 +372,7 @@ event_moments() { # COUNT
     grep -q "$ranges device ranges without times" words
 }
 
-@test "device ranges outside of what is recorded are not there" {
+@test "device ranges outside of the capture range are left out" {
     record --capture-range=cudaProfilerApi "$samples/device_ranges"
     jq -e '[.traceEvents[] | select(.cat == "gpu_user_annotation")] == []' "$trace"
     jq -e '.gputrace.losses.untimed_ranges == 0' "$trace"

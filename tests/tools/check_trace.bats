@@ -149,7 +149,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     broken losses --strict --expect "$BATS_TEST_TMPDIR/statement"
 }
 
-@test "NVTX's resources, failed waits and named CUDA events are counted, and rejected when they do not tell all" {
+@test "NVTX's resources, failed waits and named CUDA events are counted, and rejected when a member is missing" {
     local resource='{"pid": 1, "type": "mutex", "identifier": "0x1", "name": "a \"b\"", "domain": "d", "created": 1.5}'
     jq --argjson resource "$resource" --argjson row "$(jq '.traceEvents[4] | {pid, tid}' "$good")" '
         .gputrace.nvtx_resources = [$resource, $resource + {"destroyed": 2, "domain": null | tostring}]
@@ -168,7 +168,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     rejects metadata '.gputrace.nvtx_resources = {}'
 }
 
-@test "rejects plugins in the metadata that do not tell all" {
+@test "rejects plugins in the metadata that lack a member" {
     local plugin=.gputrace.plugins[0]
     for key in name pid calls time_ns lines; do
         rejects metadata "del($plugin.$key)"
@@ -229,7 +229,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
 # --- several events ---
 
 # Each line is a rule and a change that breaks it; what the change is stands above.
-@test "rejects each of these" {
+@test "rejects a trace that breaks a rule" {
     local line
     while IFS= read -r line; do
         [[ $line = ' '* ]] || continue
@@ -316,13 +316,13 @@ END
         | $flow_start.ts = 12"
 }
 
-@test "rejects work without a flow, with --strict" {
+@test "rejects a GPU operation without a flow, with --strict" {
     jq "del($flow_start, $flow_end)" "$good" >"$bad"
     run -0 "$check" "$bad"
     broken flows --strict
 }
 
-@test "rejects work that starts before its call" {
+@test "rejects a GPU operation that starts before its call" {
     rejects causality "$kernel.ts = 9.999 | $flow_end.ts = 10"
     jq "del($flow_start, $flow_end) | $kernel.ts = 9.999" "$good" >"$bad"
     broken causality
@@ -389,7 +389,7 @@ END
     done
 }
 
-@test "ranges that the program put into a stream are told apart from those of NVTX" {
+@test "device ranges and NVTX ranges are distinguished" {
     local kernel_row='{pid: .traceEvents[5].pid, tid: .traceEvents[5].tid, ts: .traceEvents[5].ts, dur: .traceEvents[5].dur}'
     jq ".traceEvents += [({ph: \"X\", cat: \"gpu_user_annotation\", name: \"step\", args: {}} + $kernel_row),
         ({ph: \"X\", cat: \"gpu_user_annotation\", name: \"step\", args: {range: 1, from: \"gputrace_device_range\"}} + $kernel_row)]" \
@@ -421,7 +421,7 @@ END
 
 # --- memory ---
 
-@test "memory: what is left, freed wrongly, and failed is counted" {
+@test "memory: leaks, wrong frees and failures are counted" {
     states 0 "expect leak Device 1 bytes 1000" "expect double-free 1" "expect unknown-free 1" \
         "expect failed-allocation Device 1 bytes 4096"
     for line in "leak Device 2" "leak Device 1 bytes 500" "leak Pinned 1" "double-free 0" "unknown-free 2" \
@@ -430,13 +430,13 @@ END
     done
 }
 
-@test "rejects an allocation without address or kind, and a failed one that does not tell what was held" {
+@test "rejects an allocation without address or kind, and a failed one without the bytes in use" {
     rejects arguments '(.traceEvents[] | select(.name == "Allocate Device") | .args) |= del(.address)'
     rejects arguments '(.traceEvents[] | select(.name == "Allocate Device") | .args) |= del(.kind)'
     rejects arguments '(.traceEvents[] | select(.name == "Allocate Device failed") | .args) |= del(.held)'
 }
 
-@test "rejects call stacks that are not told, not whole, or told twice" {
+@test "rejects call stacks that are missing, incomplete or there twice" {
     rejects stacks '(.traceEvents[] | select(.args.stack == 5) | .args.stack) = 2'
     rejects stacks '.gputrace.stacks[0].frames = [0, 2]'
     rejects stacks '.gputrace.stacks[0].frames = []'

@@ -1,4 +1,4 @@
-# The trace survives: every way to end, each by name. What the program had done by then is what its file "done" says
+# The trace survives every way to end. What the program had done by then is what its file "done" says
 # (tests/robust/programs/dying.c), and what the trace holds is compared with it.
 
 load robust
@@ -50,12 +50,12 @@ dies() { # HOW STATUS
     state=$(jq -r '.gputrace.processes[0].state' trace.json)
 }
 
-# The signal as the dying thread told it.
-told_signal() { # NUMBER
+# The signal that the crash handler recorded.
+signal_is() { # NUMBER
     assert_equal "$(number '.gputrace.processes[0].death.signal')" "$1"
 }
 
-@test "exit: all is there, and times too" {
+@test "exit: nothing is lost, and all kernels have times" {
     dies exit 3
     assert_equal "$state" finished
     assert_equal "$(count kernel)" 100
@@ -77,11 +77,11 @@ told_signal() { # NUMBER
     for row in 'abort 134 6' 'bus 135 7' 'fpe 136 8' 'ill 132 4' 'sys 159 31'; do
         read -r how expected signal <<<"$row"
         dies "$how" "$expected"
-        told_signal "$signal"
+        signal_is "$signal"
     done
 }
 
-@test "ends without a handler of ours: stack overflow, SIGTERM, exec, resets of device and context, kernels of modules" {
+@test "nothing is lost without a handler: stack overflow, SIGTERM, exec, resets of device and context, kernels of modules" {
     local row how expected signal
     for row in 'stack 139' 'term 143' 'exec 6' 'reset 4' 'context 4' 'module-_exit 4' 'module-segv 139'; do
         read -r how expected <<<"$row"
@@ -89,16 +89,16 @@ told_signal() { # NUMBER
     done
 }
 
-@test "a segmentation fault: its address and thread are told" {
+@test "a segmentation fault: its address and thread are in the trace" {
     dies segv 139
-    told_signal 11
+    signal_is 11
     assert_equal "$(number '.gputrace.processes[0].death.address')" '"0x10"'
     assert_equal "$(number '.gputrace.processes[0] | .death.thread == .pid')" true
 }
 
 @test "a segmentation fault on another thread" {
     dies segv-thread 139
-    told_signal 11
+    signal_is 11
     assert_equal "$(number '.gputrace.processes[0] | .death.thread != .pid')" true
 }
 
@@ -107,15 +107,15 @@ told_signal() { # NUMBER
     assert_equal "$(number '.gputrace.processes[0].death')" null
 }
 
-@test "a handler of the program's own is called as without gputrace" {
+@test "the program's own signal handler is called as without gputrace" {
     dies handler 7
     assert_line 'its own handler: address at 1'
 }
 
-@test "a handler that passes the signal on to whoever had it before" {
+@test "a handler that passes the signal on to the previous one" {
     dies chained 139
     assert_output --partial 'passed on'
-    told_signal 11
+    signal_is 11
 }
 
 @test "exec of a program with CUDA: both images are in the trace" {
@@ -300,7 +300,7 @@ goes_on() { # WHAT
     goes_on context
 }
 
-@test "another tool detaches CUPTI, and work goes on: what was before is there, and it is said that the rest is not" {
+@test "another tool detaches CUPTI, and work goes on: earlier work is in the trace, and a message says that later work is not" {
     run -6 "$gputrace" run "$programs/going_on" finalize
     assert_equal "$(grep -c 'CUPTI was detached from the process' <<<"$output")" 1
     # A real GPU also had work in flight whose times were not handed over yet.
@@ -337,12 +337,12 @@ faults() { # WAY STATUS
 
 @test "an illegal address on the GPU, and the program aborts" {
     faults fault-abort 134
-    told_signal 6
+    signal_is 6
 }
 
 # --- what the trace tells of it ---
 
-@test "a call that waits for ever is told, with the stream and what runs there" {
+@test "a call that waits for ever is in the report, with the stream and what runs there" {
     need_simulated
     beside env SIMGPU_HANG_KERNEL=7 timeout "$limit" "$gputrace" run -q "$programs/dying" wait 9
     waiting() { [ -s done ] && [ "$(done_of 0)" -eq 9 ]; }
@@ -358,7 +358,7 @@ faults() { # WAY STATUS
     assert_equal "$(grep -c '^  Call ' report)" 5
 }
 
-@test "the report tells what a thread did last and what memory was held" {
+@test "the report shows the last calls of a thread and the memory in use" {
     run -139 "$gputrace" run "$programs/dying" segv
     run -0 "$gputrace" report -r death --format=json trace.json
     echo "$output" >report.json
@@ -375,7 +375,7 @@ faults() { # WAY STATUS
 
 # --- the launcher ---
 
-@test "the launcher is killed: the program goes on, recover makes the trace of what is there and then of all" {
+@test "the launcher is killed: the program goes on, recover makes a trace of the records so far and later of all" {
     beside "$gputrace" run -q -o later.json "$programs/dying" never 0
     works() { [ -s done ] && [ "$(done_of 0)" -gt 0 ]; }
     eventually works
@@ -413,7 +413,7 @@ faults() { # WAY STATUS
     assert_output --partial 'nothing of an earlier run'
 }
 
-@test "recover: --keep keeps, what is no spool is refused, what others can write to is not believed" {
+@test "recover: --keep keeps the spool; a directory that is not a spool is an error, one that others can write to needs -o" {
     run -3 "$gputrace" run --spool-dir=. --keep-spool -o first.json "$programs/dying" exit
     run -0 "$gputrace" recover --keep -o second.json gputrace-*
     assert_equal "$(count cuda_driver second.json)" "$(count cuda_driver first.json)"
@@ -530,7 +530,7 @@ unlaunched() { # WAY...
     unlaunched change-copy update
 }
 
-@test "SIGKILL after the first launch of a graph, also of one that was changed or has graphs in it: names are there" {
+@test "SIGKILL after the first launch of a graph, also of one that was changed or has graphs in it: kernels have their names" {
     unlaunched capture add add-any clone change children change-copy update
 }
 
