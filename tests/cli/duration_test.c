@@ -17,7 +17,7 @@ UNIT_TEST(a_number_is_of_seconds_unless_a_unit_follows)
     }
 }
 
-UNIT_TEST(what_is_no_time_is_refused)
+UNIT_TEST(text_that_is_not_a_time_is_an_error)
 {
     static const char *const cases[] = {"",    "s",    "ms",  "soon", "-1",   "-1ms",   "nan",
                                         "inf", "1e30", "1 s", "1h",   "1sec", "1e20ns", "2s "};

@@ -255,7 +255,7 @@ static void check(const struct loss *loss)
     unit_remove(directory);
 }
 
-UNIT_TEST(every_loss_is_told_everywhere_by_its_name)
+UNIT_TEST(every_loss_has_its_name_everywhere)
 {
     for (size_t i = 0; i < LOSSES; i++)
         check(&losses[i]);

@@ -185,25 +185,25 @@ int recording_teardown(void **state)
     return 0;
 }
 
-void recording_tell(CUpti_CallbackDomain domain)
+void recording_enable_domain(CUpti_CallbackDomain domain)
 {
     if (cuptiEnableDomain(1, recording.subscriber, domain) != CUPTI_SUCCESS)
         abort();
 }
 
-void recording_tell_one(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+void recording_enable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (cuptiEnableCallback(1, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
         abort();
 }
 
-void recording_tell_no_more(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+void recording_disable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (cuptiEnableCallback(0, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
         abort();
 }
 
-bool recording_tells(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+bool recording_callback_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     uint32_t enabled = 0;
     if (cuptiGetCallbackState(&enabled, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)

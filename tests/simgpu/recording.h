@@ -1,5 +1,5 @@
 /*
- * What the simulator's tests share: a small tool that has subscribed to CUPTI and keeps what it is told, and a kernel
+ * What the simulator's tests share: a small tool that has subscribed to CUPTI and records its callbacks, and a kernel
  * to launch without nvcc. And children, for what happens only once in a process or is asked for by the environment.
  */
 #ifndef SIMGPU_RECORDING_H
@@ -40,12 +40,12 @@ void recording_clear(void);
 /* As a test's tear-down: waits for the device first. */
 int recording_teardown(void **state);
 /* Enables callbacks of a domain. */
-void recording_tell(CUpti_CallbackDomain domain);
-void recording_tell_one(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+void recording_enable_domain(CUpti_CallbackDomain domain);
+void recording_enable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 
 /* The other way. */
-void recording_tell_no_more(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
-bool recording_tells(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+void recording_disable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+bool recording_callback_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 /* FUNCTION (NULL: nothing) is called in every callback, after it was kept. */
 void recording_in_callbacks(void (*function)(const struct recorded_call *call));
 

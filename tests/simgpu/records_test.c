@@ -3,7 +3,7 @@
 
 #include "recording.h"
 
-/* CUPTI heeds a function's switch only if it was on when the first context was made. */
+/* CUPTI uses a function's switch only if it was on when the first context was made. */
 UNIT_FIXTURE(start)
 {
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, 1);
@@ -64,7 +64,7 @@ UNIT_TEST_WITH(driver_kind_records_nested_calls_and_an_id_only_the_program_s, NU
     CUDA_OK(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, 0));
 }
 
-UNIT_TEST_WITH(a_function_is_not_heeded_that_was_off_when_the_first_context_was_made, NULL, recording_teardown)
+UNIT_TEST_WITH(a_function_off_at_the_first_context_cannot_be_switched_on, NULL, recording_teardown)
 {
     CUDA_OK(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, 1));
     CUDA_OK(cudaDeviceSynchronize());
@@ -72,7 +72,7 @@ UNIT_TEST_WITH(a_function_is_not_heeded_that_was_off_when_the_first_context_was_
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_RUNTIME), 0);
 }
 
-UNIT_TEST_WITH(copies_tell_their_direction_size_and_kinds_of_memory, NULL, recording_teardown)
+UNIT_TEST_WITH(copies_have_direction_size_and_kinds_of_memory, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET);
     char pageable[4096] = {0};

@@ -55,7 +55,7 @@ void image_add_global(struct image *image, const char *name, size_t size)
     list_add(&image->globals, global);
 }
 
-static void image_tell(const struct image *image, CUcontext context, CUpti_CallbackIdResource cbid)
+static void image_notify(const struct image *image, CUcontext context, CUpti_CallbackIdResource cbid)
 {
     CUpti_ModuleResourceData module = {
         .moduleId = image->id, .cubinSize = image->cubin_size, .pCubin = (const char *)image->cubin};
@@ -114,7 +114,7 @@ void image_use(struct image *image, CUcontext context)
         image->cubin = cubin_make(image, &image->cubin_size);
     sim_unlock();
     if (first)
-        image_tell(image, context, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+        image_notify(image, context, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 bool function_loaded(const struct function *function, CUcontext context)
@@ -141,10 +141,10 @@ void function_load(struct function *function, CUcontext context)
         records_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, start);
 }
 
-void function_tell_launch(const struct function *function, CUcontext context)
+void function_notify_launch(const struct function *function, CUcontext context)
 {
     if (callbacks_wanted(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_PROFILED))
-        image_tell(function->image, context, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
+        image_notify(function->image, context, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
 }
 
 static void give_record_names(struct image *image)
@@ -163,7 +163,7 @@ void image_unload(struct image *image)
     image->loaded.count = 0;
     sim_unlock();
     for (size_t i = 0; i < contexts.count; i++)
-        image_tell(image, contexts.items[i], CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+        image_notify(image, contexts.items[i], CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
     list_release(&contexts);
     give_record_names(image);
     for (size_t i = 0; i < image->globals.count; i++) {

@@ -8,7 +8,7 @@
 
 struct copy {
     unsigned users;
-    size_t room;
+    size_t capacity;
     char text[];
 };
 
@@ -28,18 +28,18 @@ static struct copy *find(const char *name)
 }
 
 /* The first that nobody uses and that is large enough; or a new one. */
-static struct copy *find_room(size_t bytes)
+static struct copy *find_free(size_t bytes)
 {
     for (size_t i = 0; i < names.copies.count; i++) {
         struct copy *copy = names.copies.items[i];
-        if (copy->users == 0 && copy->room >= bytes)
+        if (copy->users == 0 && copy->capacity >= bytes)
             return copy;
     }
-    size_t room = bytes < 64 ? 64 : bytes;
-    struct copy *copy = calloc(1, sizeof(*copy) + room);
+    size_t capacity = bytes < 64 ? 64 : bytes;
+    struct copy *copy = calloc(1, sizeof(*copy) + capacity);
     if (!copy)
         abort();
-    copy->room = room;
+    copy->capacity = capacity;
     list_add(&names.copies, copy);
     return copy;
 }
@@ -50,7 +50,7 @@ const char *record_names_take(const char *name)
     struct copy *copy = find(name);
     if (!copy) {
         size_t bytes = strlen(name) + 1;
-        copy = find_room(bytes);
+        copy = find_free(bytes);
         memcpy(copy->text, name, bytes);
     }
     copy->users++;

@@ -8,7 +8,7 @@
 /* The copy of NAME, with one more user. */
 const char *record_names_take(const char *name);
 
-/* One user less. The text stays until another name needs the room. */
+/* One user less. The text stays until another name needs the space. */
 void record_names_give(const char *copy);
 
 #endif

@@ -105,7 +105,7 @@ static CUresult context_synchronize(CUcontext context)
     records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, NULL, NULL,
                             CUDA_SUCCESS);
     const CUpti_SynchronizeData data = {.context = context};
-    callbacks_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &data);
+    callbacks_call(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &data);
     return CUDA_SUCCESS;
 }
 

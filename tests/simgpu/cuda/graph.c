@@ -28,7 +28,7 @@ DRIVER_API(cuGraphClone)
 
 /* ---- its shape ---- */
 
-/* The usual way to hand out a list: with no room only the count, else as many as fit, and NULL for the rest. */
+/* The usual way to hand out a list: without an array only the count, else as many as fit, and NULL for the rest. */
 static CUresult hand_out(const struct list *list, CUgraphNode *nodes, size_t *count)
 {
     NEED_VALUE(count);
@@ -82,9 +82,9 @@ DRIVER_API(cuGraphGetEdges_v2)
             list_add(&ends, node);
         }
     }
-    size_t room = *p->numEdges;
+    size_t capacity = *p->numEdges;
     hand_out(&starts, p->from, p->numEdges);
-    hand_out(&ends, p->to, &room);
+    hand_out(&ends, p->to, &capacity);
     list_release(&starts);
     list_release(&ends);
     return CUDA_SUCCESS;

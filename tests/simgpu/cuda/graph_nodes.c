@@ -28,7 +28,7 @@ static CUresult replace_in(CUgraphExec exec, CUgraphNode node, struct op op)
     CUgraphNode copy = graph_find_copy(exec->graph, node);
     CUresult result = replace(copy, op);
     if (result == CUDA_SUCCESS)
-        graph_exec_tell_set(exec, copy);
+        graph_exec_notify_set(exec, copy);
     return result;
 }
 

@@ -49,7 +49,7 @@ DRIVER_STREAM_API(cuStreamSynchronize)
     records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream,
                             NULL, CUDA_SUCCESS);
     const CUpti_SynchronizeData data = {.context = stream->context, .stream = stream};
-    callbacks_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &data);
+    callbacks_call(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &data);
     return CUDA_SUCCESS;
 }
 

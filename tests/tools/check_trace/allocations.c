@@ -22,10 +22,10 @@ static struct place *place_of(struct trace *trace, const struct json *event, con
     const struct json *pid = json_member(event, "pid");
     snprintf(key, sizeof(key), "%s %s", pid ? pid->text : "", text_of(args, "address"));
     uint32_t number = names_put(&trace->addresses, key, strlen(key));
-    size_t room = trace->places_room;
-    trace->places = grow(trace->places, number, &trace->places_room, sizeof(*trace->places));
-    if (room != trace->places_room)
-        memset(trace->places + room, 0, (trace->places_room - room) * sizeof(*trace->places));
+    size_t capacity = trace->places_capacity;
+    trace->places = grow(trace->places, number, &trace->places_capacity, sizeof(*trace->places));
+    if (capacity != trace->places_capacity)
+        memset(trace->places + capacity, 0, (trace->places_capacity - capacity) * sizeof(*trace->places));
     return &trace->places[number];
 }
 

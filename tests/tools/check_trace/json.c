@@ -61,9 +61,9 @@ void json_fail(const struct json_reader *reader, const char *format, ...)
 
 static void word_put(struct json_reader *reader, size_t at, int byte)
 {
-    if (at + 1 >= reader->word_room) {
-        reader->word_room *= 2;
-        reader->word = need_memory(realloc(reader->word, reader->word_room));
+    if (at + 1 >= reader->word_capacity) {
+        reader->word_capacity *= 2;
+        reader->word = need_memory(realloc(reader->word, reader->word_capacity));
     }
     reader->word[at] = (char)byte;
     reader->word[at + 1] = '\0';
@@ -225,7 +225,7 @@ static size_t json_read_number(struct json_reader *reader)
 /* Trees live in blocks that are used again from the start after json_forget(). */
 struct json_block {
     struct json_block *next;
-    size_t used, room;
+    size_t used, capacity;
     _Alignas(16) char bytes[];
 };
 
@@ -233,12 +233,12 @@ static void *json_alloc(struct json_reader *reader, size_t size)
 {
     size = (size + 15) & ~(size_t)15;
     struct json_block **link = &reader->block;
-    while (*link && (*link)->room - (*link)->used < size)
+    while (*link && (*link)->capacity - (*link)->used < size)
         link = &(*link)->next;
     if (!*link) {
-        size_t room = size > 1 << 16 ? size : 1 << 16;
-        *link = need_memory(calloc(1, sizeof(**link) + room));
-        (*link)->room = room;
+        size_t capacity = size > 1 << 16 ? size : 1 << 16;
+        *link = need_memory(calloc(1, sizeof(**link) + capacity));
+        (*link)->capacity = capacity;
         if (!reader->blocks)
             reader->blocks = *link;
     }
@@ -257,8 +257,8 @@ void json_forget(struct json_reader *reader)
 
 void json_reader_init(struct json_reader *reader, struct input *input, bool surrogates)
 {
-    *reader = (struct json_reader){.input = input, .surrogates = surrogates, .word_room = 256};
-    reader->word = need_memory(malloc(reader->word_room));
+    *reader = (struct json_reader){.input = input, .surrogates = surrogates, .word_capacity = 256};
+    reader->word = need_memory(malloc(reader->word_capacity));
 }
 
 void json_reader_release(struct json_reader *reader)

@@ -66,7 +66,7 @@ struct json_reader {
     int depth;
     struct json_block *blocks, *block; /* memory of the trees */
     char *word;                        /* the text being read */
-    size_t word_room;
+    size_t word_capacity;
 };
 
 void json_reader_init(struct json_reader *reader, struct input *input, bool surrogates);

@@ -14,7 +14,7 @@ struct names {
         uint64_t hash;
     } * items;
     uint32_t *slots; /* number + 1, 0: free */
-    uint32_t count, room, slot_count;
+    uint32_t count, capacity, slot_count;
 };
 
 /* All zero is an empty set. */
@@ -34,6 +34,6 @@ static inline const char *names_get(const struct names *names, uint32_t number)
 void *need_memory(void *memory);
 
 /* realloc() that ends the program when there is no memory. Grows ITEMS, of SIZE bytes each, when COUNT fills ROOM. */
-void *grow(void *items, size_t count, size_t *room, size_t size);
+void *grow(void *items, size_t count, size_t *capacity, size_t size);
 
 #endif

@@ -73,14 +73,14 @@ void tally_event_name(struct trace *trace, const struct json *event, const char 
 
 #define PATH_MAX_BYTES 256
 
-static void value_words(char *out, size_t room, const struct json *value)
+static void value_words(char *out, size_t capacity, const struct json *value)
 {
     switch (value->type) {
-    case JSON_STRING: tally_quote(out, room, value->text); break;
-    case JSON_NUMBER: tally_number_words(out, room, value->text); break;
-    case JSON_TRUE: snprintf(out, room, "true"); break;
-    case JSON_FALSE: snprintf(out, room, "false"); break;
-    default: snprintf(out, room, "null"); break;
+    case JSON_STRING: tally_quote(out, capacity, value->text); break;
+    case JSON_NUMBER: tally_number_words(out, capacity, value->text); break;
+    case JSON_TRUE: snprintf(out, capacity, "true"); break;
+    case JSON_FALSE: snprintf(out, capacity, "false"); break;
+    default: snprintf(out, capacity, "null"); break;
     }
 }
 

@@ -46,7 +46,7 @@ static int end_by_key(const void *a, const void *b)
 
 struct stack {
     uint32_t *open; /* indexes of slices, outermost first */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static const char *name_of(const struct trace *trace, const struct slice *slice)
@@ -67,7 +67,7 @@ static void open_slice(struct trace *trace, struct stack *stack, uint32_t index)
                     "'%s' begins inside '%s' (event %" PRIu32 ") and ends %" PRId64 " ns after it, on one row",
                     name_of(trace, slice), name_of(trace, around), around->number, slice->end - around->end);
     }
-    stack->open = grow(stack->open, stack->count, &stack->room, sizeof(*stack->open));
+    stack->open = grow(stack->open, stack->count, &stack->capacity, sizeof(*stack->open));
     stack->open[stack->count++] = index;
 }
 
@@ -193,13 +193,13 @@ static bool one_process(const struct trace *trace)
 static void check_causality(struct trace *trace)
 {
     const struct slice **order = NULL;
-    size_t count = 0, room = 0;
+    size_t count = 0, capacity = 0;
     for (size_t i = 0; i < trace->slices_count; i++) {
         const struct slice *slice = &trace->slices[i];
         enum category category = (enum category)slice->category;
         if (slice->correlation == TRACE_NOTHING || (!category_is_api(category) && !category_is_work(category)))
             continue;
-        order = grow(order, count, &room, sizeof(*order));
+        order = grow(order, count, &capacity, sizeof(*order));
         order[count++] = slice;
     }
     if (count > 1)

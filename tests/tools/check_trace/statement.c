@@ -13,7 +13,7 @@
 
 struct wanted {
     uint64_t least, most, bytes;
-    bool tells_bytes;
+    bool has_bytes;
 };
 
 /* The last word of LINE, cut off; NULL when it has only one. */
@@ -57,8 +57,8 @@ static bool parse_wanted(char *line, struct wanted *wanted)
     size_t length = strlen(line);
     *wanted = (struct wanted){0};
     if (word && length > 6 && strcmp(line + length - 6, " bytes") == 0) {
-        wanted->tells_bytes = number(word, &end, &wanted->bytes) && !*end;
-        if (!wanted->tells_bytes)
+        wanted->has_bytes = number(word, &end, &wanted->bytes) && !*end;
+        if (!wanted->has_bytes)
             return false;
         line[length - 6] = '\0';
         word = last_word(line);
@@ -66,14 +66,14 @@ static bool parse_wanted(char *line, struct wanted *wanted)
     return word && parse_count(word, wanted);
 }
 
-static void range_words(char *out, size_t room, const struct wanted *wanted)
+static void range_words(char *out, size_t capacity, const struct wanted *wanted)
 {
     if (wanted->most == UINT64_MAX)
-        snprintf(out, room, "%" PRIu64 " or more", wanted->least);
+        snprintf(out, capacity, "%" PRIu64 " or more", wanted->least);
     else if (wanted->most != wanted->least)
-        snprintf(out, room, "%" PRIu64 " to %" PRIu64, wanted->least, wanted->most);
+        snprintf(out, capacity, "%" PRIu64 " to %" PRIu64, wanted->least, wanted->most);
     else
-        snprintf(out, room, "%" PRIu64, wanted->least);
+        snprintf(out, capacity, "%" PRIu64, wanted->least);
 }
 
 static void compare(struct trace *trace, const char *what, const struct wanted *wanted, const struct count *found)
@@ -82,7 +82,7 @@ static void compare(struct trace *trace, const char *what, const struct wanted *
     range_words(words, sizeof(words), wanted);
     if (found->events < wanted->least || found->events > wanted->most)
         problem(trace, 0, "statement", "%s: %s expected, %" PRIu64 " found", what, words, found->events);
-    if (wanted->tells_bytes && found->bytes != wanted->bytes)
+    if (wanted->has_bytes && found->bytes != wanted->bytes)
         problem(trace, 0, "statement", "%s: %" PRIu64 " bytes expected, %" PRIu64 " found", what, wanted->bytes,
                 found->bytes);
 }
@@ -125,12 +125,12 @@ static void find_samples(const struct trace *trace, const char *name, const char
 
 /* TEXT begins with a word in quotes: it goes to OUT without them. What comes after it and a blank; NULL: it does not.
  */
-static const char *quoted_word(const char *text, char *out, size_t room)
+static const char *quoted_word(const char *text, char *out, size_t capacity)
 {
     size_t at = 0;
     if (*text++ != '"')
         return NULL;
-    for (; *text && *text != '"' && at + 1 < room; text++) {
+    for (; *text && *text != '"' && at + 1 < capacity; text++) {
         if (*text == '\\' && text[1])
             text++;
         out[at++] = *text;
@@ -269,14 +269,14 @@ int trace_statement(struct trace *trace, const char *path)
 {
     FILE *file = fopen(path, "r");
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     ssize_t length;
     uint64_t lines = 0;
     if (!file) {
         fprintf(stderr, "cannot open '%s': %s\n", path, strerror(errno));
         return -1;
     }
-    while ((length = getline(&line, &room, file)) > 0) {
+    while ((length = getline(&line, &capacity, file)) > 0) {
         while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
             line[--length] = '\0';
         if (strncmp(line, "expect ", 7) != 0)

@@ -103,18 +103,18 @@ struct trace {
     struct names used_streams, used_devices, used_pids, api_rows, row_streams;
     struct names keys; /* what counts are of: "kernel add" */
     struct count *counts;
-    size_t counts_room;
+    size_t counts_capacity;
     struct names addresses; /* "pid address" */
     struct place *places;   /* of each of them */
-    size_t places_room;
+    size_t places_capacity;
     struct names stacks; /* numbers of call stacks that the metadata tells */
     struct names stated; /* losses that the statement tells: "loss in_flight" */
     struct names rules;  /* rules that were broken */
     struct count *broken;
-    size_t broken_room;
+    size_t broken_capacity;
 #define TRACE_LIST(type, name) \
     struct type *name;         \
-    size_t name##_count, name##_room
+    size_t name##_count, name##_capacity
     TRACE_LIST(slice, slices);
     TRACE_LIST(end, flows);
     TRACE_LIST(end, ranges);
@@ -152,9 +152,9 @@ uint64_t bytes_of(const struct json *args);
 void tally_slice(struct trace *trace, const struct json *event, enum category category);
 void tally_nvtx(struct trace *trace, const struct json *event, const char *what, const char *total);
 /* TEXT in quotes, as words of a statement are. */
-void tally_quote(char *out, size_t room, const char *text);
+void tally_quote(char *out, size_t capacity, const char *text);
 /* A number in its shortest form. */
-void tally_number_words(char *out, size_t room, const char *text);
+void tally_number_words(char *out, size_t capacity, const char *text);
 /* nvtx.c: `nvtx WHAT "NAME" arg "PATH" VALUE` for each value in payloads; `nvtx memory "WORDS"` and its arguments.
  */
 void tally_payload(struct trace *trace, const struct json *args, const char *what, const struct json *name);
