@@ -151,16 +151,5 @@ DRIVER_API(cuOccupancyAvailableDynamicSMemPerBlock)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuOccupancyMaxPotentialClusterSize)
-{
-    NEED_VALUE(p->clusterSize);
-    *p->clusterSize = 8;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuOccupancyMaxActiveClusters)
-{
-    NEED_VALUE(p->numClusters);
-    *p->numClusters = SMS / 8;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuOccupancyMaxPotentialClusterSize, NEED_NOTHING, clusterSize, 8)
+DRIVER_ANSWER(cuOccupancyMaxActiveClusters, NEED_NOTHING, numClusters, SMS / 8)

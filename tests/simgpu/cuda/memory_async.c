@@ -140,9 +140,4 @@ DRIVER_API(cuMemPoolSetAccess)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemPoolGetAccess)
-{
-    NEED_VALUE(p->flags && p->memPool && p->location);
-    *p->flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuMemPoolGetAccess, NEED_VALUE(p->memPool && p->location), flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
