@@ -70,7 +70,7 @@ the 0 bytes that the memory fraction allows (libgputrace-allocator.so:0, gputrac
 }
 
 @test "Python's ctypes, as in train.py" {
-    case ${sanitizer-} in *tsan*) skip "Python does not bear this sanitizer" ;; esac
+    case ${sanitizer-} in *tsan*) skip "Python does not run under this sanitizer" ;; esac
     cat >program.py <<'END'
 import ctypes, sys
 from unittest.mock import MagicMock

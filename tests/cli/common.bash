@@ -25,7 +25,7 @@ has_gpu() {
 }
 
 # A sanitized library in a program that is not takes the sanitizer's runtime before all else. The samples are therefore
-# called through scripts that load it into them, and into nothing else: shells and tools do not bear it. Leaks of whole
+# called through scripts that load it into them, and into nothing else: shells and tools do not run with it. Leaks of whole
 # programs are not looked for; the unit tests do that.
 use_sanitizer() {
     local sample

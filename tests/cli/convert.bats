@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Traces in another format: what Perfetto would make of ours is the same as what stands in the JSON, and nothing is lost
+# Traces in another format: Perfetto reads the same events as there are in the JSON, and nothing is lost
 # on the way there and back.
 
 load common
@@ -59,7 +59,7 @@ with_flows_on_slices() { # TRACE.json
 }
 
 @test "flows that are members of slices become flow events" {
-    take_spool graphs # where several works have one call
+    take_spool graphs # where several GPU operations have one call
     "$gputrace" convert -q spool events.json
     with_flows_on_slices events.json >slices.json
     [ "$(jq '[.traceEvents[] | select(.ph == "s" or .ph == "f")] | length' slices.json)" = 0 ]

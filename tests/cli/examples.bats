@@ -122,8 +122,8 @@ PYTHON
     }
     # shellcheck disable=SC2016 # these are texts
     {
-        wrong 'nobody knows how to run this' '    pip install gputrace'
-        wrong 'nobody knows how to run this' '```' 'gputrace doctor' 'sudo make install' '```'
+        wrong 'there is no way to run this' '    pip install gputrace'
+        wrong 'there is no way to run this' '```' 'gputrace doctor' 'sudo make install' '```'
         wrong "nobody knows how to run '\$ rm trace.json'" '    $ gputrace --version' '    $ rm trace.json'
         wrong "'gputrace report --nonsense trace.json' fails" '    gputrace report --nonsense trace.json'
         wrong 'not printed: something else' '    $ gputrace --version' '    something else'

@@ -123,7 +123,7 @@ lines" true
     jq -e --arg plugin "$build/samples/plugins/calls.so,file=counts.txt" '.gputrace.options.plugins == [$plugin]' trace.json
 }
 
-# --- plugins that cannot be used: told, and the program goes on ---
+# --- plugins that cannot be used: reported, and the program goes on ---
 
 left_out() { # FILE WHY
     marking_program

@@ -12,7 +12,7 @@
 #define GONE 2000000000 /* no process has this number */
 
 static char parent[256], output[300];
-static struct run_directory left; /* by a launcher that is no more */
+static struct run_directory left; /* by a launcher that has ended */
 static const char *said;
 
 UNIT_FIXTURE(begin)

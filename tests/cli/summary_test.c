@@ -1,4 +1,4 @@
-/* The last line about a trace: how to look at it, and what is missing. */
+/* The last line about a trace: how to open it, and what was lost. */
 #include "tests/unit.h"
 
 #include "cli/summary.h"

@@ -201,7 +201,7 @@ killed_at_random() { # WAY
     assert_line --regexp "^10 kills on .*, seed $seed: 10 whole traces, [1-9][0-9]* calls returned"
 }
 
-# The program is killed within a launch, which has its record by then and has not returned: nobody has read its name.
+# The program is killed within a launch, which has its record by then and has not returned: its name was not read yet.
 killed_in_launch() { # NUMBER WAY [OPTION...]
     local number=$1 way=$2
     shift 2
@@ -310,7 +310,7 @@ goes_on() { # WHAT
     assert_equal "$(number '[.traceEvents[] | select(.cat == "user_annotation")] | length')" 100
 }
 
-# A kernel writes where nothing is. On the simulated GPU it is the one that is told here.
+# A kernel writes to unmapped memory. On the simulated GPU this variable chooses it.
 faults() { # WAY STATUS
     ulimit -c 0
     export SIMGPU_FAULT_KERNEL=51
@@ -340,7 +340,7 @@ faults() { # WAY STATUS
     signal_is 6
 }
 
-# --- what the trace tells of it ---
+# --- the report about it ---
 
 @test "a call that waits for ever is in the report, with the stream and what runs there" {
     need_simulated
@@ -484,7 +484,7 @@ keeps_the_spool() { # SAID
         for file in trace.json.*.tmp; do [ ! -s "$file" ] || return 0; done
         return 1
     }
-    # With many processors it takes some milliseconds: no time to lose, and none passes for it while it is told.
+    # With many processors writing takes some milliseconds: the launcher is stopped before it gets the signal.
     local limit=$((SECONDS + 30))
     until writing; do [ $SECONDS -lt $limit ] || fail "the trace is not begun"; done
     kill -STOP "$launcher"

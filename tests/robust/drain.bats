@@ -1,4 +1,4 @@
-# What is recorded is drained while the program runs: it takes little room, and nothing of it is lost when somebody dies.
+# Spools are drained while the program runs: they take little disk space, and nothing is lost when a process is killed.
 
 load robust
 
@@ -10,7 +10,7 @@ teardown() {
     leave
 }
 
-# That -v has told of so many MB at least, and of no more seconds of a processor.
+# -v has reported at least so many MB, and at most so many CPU seconds.
 packed_within() { # SAID MB SECONDS
     awk -v least="$2" -v most="$3" '
         / packed while the program ran, in / { told = 1; print; bad = $2 < least || $(NF - 4) > most }
@@ -35,7 +35,7 @@ holds_all() { # TRACE
     need_plain
     need_simulated
     local recorded=$((1000000 * 256 / 1024))
-    # 48 segments that are kept, 16 fresh ones, those in use and what is packed. A program waits for nobody, so that where
+    # 48 segments that are kept, 16 fresh ones, those in use and what is packed. A program does not wait, so that where
     # processors are busy it is ahead of the launcher by chance: this one is held until what it is ahead has been drained,
     # for which the launcher needs little of a processor's time, however long it waits for one.
     script app "'$samples/launch_loop' 1000000 >statement &" 'echo $! >pid' 'wait $!' 'got=$?' 'touch over' 'exit $got'

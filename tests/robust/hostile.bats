@@ -8,8 +8,8 @@ data=$root/tests/data
 small=$data/report/small.json
 kineto=$data/kineto/kineto-train-h200.json.gz
 
-# At most 256 MiB and half a minute. What threads reserve for their stacks and for malloc is no memory yet; a sanitizer needs
-# more room than any program has.
+# At most 256 MiB and half a minute. Address space that threads reserve for stacks and malloc does not count; a sanitizer needs
+# more than that.
 bounded() { # COMMAND...
     case $build in
     */build/*thread* | */build/*address*) timeout 120 "$@" ;;

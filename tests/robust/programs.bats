@@ -11,7 +11,7 @@ recorded() { # CATEGORY LEAST
     [ "$(count "$1" traced.json)" -ge "$2" ] || fail "$(count "$1" traced.json) of $1: $(cat said)"
 }
 
-# What a sandbox keeps from a real driver may be the end of the program, without us too; the simulated one bears all.
+# A real driver may end the program in such a sandbox, without us too; the simulated one never does.
 driver_bore_it() {
     [ -z "${simulated-}" ] || assert_equal "$(cat plain.status)" 0
     [ "$(cat plain.status)" -eq 0 ]
@@ -198,11 +198,11 @@ all_is_there_or_counted() {
 @test "all descriptors closed where a sandbox allows no private descriptor table: lost records are counted" {
     need_simulated
     mkdir spools
-    # How much is lost is chance: room that was drained is used again, for which the launcher must come in time.
+    # How much is lost is chance: drained chunks are used again if the launcher is in time.
     unharmed -- "$programs/seccomp" shared "$programs/close_all" later threads
     all_is_there_or_counted
     ! grep -q '^spool_dropped ' all || said "the program closed the spool's file"
-    # Where it has no room for what it packs, none is used again.
+    # Without space for packed chunks none is used again.
     QUOTA_DIRECTORY=$PWD/spools QUOTA_BYTES=0 QUOTA_SUFFIX=.packed LD_PRELOAD=$programs/quota_library.so \
         unharmed --spool-dir="$PWD/spools" -- "$programs/seccomp" shared "$programs/close_all" later threads
     all_is_there_or_counted
@@ -411,7 +411,7 @@ P
 }
 
 @test "a machine with pages of 64 KiB: mapped, recorded, drained and read" {
-    need_simulated # no driver of NVIDIA's is asked to bear this
+    need_simulated # a real driver need not support this
     export LD_PRELOAD=$programs/large_pages_library.so
     assert_equal "$(getconf PAGESIZE)" 65536
     unharmed -- "$samples/vector_add"

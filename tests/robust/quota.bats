@@ -36,7 +36,7 @@ lost() { # NAME
     grep -q "^$1 [1-9]" all || fail "no loss of $1: $(cat all said)"
 }
 
-# 125, nothing half made stays, the spool does, and what is said makes the trace when there is room.
+# 125, no partial file, the spool is kept, and the printed command makes the trace when there is space.
 keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_output --partial 'Disk quota exceeded'
     assert_line --regexp "what was recorded stays in '.*': 'gputrace recover .* -o FILE' makes the trace of it"
@@ -114,7 +114,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     unharmed --spool-dir="$PWD/real/limited/mine" -- "$programs/flood" 500000 300
     said '(Disk quota exceeded)'
     lost spool_dropped
-    # Two records tell of each range; what came into segments that had no room any more is counted too.
+    # Each range has two records; those in segments without space are counted too.
     there=$(count user_annotation traced.json)
     [ "$there" -gt 1000 ]
     [ $((there + $(awk '$1 == "spool_dropped" { print $2 }' all))) -ge 500000 ]
@@ -123,7 +123,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 
 @test "a quota of the system that something else has used up, while pages of the spool are written again and again" {
     real_quota 24M
-    # Pages that were written to the disk need room once more where the file system writes nothing in place.
+    # Pages that were written to the disk need space again on a file system that copies on write.
     script app "head -c 12M /dev/urandom >'$PWD/real/limited/other' 2>/dev/null" \
         "(i=0; while [ \$i -lt 15 ] && sleep 0.1; do sync -f '$PWD/real'; head -c 9M /dev/urandom >>'$PWD/real/limited/other'; i=\$((i + 1)); done) 2>/dev/null &" \
         "exec '$programs/steady' 40 50"

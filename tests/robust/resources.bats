@@ -1,5 +1,5 @@
-# Without room, descriptors, memory or a directory: the program is not harmed, recording stops or thins out, the ledger
-# says what is missing, and the same in the last line of `run`, in the trace and in the report.
+# Without disk space, descriptors, memory or a directory: the program is unharmed, recording stops or thins out, the ledger
+# counts what was lost, and is the same in the last line of `run`, in the trace and in the report.
 
 load robust
 

@@ -1,4 +1,4 @@
-# Threads and processes with few records take little time, and little room on the disk.
+# Threads and processes with few records take little time and little disk space.
 
 load robust
 

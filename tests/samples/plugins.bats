@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The plugins leaks and hazards: programs with planted faults, each of which must be told, with the functions that did
-# it; the same programs mended, and programs that are right, of which nothing may be told.
+# The plugins leaks and hazards: programs with planted faults, each of which must be reported, with the functions that did
+# it; the same programs corrected, and correct programs, about which nothing may be reported.
 
 load ../cli/common
 
@@ -50,7 +50,7 @@ reports() {
         /nobody ever records it/ { print kind "\t" second "\t" }'
 }
 
-# Every hazard that the program states is told, and no other.
+# Every hazard that the program states is reported, and no other.
 judge_hazards() {
     local kind second first count
     reports >list
@@ -135,7 +135,7 @@ judge_leaks() {
     judge_leaks
     read -r _ _ bytes count < <(grep '^expect left-in-all ' statement)
     grep -q "^in all $bytes bytes in $count allocations: device " lines || fail_with "the sum is another"
-    [ "$(grep -c '^[0-9]* bytes of ' lines)" -eq "$(grep -c '^expect left ' statement)" ] || fail_with "more are told"
+    [ "$(grep -c '^[0-9]* bytes of ' lines)" -eq "$(grep -c '^expect left ' statement)" ] || fail_with "more are reported"
     ! grep -q 'not seen allocated' lines || fail_with "a free was taken for one of unknown memory"
 }
 

@@ -85,7 +85,7 @@ trace_each() {
 }
 
 # CUPTI takes a question, which does not wait, for synchronisation as well; times, handles and ids differ from run to run:
-# which record was waited for is told by how many calls lie between.
+# the number of calls between them shows which record was waited for.
 waits() { # TRACE
     jq -c '[.traceEvents[] | select(.name == "cudaEventQuery" or .name == "cudaStreamQuery") | .args.correlation] as $questions
         | [.traceEvents[] | select(.ph == "X")] as $slices
@@ -128,12 +128,12 @@ waits() { # TRACE
     jq -e '[.traceEvents[] | select(.name == "cudaGraphLaunch").args.correlation] as $calls
         | [.traceEvents[] | select(.args["graph id"])] | length == 25 and all(.args.correlation | IN($calls[]))' trace.json
     jq -e .gputrace.losses.unmatched_flows==0 trace.json
-    # In the order of the GPU: each launch has its works together.
+    # In the order of the GPU: the operations of each launch are together.
     jq -e '[.traceEvents[] | select(.args["graph id"])] | sort_by(.ts) | [.[].args.correlation]
         | . == sort' trace.json
 }
 
-# With event-times it is CUPTI who tells of waits, and it tells of captured ones as well.
+# With event-times waits come from CUPTI's records, which contain captured ones as well.
 @test "graphs: captured calls are not waits" {
     traces "$samples/graphs"
     jq -e '[.traceEvents[] | select(.name == "cudaStreamWaitEvent")] | length > 0' "$trace"
@@ -168,7 +168,7 @@ waits() { # TRACE
     [ "$(jq '[.traceEvents[] | select(.cat == "memory" and .args.stack == null and (.name | startswith("Allocate")))] | length' "$trace")" -eq 0 ]
 }
 
-# What callbacks were told, counted by the plugin `calls`, is what the program did; the whole table is shown if not.
+# The callbacks that the plugin `calls` counted are what the program did; the whole table is shown if not.
 tells() { # PROGRAM
     record --plugin="$build/samples/plugins/calls.so,file=calls" "$1"
     "$check_trace" --quiet --strict "$trace" || {
@@ -228,7 +228,7 @@ tells() { # PROGRAM
 }
 
 @test "nvtx_all, its domains one by one" {
-    # The end of a range tells neither domain nor more.
+    # The end of a range has no domain.
     local domains='[.traceEvents[] | select(.cat == "user_annotation" and .ph != "e") | .args.domain] | unique'
     record --nvtx-domains=everything "$samples/nvtx_all"
     jq -e "$domains == [\"everything\"]" "$trace"

@@ -25,7 +25,7 @@ broken() { # RULE [OPTION...]
     }
 }
 
-# The good trace after a change by sed is no JSON.
+# The good trace after a change by sed is not JSON.
 not_json() { # SED-SCRIPT WORDS
     sed "$1" "$good" >"$bad"
     ! cmp -s "$good" "$bad"

@@ -42,7 +42,7 @@ UNIT_TEST_WITH(use_before_the_allocation_in_another_stream_is_reported, each, NU
 UNIT_TEST_WITH(use_after_free_is_reported_when_the_driver_knows_no_memory_there, each, NULL)
 {
     free_now(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
-    driver_knows = true; /* somebody else's, of whom we were not told */
+    driver_knows = true; /* another library's, without callbacks */
     set(BUFFER, stream_a);
     assert_silent();
     driver_knows = false;

@@ -1,4 +1,4 @@
-/* Races: both places are told, and only of what is not ordered. */
+/* Races: both places are reported, and only for accesses that are not ordered. */
 #include "tests/samples/plugins/hazards_calls.h"
 
 UNIT_TEST_WITH(both_places_of_a_race_are_reported, each, NULL)

@@ -3,8 +3,8 @@
  * order that CUDA gives, and its closure. Memory is a few bytes, so that what a use touches is a set of bits.
  *
  * Without functions of the host the plugin must find exactly the operations that race with an earlier one. With them it
- * is tried what the program may have meant by them: each waits for something the host does later, and tells the host
- * when it is over. Whatever it meant, nothing may be told that was no race.
+ * is tried what the program may have meant by them: each waits for something the host does later, and signals the host
+ * when it is over. Whatever it meant, nothing may be reported that was not a race.
  */
 #include "tests/unit.h"
 
@@ -87,7 +87,7 @@ static bool races(const struct program *program, int a, int b)
            !has(program->before[WORK(a)], WORK(b));
 }
 
-/* --- the program, told to the plugin as it is made --- */
+/* --- the program: its callbacks are made as it is --- */
 
 #define BASE UINT64_C(0x7f0000000000)
 
@@ -285,7 +285,8 @@ static void program_run(struct program *program, bool gates)
         step(program, i, gates);
 }
 
-/* Reports are two lines each, with the stacks of the second and of the first. Marks what was told; each must be true.
+/* Reports are two lines each, with the stacks of the second and of the first. Marks what was reported; each must be
+ * true.
  */
 static unsigned check_reported(const struct program *program, bool *told)
 {

@@ -1,4 +1,4 @@
-/* What leaks tells of what was allocated and freed. */
+/* What the plugin leaks reports of allocations and frees. */
 #include "tests/unit.h"
 
 #include "samples/plugins/address_map.h"
@@ -125,7 +125,7 @@ UNIT_TEST_WITH(a_free_of_unknown_memory_is_counted, each, NULL)
     assert_reported("1 free of memory that was not seen allocated");
 }
 
-/* One thread frees, another is given the address again and is told of first. */
+/* One thread frees, another gets the address again, and its callback comes first. */
 UNIT_TEST_WITH(a_late_callback_of_a_free_frees_the_older, each, NULL)
 {
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);

@@ -83,7 +83,7 @@ void trace_memory_end(struct trace *trace)
     }
 }
 
-/* --- what the metadata tells of stacks --- */
+/* --- call stacks of the metadata --- */
 
 static int64_t check_frames(struct trace *trace, const struct json *frames)
 {

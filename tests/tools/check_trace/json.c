@@ -78,7 +78,7 @@ static int take(struct json_reader *reader)
 }
 
 /* The bytes of a UTF-8 character after its first, as RFC 3629's table has them: overlong forms, surrogates and what is
- * above U+10FFFF are told by the second byte. */
+ * above U+10FFFF are recognised by the second byte. */
 static size_t read_utf8(struct json_reader *reader, size_t at, int first)
 {
     int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;

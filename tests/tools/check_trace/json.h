@@ -3,7 +3,7 @@
  * error here: trailing commas, comments, NaN, numbers like 01 or 1., control characters in texts, half a surrogate
  * pair, overlong or cut UTF-8, the same key twice in one object, more than JSON_DEPTH levels.
  *
- * The first error ends the program: behind it nothing can be told about the file.
+ * The first error ends the program: nothing is known about the file behind it.
  */
 #ifndef CHECK_TRACE_JSON_H
 #define CHECK_TRACE_JSON_H

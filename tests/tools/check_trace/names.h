@@ -33,7 +33,8 @@ static inline const char *names_get(const struct names *names, uint32_t number)
 /* MEMORY; ends the program if it is NULL. */
 void *need_memory(void *memory);
 
-/* realloc() that ends the program when there is no memory. Grows ITEMS, of SIZE bytes each, when COUNT fills ROOM. */
+/* realloc() that ends the program when there is no memory. Grows ITEMS, of SIZE bytes each, when COUNT fills CAPACITY.
+ */
 void *grow(void *items, size_t count, size_t *capacity, size_t size);
 
 #endif

@@ -122,7 +122,7 @@ static void walk(struct trace *trace)
     free(stack.open);
 }
 
-/* What a flow leads from and to; NUMBER is the event that tells its end. */
+/* What a flow leads from and to; NUMBER is the event of its end. */
 static void check_connection(struct trace *trace, uint32_t number, const struct slice *call, struct slice *work)
 {
     if (work->has_flow)
@@ -174,7 +174,7 @@ static int by_correlation(const void *a, const void *b)
     return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Pids that made API calls. Correlation ids are a process's own, so with several of them flows alone can tell. */
+/* Pids that made API calls. Correlation ids are a process's own, so with several of them only flows show it. */
 static bool one_process(const struct trace *trace)
 {
     struct row first = {0, 0}, row;

@@ -107,8 +107,8 @@ struct trace {
     struct names addresses; /* "pid address" */
     struct place *places;   /* of each of them */
     size_t places_capacity;
-    struct names stacks; /* numbers of call stacks that the metadata tells */
-    struct names stated; /* losses that the statement tells: "loss in_flight" */
+    struct names stacks; /* numbers of call stacks in the metadata */
+    struct names stated; /* losses in the statement: "loss in_flight" */
     struct names rules;  /* rules that were broken */
     struct count *broken;
     size_t broken_capacity;
