@@ -11,8 +11,8 @@
 #include "core/cubin.h"
 #include "core/image_read.h"
 #include "core/jit.h"
+#include "core/list.h"
 #include "core/memory.h"
-#include "core/record_names.h"
 #include "core/records.h"
 #include "core/sim.h"
 
@@ -20,6 +20,79 @@ enum {
     REGISTERS = 32, /* of a kernel whose image does not say */
     LOAD_NS = 15000 /* loading a function */
 };
+
+/*
+ * ---- names as activity records point to them ----
+ * CUPTI has one copy of each name. When all code that has the name is unloaded the copy goes, and the next name may be
+ * at its address.
+ */
+
+struct name_copy {
+    unsigned users;
+    size_t capacity;
+    char text[];
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct list copies; /* all that ever were, in use or not */
+} names = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct name_copy *name_find(const char *name)
+{
+    for (size_t i = 0; i < names.copies.count; i++) {
+        struct name_copy *copy = names.copies.items[i];
+        if (copy->users > 0 && strcmp(copy->text, name) == 0)
+            return copy;
+    }
+    return NULL;
+}
+
+/* The first that nobody uses and that is large enough; or a new one. */
+static struct name_copy *name_find_free(size_t bytes)
+{
+    for (size_t i = 0; i < names.copies.count; i++) {
+        struct name_copy *copy = names.copies.items[i];
+        if (copy->users == 0 && copy->capacity >= bytes)
+            return copy;
+    }
+    size_t capacity = bytes < 64 ? 64 : bytes;
+    struct name_copy *copy = calloc(1, sizeof(*copy) + capacity);
+    if (!copy)
+        abort();
+    copy->capacity = capacity;
+    list_add(&names.copies, copy);
+    return copy;
+}
+
+/* The copy of NAME, with one more user. */
+static const char *name_acquire(const char *name)
+{
+    pthread_mutex_lock(&names.lock);
+    struct name_copy *copy = name_find(name);
+    if (!copy) {
+        size_t bytes = strlen(name) + 1;
+        copy = name_find_free(bytes);
+        memcpy(copy->text, name, bytes);
+    }
+    copy->users++;
+    pthread_mutex_unlock(&names.lock);
+    return copy->text;
+}
+
+/* One user less. The text stays until another name needs the space. */
+static void name_release(const char *text)
+{
+    pthread_mutex_lock(&names.lock);
+    for (size_t i = 0; i < names.copies.count; i++) {
+        struct name_copy *copy = names.copies.items[i];
+        if (copy->text == text && copy->users > 0)
+            copy->users--;
+    }
+    pthread_mutex_unlock(&names.lock);
+}
+
+/* ---- images and functions ---- */
 
 static atomic_uint images_made;
 static struct list images; /* all that ever were: functions in them may still be looked at */
@@ -39,7 +112,7 @@ struct function *image_add_function(struct image *image, const char *name)
         abort();
     function->image = image;
     function->name = function_name_copy(name);
-    function->record_name = record_names_take(name);
+    function->record_name = name_acquire(name);
     function->registers = REGISTERS;
     list_add(&image->functions, function);
     return function;
@@ -150,7 +223,7 @@ void function_notify_launch(const struct function *function, CUcontext context)
 static void give_record_names(struct image *image)
 {
     for (size_t i = 0; i < image->functions.count && !image->unloaded; i++)
-        record_names_give(((struct function *)image->functions.items[i])->record_name);
+        name_release(((struct function *)image->functions.items[i])->record_name);
     image->unloaded = true;
 }
 
