@@ -1,4 +1,4 @@
-# What the tests need built. Unit tests mirror the sources: tests/ROOM/NAME_test.c is one program with a main of its own.
+# What the tests need built. Unit tests mirror the sources: tests/FOLDER/NAME_test.c is one program with a main of its own.
 # Those of the agent link with the agent's objects, those of the allocator with the allocator's, all others with the tool's
 # (but its main). Other C files beside them are helpers that any test of the same side may call.
 

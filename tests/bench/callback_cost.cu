@@ -9,7 +9,7 @@
  * Prints a line `OPERATION plain N` for each: the median over ROUNDS (101) blocks of many operations. Under gputrace it
  * registers an empty callback for every kind around every second block, and prints `OPERATION callbacks N` too: the
  * median of the differences between neighbouring blocks. How it compares with not being traced at all is for two
- * processes to tell, whose runs alternate: tests/bench/callbacks.
+ * processes to measure, whose runs alternate: tests/bench/callbacks.
  */
 #include <algorithm>
 #include <cstdio>
@@ -56,7 +56,7 @@ static void allocate()
     check(cudaFreeAsync(memory, 0));
 }
 
-/* The innermost ten of DEPTH functions are either of two, as PATH tells. */
+/* Each of the innermost ten of DEPTH functions is one of two, by a bit of PATH. */
 template <int SIDE> static void __attribute__((noinline)) descend(int depth, unsigned path)
 {
     if (depth == 0)
@@ -91,7 +91,7 @@ static void take()
     gputrace_event_give_back(host, gputrace_event_take(host, context, 0));
 }
 
-/* In this order: once a range was started CUPTI tells of every event that is recorded, which the last line measures. */
+/* In this order: once a range was started CUPTI calls back for every recorded event, which the last line measures. */
 static const struct operation {
     const char *name;
     void (*run)();

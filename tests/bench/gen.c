@@ -223,7 +223,7 @@ static int generate(const char *directory, const struct wanted *wanted)
     return 1;
 }
 
-/* As small on the disk as it can be: the room between header and records is a hole. */
+/* As small on the disk as it can be: there is a hole between header and records. */
 static int generate_process(const char *directory, unsigned number)
 {
     struct make_spool spool;
@@ -260,7 +260,7 @@ static int generate_processes(const char *directory, unsigned count)
 
 /* --- */
 
-/* Looks every ms how much of our memory is no file's: what the kernel keeps a peak of counts mapped files, too. */
+/* Samples anonymous memory every ms: the kernel's peak counts mapped files, too. */
 struct watch {
     pthread_t thread;
     atomic_bool over;

@@ -2,19 +2,17 @@
 
 load ../cli/common
 
-need() {
+before_each() {
     [ -z "${sanitizer-}" ] || skip "what is counted is not sanitized"
     command -v valgrind >/dev/null || skip "there is no valgrind here"
 }
 
 @test "no event takes more instructions than are written down" {
-    need
     run "$root/tests/bench/instructions" "$build"
     assert_success
 }
 
 @test "more instructions than are written down are noticed" {
-    need
     mkdir -p copy/tests/bench
     cp "$root/tests/bench/instructions" copy/tests/bench/
     awk '{ print $1, $1 == "writing" ? $2 / 2 : $2 * 2 }' "$root/tests/bench/instructions.figures" >copy/tests/bench/instructions.figures

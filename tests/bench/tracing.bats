@@ -7,13 +7,12 @@ bench() { # OPTION...
     "$root/tests/bench/tracing" "$build" -o out.json --simulated --repetitions 1 --rounds 2 --toggles 1 "$@"
 }
 
-need() {
+before_each() {
     command -v python3 >/dev/null || skip "there is no python3 here"
     [ -z "${sanitizer-}" ] || skip "what is measured is not sanitized"
 }
 
-@test "every loop is measured under every variant, and the outcome is told as simulated" {
-    need
+@test "every loop is measured under every variant, and the output says that it is simulated" {
     run -0 --separate-stderr bench
     assert_line --partial SIMULATED
     jq -e '.simulated and (.loops | length == 11)' out.json
@@ -29,7 +28,6 @@ need() {
 }
 
 @test "every tracer has recorded the kernels that it is measured with" {
-    need
     run -0 bench --loops launch,graph
     refute_line --partial "too good"
     # 500 launches, and 30 of a graph of ten
@@ -37,7 +35,6 @@ need() {
 }
 
 @test "a tracer whose records are lost is found out" {
-    need
     SIMGPU_DROP_RECORDS=1 run -0 bench --loops launch --variants untraced,floor,gputrace
     # a warm-up and 2 rounds, and while switched on a warm-up and 3 passes
     assert_line "note: floor recorded 0 for 3500 kernels: its figures are too good"
@@ -45,7 +42,6 @@ need() {
 }
 
 @test "the goals are judged by what was measured" {
-    need
     run -0 bench --loops nvtx --variants untraced,gputrace
     jq -e '.goals[] | select(.goal | contains("NVTX"))
            | (.result == "met") == (.told | capture("^(?<ns>[0-9.]+)").ns | tonumber <= 100.05)' out.json
@@ -53,7 +49,6 @@ need() {
 }
 
 @test "a loop or variant that does not exist is refused with those that do" {
-    need
     run -2 bench --loops launch,lunch
     assert_output --partial "'lunch' is none of launch, copy_h2d"
     run -2 bench --variants nsys

@@ -3,7 +3,7 @@
  *
  * libtracing_loops.so, so that a program (tracing_program.c) and a script (tracing_kineto) measure the same. A loop
  * does its operations in blocks that are short enough for the GPU's queues never to fill: the host's time is what is
- * seen. One thread calls all of this. What fails is told on stderr, by the name of the call.
+ * seen. One thread calls all of this. A failure is printed to stderr with the name of the call.
  */
 #ifndef GPUTRACE_TESTS_BENCH_TRACING_LOOPS_H
 #define GPUTRACE_TESTS_BENCH_TRACING_LOOPS_H

@@ -6,7 +6,7 @@
  *     main NS             from the moment that TRACING_STARTED names (CLOCK_MONOTONIC, ns) to main()
  *     first_call NS       from there to the end of the first CUDA call
  *     LOOP steady NS      a block's nanoseconds per operation; ROUNDS (15) of each loop
- *     LOOP off NS         the same while the tracer is told not to record,
+ *     LOOP off NS         the same while the tracer does not record,
  *     LOOP on NS          and while it records, TOGGLES (0) times each in turn, PASSES of each loop. The Nth `off` of a
  *                         loop and its Nth `on` are neighbours.
  *     rss BYTES, pss BYTES      memory at the end

@@ -70,7 +70,7 @@ the 0 bytes that the memory fraction allows (libgputrace-allocator.so:0, gputrac
 }
 
 @test "Python's ctypes, as in train.py" {
-    case ${sanitizer-} in *tsan*) skip "Python does not bear this sanitizer" ;; esac
+    case ${sanitizer-} in *tsan*) skip "Python does not run under this sanitizer" ;; esac
     cat >program.py <<'END'
 import ctypes, sys
 from unittest.mock import MagicMock
@@ -97,7 +97,7 @@ END
     assert_line --regexp "^allocator reserved_peak [1-9][0-9]* failures 0 unknown_frees 0 failed_frees 0$"
 }
 
-@test "without a driver there is no memory, and one line says so" {
+@test "without a driver allocation fails, and one line says so" {
     cat >program.c <<'END'
 #include <gputrace/allocator.h>
 #include <stdio.h>

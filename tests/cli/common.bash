@@ -25,7 +25,7 @@ has_gpu() {
 }
 
 # A sanitized library in a program that is not takes the sanitizer's runtime before all else. The samples are therefore
-# called through scripts that load it into them, and into nothing else: shells and tools do not bear it. Leaks of whole
+# called through scripts that load it into them, and into nothing else: shells and tools do not run with it. Leaks of whole
 # programs are not looked for; the unit tests do that.
 use_sanitizer() {
     local sample
@@ -48,7 +48,8 @@ use_sanitizer() {
     samples=$BATS_TEST_TMPDIR/samples
 }
 
-# Every test works in a directory of its own, which is also its TMPDIR, away from the settings of whoever runs it.
+# Every test works in a directory of its own, which is also its TMPDIR, away from the settings of the user. A file that
+# defines before_each() has it called before each of its tests.
 setup() {
     export TMPDIR=$BATS_TEST_TMPDIR/tmp
     mkdir "$TMPDIR"
@@ -60,6 +61,7 @@ setup() {
         simulated=yes
     fi
     use_sanitizer
+    ! declare -F before_each >/dev/null || before_each
 }
 
 # For what only the simulated GPU does on request.

@@ -6,7 +6,7 @@ load common
 page=$root/man/gputrace-control.3
 header=$root/include/gputrace/gputrace.h
 
-@test "the manual tells of the functions that the header is for, and each of them is there" {
+@test "the manual page names the functions of the header, and each of them exists" {
     grep '^ \* gputrace_' "$header" | grep -oE 'gputrace_[a-z_]+\(' | tr -d '(' | sort >in-header
     sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/s/^\.F[no] \(gputrace_[a-z_]*\).*/\1/p' "$page" | sort >in-page
     [ "$(wc -l <in-header)" -ge 6 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Traces in another format: what Perfetto would make of ours is the same as what stands in the JSON, and nothing is lost
+# Traces in another format: Perfetto reads the same events as there are in the JSON, and nothing is lost
 # on the way there and back.
 
 load common
@@ -59,7 +59,7 @@ with_flows_on_slices() { # TRACE.json
 }
 
 @test "flows that are members of slices become flow events" {
-    take_spool graphs # where several works have one call
+    take_spool graphs # where several GPU operations have one call
     "$gputrace" convert -q spool events.json
     with_flows_on_slices events.json >slices.json
     [ "$(jq '[.traceEvents[] | select(.ph == "s" or .ph == "f")] | length' slices.json)" = 0 ]
@@ -73,7 +73,7 @@ with_flows_on_slices() { # TRACE.json
     "$check_pftrace" made.pftrace made.json
 }
 
-@test "flow_in and flow_out that are no flows from calls to GPU work are left out" {
+@test "flow_in and flow_out that do not link a call to a GPU operation are left out" {
     cat >trace.json <<'END'
 {"baseTimeNanoseconds": 1000, "traceEvents": [
 {"ph":"X","cat":"cuda_runtime","name":"a","pid":5,"tid":6,"ts":1.000,"dur":1.000,"bind_id":7,"flow_out":true},
@@ -95,7 +95,7 @@ END
     assert_output --partial "no option '--flows"
 }
 
-@test "the checker tells what is broken" {
+@test "the checker reports what is broken" {
     take_spool vector_add
     "$gputrace" convert -q spool trace.json
     "$gputrace" convert -q spool trace.pftrace
@@ -107,7 +107,7 @@ END
     assert_output --partial 'longer than its message'
 }
 
-@test "gzip is a matter of the name, and is told by content" {
+@test "the output's name decides about gzip, the input's content shows it" {
     take_spool vector_add
     "$gputrace" convert -q spool trace.pftrace.gz
     gzip -t trace.pftrace.gz
@@ -139,7 +139,7 @@ END
     diff trace.csv plain.csv
 }
 
-@test "a .pftrace that is cut off within a section has what is before it; one that is damaged is refused" {
+@test "a .pftrace that ends within a section is read up to it; a damaged one is an error" {
     take_spool train
     "$gputrace" convert -q spool trace.pftrace
     head -c -5 trace.pftrace >cut.pftrace
@@ -222,7 +222,7 @@ END
     "$TRACE_PROCESSOR" -q import.sql "$1" 2>/dev/null
 }
 
-@test "Perfetto's own importer finds no error, and what is in the JSON" {
+@test "Perfetto's importer finds no error, and the same events as in the JSON" {
     [ -x "${TRACE_PROCESSOR-}" ] || skip "TRACE_PROCESSOR names no trace_processor_shell of Perfetto"
     for sample in vector_add graphs streams_events nvtx nvtx_counters; do
         rm -f ./*.json ./*.pftrace ./*.gz
@@ -250,7 +250,7 @@ END
     "$check_pftrace" trace.pftrace trace.json
 }
 
-@test "what is there stays, unless --force" {
+@test "an existing file is kept unless --force is given" {
     take_spool vector_add
     echo old >trace.json
     run -1 "$gputrace" convert spool trace.json
@@ -262,7 +262,7 @@ END
     "$check_trace" --quiet trace.json
 }
 
-@test "what is no trace is told, and leaves no file" {
+@test "a file that is not a trace is an error and leaves no output" {
     echo '{"traceEvents": [{"ph":"X"' >cut.json
     run -1 "$gputrace" convert cut.json out.pftrace
     assert_output --partial 'the file is incomplete'
@@ -304,7 +304,7 @@ END
     done
 }
 
-@test "names that tell no format, and too few or many" {
+@test "names without a known format, too few and too many names" {
     run -2 "$gputrace" convert trace.json trace.txt
     assert_output --partial 'must end in .json, .json.gz, .pftrace or .pftrace.gz'
     run -2 "$gputrace" convert trace.json

@@ -126,7 +126,7 @@ load common
     [ "$(count user_annotation)" -gt 0 ]
 }
 
-@test "--cupti names the libcupti to use; one that is none is told, and the program runs" {
+@test "--cupti names the libcupti to use; another file is reported, and the program runs" {
     need_simulated
     run -0 "$gputrace" run --cupti="$simgpu/libcupti.so.13" "$samples/vector_add"
     [ "$(count kernel)" -gt 0 ]
@@ -197,7 +197,7 @@ load common
     "$check_trace" --strict trace.json
 }
 
-@test "a process that outlives the program is told" {
+@test "a process that outlives the program is reported" {
     script app "(exec >/dev/null 2>&1 3>&-; '$samples/launch_loop' 30000000) &" 'echo $! >pid' \
         'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done'
     run -0 "$gputrace" run ./app

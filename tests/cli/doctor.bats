@@ -49,7 +49,7 @@ load common
     assert_line --regexp '^problem +GPU '
 }
 
-@test "what a killed launcher leaves behind is told, what runs is not" {
+@test "spools of a killed launcher are reported, those of a running one are not" {
     script app 'echo $$ >pid' "$until_end"
     beside "$gputrace" run -q ./app
     eventually test -s pid
@@ -73,7 +73,7 @@ load common
     assert_line --regexp "^note +environment +CUDA_INJECTION64_PATH is '/other.so'"
 }
 
-@test "a libcupti that is not there, or not a library, is refused" {
+@test "a libcupti that does not exist, or is not a library, is rejected" {
     run -2 "$gputrace" doctor --cupti=/nope
     assert_output "gputrace: --cupti: '/nope': No such file or directory"
     run -125 "$gputrace" run --cupti=/nope true

@@ -69,7 +69,7 @@ examples_run() { # BLOCK...
         output) examples_output "$block" ;;
         python) examples_torch "$block" ;;
         c) examples_c "$block" ;;
-        *) fail "${block##*/}: nobody knows how to run this: $(cat "$block")" ;;
+        *) fail "${block##*/}: there is no way to run this: $(cat "$block")" ;;
         esac || fail "${block##*/} fails"
     done
 }
@@ -176,7 +176,7 @@ examples_c() { # BLOCK
         cat $body
         echo 'return 0; }'
     } >snippet.c
-    # What a plugin defines is called by nobody here.
+    # Functions that a plugin defines have no caller here.
     gcc -std=c11 -Wall -Werror -Wno-unused-function -o snippet snippet.c reader.c -L"$build" -lgputrace-allocator \
         -Wl,-rpath,"$build" -ldl -pthread && timeout 60 "$gputrace" run -q -o snippet.json ./snippet
 }

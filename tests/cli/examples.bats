@@ -108,7 +108,7 @@ PYTHON
     done
 }
 
-@test "a snippet that nobody can run, one that fails and one that prints something else are found" {
+@test "a snippet that cannot run, one that fails and one that prints something else are found" {
     plain
     examples_prepare
     # Fails for the one reason.
@@ -122,8 +122,8 @@ PYTHON
     }
     # shellcheck disable=SC2016 # these are texts
     {
-        wrong 'nobody knows how to run this' '    pip install gputrace'
-        wrong 'nobody knows how to run this' '```' 'gputrace doctor' 'sudo make install' '```'
+        wrong 'there is no way to run this' '    pip install gputrace'
+        wrong 'there is no way to run this' '```' 'gputrace doctor' 'sudo make install' '```'
         wrong "nobody knows how to run '\$ rm trace.json'" '    $ gputrace --version' '    $ rm trace.json'
         wrong "'gputrace report --nonsense trace.json' fails" '    gputrace report --nonsense trace.json'
         wrong 'not printed: something else' '    $ gputrace --version' '    something else'

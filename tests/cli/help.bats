@@ -71,7 +71,7 @@ man_options() { # COMMAND
     assert_output --partial "to trace a program, 'gputrace run ./recorded'"
 }
 
-@test "a stdout that takes nothing is told" {
+@test "an error of standard output is reported" {
     run -2 sh -c "'$gputrace' --help >/dev/full"
     assert_output --partial 'cannot write to standard output: No space left on device'
     run -2 sh -c "'$gputrace' --version >&-"

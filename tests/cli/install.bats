@@ -12,7 +12,7 @@ make_there() { # TARGET [VARIABLE=VALUE...]
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$root" DESTDIR="$there" PREFIX=/usr "$@"
 }
 
-@test "what is installed works from where it lies, and is gone after uninstall" {
+@test "the installed files work from their folder, and uninstall removes them" {
     setup_there
     make_there install
     for file in bin/gputrace lib/libgputrace.so lib/libgputrace-allocator.so lib/gputrace/calls.so include/gputrace/gputrace.h \

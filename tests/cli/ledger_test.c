@@ -1,6 +1,7 @@
 /*
- * Every loss that a trace can have, one by one: a spool that has it and no other, and where it is told: in the summary,
- * the trace's metadata, the last line and the report. A row of CONVERT_LOSSES without a spool here does not compile.
+ * Every loss that a trace can have, one by one: a spool that has it and no other, and where it is shown: in the
+ * summary, the trace's metadata, the last line and the report. A row of CONVERT_LOSSES without a spool here does not
+ * compile.
  */
 #include "tests/unit.h"
 
@@ -105,7 +106,7 @@ static void make_unmatched_ranges(struct make_spool *spool)
     make_nvtx(spool, (struct make_nvtx){.what = SPOOL_NVTX_POP, .time = 5000});
 }
 
-/* A stack that is told, and one whose record is not there. */
+/* A stack with its record, and one without. */
 static void make_left_out_stacks(struct make_spool *spool)
 {
     begin_records(spool);
@@ -170,7 +171,7 @@ static const struct loss {
 };
 #define LOSSES (sizeof(losses) / sizeof(losses[0]))
 
-/* --- where it is told --- */
+/* --- where it is shown --- */
 
 /* Its trace, trace.json in the directory. Gives the metadata of it; the caller deletes it. */
 static cJSON *convert(struct make_spool *spool, struct convert_summary *summary)
@@ -255,7 +256,7 @@ static void check(const struct loss *loss)
     unit_remove(directory);
 }
 
-UNIT_TEST(every_loss_is_told_everywhere_by_its_name)
+UNIT_TEST(every_loss_has_its_name_everywhere)
 {
     for (size_t i = 0; i < LOSSES; i++)
         check(&losses[i]);

@@ -55,14 +55,14 @@ END
     jq -e '.gputrace.frames | length == (map(tostring) | unique | length)' trace.json
 }
 
-@test "double and unknown frees are told apart, refused as they are" {
+@test "double and unknown frees are distinguished and rejected" {
     "$gputrace" run "$samples/leaking" >/dev/null
     report memory | jq -e '(map(.double // 0) | add) == 1 and (map(.unknown // 0) | add) == 1'
     jq -e '[.traceEvents[] | select(.args.fault?) | [.name, .args.fault, .args.result]]
         == [["Release Device failed", "double free", 1], ["Release Unknown failed", "unknown free", 1]]' trace.json
 }
 
-@test "a snapshot in the middle of a run lists what was live then" {
+@test "a snapshot in the middle of a run lists the live allocations" {
     "$gputrace" run --backtrace "$samples/leaking" >/dev/null
     # between the second and the third table
     read -r second third < <(jq -r '[.traceEvents[] | select(.name == "Allocate Device") | .ts] | sort | "\(.[1]) \(.[2])"' trace.json)
@@ -84,7 +84,7 @@ build_cu() { # NAME: of NAME.cu
     chmod +x "$1"
 }
 
-@test "what pools hold and lend is counted, and their most is told though it passed unseen" {
+@test "reserved and used bytes of pools are counted, with their maximum between two samples" {
     cat >pools.cu <<'END'
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -125,7 +125,7 @@ END
     assert_equal "$(of_kind "Pool reserved" ".peak_bytes >= $((248 << 20)), .peak_bytes < $((512 << 20))")" "[[true,true]]"
 }
 
-@test "the runtime's attempt before there is a context is told to plugins, and is no failure in the trace" {
+@test "plugins see the runtime's attempt before there is a context, which is not a failure in the trace" {
     cat >tries.c <<'END'
 #include <gputrace/callbacks.h>
 #include <stdio.h>
@@ -167,7 +167,7 @@ END
     report memory | jq -e 'map(select(.kind == "Pool") | [.allocations, .failures]) == [[2, 1]]'
 }
 
-@test "asking for pools is no call of the program's, and pools that are gone are not asked" {
+@test "queries of pools are not recorded as calls, and destroyed pools are not queried" {
     cat >come_and_go.cu <<'END'
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -197,7 +197,7 @@ END
     jq -e '[.traceEvents[] | select(.name == "thread_name" and (.args.name | test("gputrace")))] == []' trace.json
 }
 
-@test "memory that goes with its context is no leak" {
+@test "memory that is freed with its context is not a leak" {
     cat >reset.cu <<'END'
 #include <cuda_runtime.h>
 int main()

@@ -36,7 +36,7 @@ static const char *refused(const char *pattern, size_t room)
     return text;
 }
 
-UNIT_TEST(wrong_patterns_are_told)
+UNIT_TEST(wrong_patterns_are_reported)
 {
     unsetenv("OUTPUT_NAME_TEST");
     assert_contains(refused("a%x", 64), "none of %p, %h, %n");
@@ -103,7 +103,7 @@ static const char *content(const char *file)
     return text;
 }
 
-UNIT_TEST_WITH(what_is_there_is_kept_as_old, begin, end)
+UNIT_TEST_WITH(an_existing_file_is_kept_as_old, begin, end)
 {
     unit_write_file(path, "second");
     unit_write_file(old, "first");

@@ -36,7 +36,7 @@ marking_program() {
 
 # --- the option ---
 
-@test "a plugin that is not there ends run before the program starts, and says where it was looked for" {
+@test "a missing plugin ends run before the program starts, with the places that were searched" {
     script app 'touch started'
     run -125 "$gputrace" run --plugin=nothing ./app
     assert_line --partial "gputrace: no plugin 'nothing': looked for '"
@@ -82,7 +82,7 @@ lines" true
     run -0 "$gputrace" run --plugin=leaks,top=5,stacks=no,least=1K --plugin=hazards,top=1,stacks=no,barrier=x --plugin=calls,file=x true
 }
 
-@test "a plugin that does not name its settings is given what is written" {
+@test "a plugin that does not declare its settings gets them as written" {
     marking_program
     says mine
     run -0 "$gputrace" run --plugin=./mine.so,any=thing ./marks x
@@ -123,7 +123,7 @@ lines" true
     jq -e --arg plugin "$build/samples/plugins/calls.so,file=counts.txt" '.gputrace.options.plugins == [$plugin]' trace.json
 }
 
-# --- plugins that cannot be used: told, and the program goes on ---
+# --- plugins that cannot be used: reported, and the program goes on ---
 
 left_out() { # FILE WHY
     marking_program
@@ -145,17 +145,17 @@ left_out() { # FILE WHY
     left_out newer.so "built for version 3 of gputrace's callbacks, and this gputrace ($("$gputrace" --version | cut -d' ' -f2)) has version 2: build it anew"
 }
 
-@test "a file that is no library is refused in the loader's words" {
+@test "a file that is not a library is rejected with the loader's message" {
     echo 'no library' >text.so
     left_out text.so 'file too short'
 }
 
-@test "a library that is no plugin is refused" {
+@test "a library that is not a plugin is rejected" {
     echo 'int nothing;' | cc -shared -fPIC -x c - -o none.so
     left_out none.so "it has no 'gputrace_plugin'"
 }
 
-@test "a plugin whose start fails is left out, and what it said is told" {
+@test "a plugin whose start fails is left out, and its message is printed" {
     plugin fails 'static void marked(void *data, const struct gputrace_nvtx *what)' \
         '{ (void)data, (void)what; gputrace_line(us, 0, "fails was called"); }' \
         'static int start(const struct gputrace_host *host)' \
@@ -249,7 +249,7 @@ edition() { # NAME SCRIPT
     assert_line --regexp '^ +vector_new\(\) +.*vector_add\.cu:[0-9]+$'
 }
 
-@test "what a plugin does with NVTX, when it is started and when it is called, is neither told nor traced" {
+@test "NVTX calls of a plugin, at its start and in its callbacks, are neither reported nor recorded" {
     cat >mine.c <<<'
         #include <gputrace/callbacks.h>
         #include <nvtx3/nvToolsExt.h>
@@ -266,7 +266,7 @@ edition() { # NAME SCRIPT
     jq -e '[.traceEvents[] | select(.ph == "i" and .cat != "capture") | .name] == ["one", "two"]' trace.json
 }
 
-@test "what a plugin does with CUDA when it is called is neither told nor traced" {
+@test "CUDA calls of a plugin in its callbacks are neither reported nor recorded" {
     cat >busy.c <<<'
         #include <gputrace/callbacks.h>
         #include <stdio.h>
@@ -312,7 +312,7 @@ edition() { # NAME SCRIPT
     done
 }
 
-@test "the end of the process is told before a C++ plugin's objects are gone" {
+@test "process_end is called before a C++ plugin's objects are destroyed" {
     cat >object.cc <<<'
         #include <gputrace/callbacks.h>
         #include <string>
@@ -328,7 +328,7 @@ edition() { # NAME SCRIPT
     assert_line 'gputrace: object: a text that is too long to lie in the object itself'
 }
 
-@test "what a plugin said before its program was killed is told, with the time it took" {
+@test "what a plugin printed before its program was killed is reported, with the time it used" {
     says mine
     program dies <<<'
         #include <nvtx3/nvToolsExt.h>
@@ -340,7 +340,7 @@ edition() { # NAME SCRIPT
     jq -e '.gputrace.plugins[0] | .calls == 1 and .time_ns > 0' trace.json
 }
 
-@test "a forked child has the plugins of its parent and is told that it is one" {
+@test "a forked child has the plugins of its parent and gets a callback about the fork" {
     plugin mine 'static void say(void *data, const struct gputrace_nvtx *what)' \
         '{ (void)data; char text[99]; snprintf(text, sizeof(text), "heard %.*s", (int)what->message.length, what->message.bytes);' \
         'gputrace_line(us, 0, text); }' \
@@ -370,7 +370,7 @@ edition() { # NAME SCRIPT
 
 # --- the program's own callbacks ---
 
-@test "a program hears of what it does itself when it is traced, and has no host when it is not" {
+@test "a traced program can register callbacks itself; untraced it gets no host" {
     program own <<<'
         #include <gputrace/callbacks.h>
         #include <gputrace/gputrace.h>
@@ -453,7 +453,7 @@ END
     grep '^memcpy ' counts.txt | LC_ALL=C sort -c
 }
 
-@test "calls tells failures apart, and says what it counted at the end" {
+@test "the plugin calls counts failures separately and prints its counts at the end" {
     run -0 "$gputrace" run --plugin=calls "$samples/memory"
     assert_line --regexp '^gputrace: calls: memory_allocation_failure cuMem[A-Za-z0-9_]+ 0 failed [0-9]+$'
     assert_line --regexp '^gputrace: calls: memory_allocation cuMem[A-Za-z0-9_]+ [0-9]+$'
@@ -491,7 +491,7 @@ example() { # N
     c++ -x c++ -std=c++11 -Wall -Wextra -Werror -c -I"$root/include" -o part.o part.c
 }
 
-@test "the manual names every kind of the header, and fields that are there" {
+@test "the manual page names every kind of the header, and only fields that exist" {
     sed -n '/^#define GPUTRACE_KINDS/,/^$/s/^ *X(\([a-z_]*\)).*/\1/p' "$root/include/gputrace/callbacks.h" | sort >in-header
     page | sed -nE 's/^\.It Cm ([a-z_]+)( Fa .*)?$/\1/p' | grep -vxE 'calls|hazards|leaks' | sort >in-page
     [ -s in-header ]

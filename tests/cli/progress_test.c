@@ -59,7 +59,7 @@ static const char *shown(int standard_error, long ms, uint64_t done, uint64_t to
     return all_shown();
 }
 
-UNIT_TEST(what_takes_longer_than_a_second_shows_how_far_it_is)
+UNIT_TEST(progress_is_shown_after_a_second)
 {
     const char *text = shown(others, 1800, 45, 100);
     assert_contains(text, "\r\x1b[Kgputrace: writing 'a.json': 45 %, 1 s");
@@ -67,12 +67,12 @@ UNIT_TEST(what_takes_longer_than_a_second_shows_how_far_it_is)
     assert_contains(shown(others, 1800, 0, 0), "gputrace: writing 'a.json', 1 s");
 }
 
-UNIT_TEST(what_is_quick_shows_nothing)
+UNIT_TEST(short_work_shows_no_progress)
 {
     assert_string_equal(shown(others, 60, 45, 100), "");
 }
 
-UNIT_TEST(where_there_is_no_terminal_nothing_is_shown)
+UNIT_TEST(without_a_terminal_nothing_is_shown)
 {
     int pipes[2];
     char text[64];

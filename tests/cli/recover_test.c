@@ -12,7 +12,7 @@
 #define GONE 2000000000 /* no process has this number */
 
 static char parent[256], output[300];
-static struct run_directory left; /* by a launcher that is no more */
+static struct run_directory left; /* by a launcher that has ended */
 static const char *said;
 
 UNIT_FIXTURE(begin)
@@ -104,7 +104,7 @@ UNIT_TEST_WITH(without_a_note_the_output_must_be_given, begin, end)
     assert_true(exists(left.path));
 }
 
-UNIT_TEST_WITH(what_others_could_have_written_is_not_believed, begin, end)
+UNIT_TEST_WITH(files_that_others_could_have_written_are_ignored, begin, end)
 {
     leave(output);
     assert_int_equal(chmod(left.path, 0777), 0);
@@ -153,7 +153,7 @@ UNIT_TEST_WITH(a_directory_in_use_is_read_and_stays, begin, end)
     run_directory_remove(&held);
 }
 
-UNIT_TEST_WITH(what_is_no_spool_directory_is_refused, begin, end)
+UNIT_TEST_WITH(a_directory_that_is_not_a_spool_is_an_error, begin, end)
 {
     char missing[300];
     snprintf(missing, sizeof(missing), "%s/missing", parent);

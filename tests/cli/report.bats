@@ -27,7 +27,7 @@ words='
     def close($a; $b): ($a - $b) | fabs < 1e-6 * ([($a | fabs), 1] | max);
 '
 
-@test "kernels of a Kineto trace: counts and sums are as told with it" {
+@test "kernels of a Kineto trace: counts and sums are those in its .expect.json" {
     report kernels "$kineto" | jq -S 'map({key: .name, value: [.calls, .total_ns]}) | from_entries' >got
     jq -S '.by_name | map_values([.[0], (.[1] * 1000 | round)])' "$data/kineto/kineto-train-h200.expect.json" >expected
     diff expected got
@@ -104,7 +104,7 @@ words='
     "$gputrace" report -r nvtx-tree --format=markdown "$data/report/nvtx.json" | grep -F '| step/forward/forward |'
 }
 
-@test "ranges of a Kineto trace: the tree has all of their time once, and kernels all of theirs" {
+@test "ranges of a Kineto trace: the tree has all of their time once, and all time of kernels" {
     report nvtx-tree "$kineto" | jq -e '(map(.self_ns) | add) == (map(select(.depth == 0) | .total_ns) | add)'
     report nvtx-tree "$kineto" | jq -e '(map(.count) | add) == 18'
     report nvtx "$kineto" | jq -S 'map({name, total_ns, count}) | sort_by(.name)' >sums
@@ -240,7 +240,7 @@ END
         and (.[0].queue_med_ns - .[1].queue_med_ns | fabs) <= 1 and (.[0].queue_max_ns - .[1].queue_max_ns | fabs) <= 1)' expected
 }
 
-@test "latency: the outer call counts, what has no call is told, waits are never negative" {
+@test "latency: the outer call counts, operations without a call are counted, waits are never negative" {
     report latency "$small" >got
     jq -e '.[] | select(.name == "void add<float>(int, float*)")
         | .calls == 2 and .api_max_ns == 10000 and .queue_max_ns == 5000 and .queue_avg_ns == 2500' got
@@ -272,7 +272,7 @@ value_of() { # ITEM TRACE
     jq -e '.[] | select(.device == 1) | .busy_ns == 1001' got
 }
 
-@test "the overview tells the program, its end and what was lost" {
+@test "the overview shows the program, its exit status and its losses" {
     [ "$(value_of Program "$small")" = "./app --size 3" ]
     [ "$(value_of "Ended with" "$small")" = "exit 0" ]
     [ "$(value_of "Time span" "$small")" -eq 900000 ]
@@ -314,7 +314,7 @@ END
 END
 }
 
-@test "what returns an earlier error, or that work is not done yet, has not failed" {
+@test "calls that return an earlier error, or that work is not done yet, are not failures" {
     jq -n '[["cudaGetLastError", 700], ["cudaPeekAtLastError", 2], ["cudaEventQuery", 600], ["cudaStreamQuery_v3020", 600],
             ["cuEventQuery", 600], ["cuStreamQuery_ptsz", 600], ["cudaStreamQuery", 700], ["cudaEventElapsedTime", 600]]
         | to_entries | map({ph: "X", cat: (if .value[0] | startswith("cuda") then "cuda_runtime" else "cuda_driver" end),
@@ -417,7 +417,7 @@ END
     report nvtx open.json | jq -e 'map([.name, .kind, .count, .open, .gpu_busy_ns]) == [["step", "range", 1, 1, null]]'
 }
 
-@test "memory: peak, when, what is left, allocations, failures and unknown releases" {
+@test "memory: peak and its time, bytes at the end, allocations, failures and unknown releases" {
     report memory "$small" |
         jq -c '.[] | [.kind, .device, .peak_bytes, .peak_at_ns, .end_bytes, .allocations, .releases, .failures, .unknown]' >got
     cat >expected <<'END'
@@ -429,7 +429,7 @@ END
     diff expected got
 }
 
-@test "memory: double frees apart from unknown ones, what pools hold and lend" {
+@test "memory: double and unknown frees, reserved and used bytes of pools" {
     report memory "$memory" |
         jq -c '.[] | [.kind, .device, .peak_bytes, .end_bytes, .allocations, .releases, .failures, .double, .unknown]' >got
     cat >expected <<'END'
@@ -443,7 +443,7 @@ END
     diff expected got
 }
 
-@test "memory: the peak by what it was made of, and where that was asked for" {
+@test "memory: the peak by kind and call stack of its allocations" {
     report memory-peak "$memory" |
         jq -c '.[] | [.total_bytes, .share_percent, .count, .at_ns, .size_bytes, .device, .kind, .where]' >got
     cat >expected <<'END'
@@ -454,7 +454,7 @@ END
     diff expected got
 }
 
-@test "memory: what is still allocated at the end, with its addresses and call stacks" {
+@test "memory: allocations that are left at the end, with their addresses and call stacks" {
     report memory-leaks "$memory" |
         jq -c '.[] | [.total_bytes, .count, .first_ns, .last_ns, .kind, .where, .stack, .addresses]' >got
     cat >expected <<'END'
@@ -474,7 +474,7 @@ END
     diff expected got
 }
 
-@test "memory: failed allocations, and what was held then" {
+@test "memory: failed allocations, and the bytes allocated at that time" {
     report memory-failures "$memory" |
         jq -c '.[] | [.at_ns, .asked_bytes, .held_bytes, .held_by_kind, .result, .device, .kind, .where]' >got
     cat >expected <<'END'
@@ -483,7 +483,7 @@ END
     diff expected got
 }
 
-@test "memory: a snapshot lists what was live at its time" {
+@test "memory: a snapshot lists the allocations of its time" {
     report memory "$memory" --snapshot=450us |
         jq -c '.[] | [.total_bytes, .count, .first_ns, .last_ns, .kind, .where, .addresses]' >got
     cat >expected <<'END'
@@ -516,7 +516,7 @@ END
     assert_equal "$stderr" ""
 }
 
-@test "a snapshot of standard input is refused, and one that is no time" {
+@test "a snapshot of standard input, and one at something that is not a time, are errors" {
     run -1 "$gputrace" report -r memory --snapshot=1 - <"$memory"
     assert_output 'gputrace: a snapshot needs a file: standard input cannot be read twice'
     run -2 "$gputrace" report -r memory --snapshot=noon "$memory"
@@ -614,7 +614,7 @@ END
     refute_output --partial libcudart
 }
 
-@test "rows of compilation and of plugins are no threads, and a plugin's slices not the program's time" {
+@test "rows of compilation and plugins are not threads, and a plugin's slices are not the program's time" {
     [ "$(value_of Threads "$compilation")" -eq 3 ]
     [ "$(value_of "Time span" "$compilation")" -eq 150000000 ]
 }
@@ -758,7 +758,7 @@ END
     [ "$(grep -c $'^kernels\r$' several.csv)" -eq 2 ]
 }
 
-@test "--top cuts, and says so; all rows are there for programs" {
+@test "--top cuts tables and says so; JSON and CSV have all rows" {
     run -0 "$gputrace" report -r kernels --top=2 "$kineto"
     assert_line "  … and 17 more rows (--top=0 shows all)"
     assert_line --regexp "100\.0 +1667\.793 +72 +total"
@@ -907,7 +907,7 @@ END
     done
 }
 
-@test "wrong options are told with what is valid" {
+@test "an error about an option lists the valid ones" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
     assert_output "gputrace: --report: 'nonsense' is not valid: use overview, death, kernels, api, errors, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -2 "$gputrace" report --format=xml "$small"
@@ -950,7 +950,7 @@ END
     assert_line --partial 'sh -c exit 0 first'
 }
 
-@test "what is no trace is refused with the file, the place and what was expected" {
+@test "a file that is not a trace is an error with its name, the place and what was expected" {
     echo 'hello' >text
     run -1 "$gputrace" report text
     assert_output "gputrace: 'text', line 1 (byte 0): found 'h': expected a trace in the trace-event format, {\"traceEvents\": [...]} or [...]"

@@ -112,7 +112,7 @@ load common
     gzip -dc trace.json.gz | jq -e .traceEvents
 }
 
-@test "an output that cannot be written is told before the program starts" {
+@test "an output that cannot be written is reported before the program starts" {
     run -125 "$gputrace" run -o no/such/place.json touch started
     assert_output --partial "'no/such': No such file or directory"
     run -125 "$gputrace" run -o /dev/null touch started
@@ -140,7 +140,7 @@ load common
     [ ! -e started ]
 }
 
-@test "a program that is not there is 127, one that cannot be run 126" {
+@test "a program that does not exist is 127, one that cannot be run 126" {
     run -127 "$gputrace" run no-such-program
     assert_output "gputrace: cannot find 'no-such-program'"
     run -127 "$gputrace" run ./no/such/program

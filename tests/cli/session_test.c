@@ -49,7 +49,7 @@ static const cJSON *member(const char *key)
     return value;
 }
 
-UNIT_TEST_WITH(a_session_tells_what_runs_and_how, begin, end)
+UNIT_TEST_WITH(a_session_has_the_command_and_the_options, begin, end)
 {
     char *command[] = {(char *)"./a b", (char *)"--x=\n", NULL};
     struct settings settings = {.trace = TRACE_KERNEL | TRACE_NVTX, .capture_range = "api", .flush_interval_ms = 5};
@@ -69,7 +69,7 @@ UNIT_TEST_WITH(a_session_tells_what_runs_and_how, begin, end)
     assert_null(cJSON_GetObjectItemCaseSensitive(json, "rank"));
 }
 
-UNIT_TEST_WITH(a_rank_is_noted_whoever_tells_it, begin, end)
+UNIT_TEST_WITH(a_rank_is_noted_from_every_source, begin, end)
 {
     char *command[] = {(char *)"app", NULL};
     struct settings settings = {0};

@@ -1,4 +1,4 @@
-/* The last line about a trace: how to look at it, and what is missing. */
+/* The last line about a trace: how to open it, and what was lost. */
 #include "tests/unit.h"
 
 #include "cli/summary.h"
@@ -30,7 +30,7 @@ UNIT_TEST(json_that_is_too_large_for_a_browser_is_to_be_converted)
     assert_contains(line_of("a.pftrace", &summary), "to look at it, open https://ui.perfetto.dev");
 }
 
-UNIT_TEST(where_nothing_was_recorded_there_is_nothing_to_look_at)
+UNIT_TEST(without_records_no_viewer_is_named)
 {
     struct convert_summary summary = {.events = 1, .bytes = 1000, .unpacked = 1000, .missed_all = true};
     strcpy(summary.missed, "nothing was recorded: \x1b[2J");

@@ -19,10 +19,10 @@ fuzz() { # TARGET
 @test "options: command lines" { fuzz options; }
 @test "own: records of the library" { fuzz own; }
 @test "pftrace: traces in Perfetto's format" { fuzz pftrace; }
-@test "packed: what was drained of spools" { fuzz packed; }
+@test "packed: drained chunks" { fuzz packed; }
 @test "reader: trace files" { fuzz reader; }
 @test "records: what records mean together" { fuzz records; }
-@test "report: all that a report tells" { fuzz report; }
+@test "report: every section" { fuzz report; }
 @test "session: the launcher's note" { fuzz session; }
 @test "spool: spool files" { fuzz spool; }
 

@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Takes bytes from the front of an input; zeros when there are no more. */
+/* Takes bytes from the front of an input, then zeros. */
 struct fuzz_bytes {
     const uint8_t *at;
     size_t left;

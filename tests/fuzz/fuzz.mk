@@ -52,7 +52,7 @@ $(F)/seeds: $(F)/make-seeds
 	@mkdir -p $@
 	$(call say,GEN,$@)$< $@
 
-# Nothing where there is no clang, which a test then says.
+# Nothing without clang; a test then says so.
 fuzzers: $(if $(CLANG),$(FUZZERS) $(F)/seeds)
 
 fuzz: setup ## looks for inputs that break the readers, for a minute each; FUZZ_SECONDS=N for longer

@@ -26,7 +26,7 @@ installed() {
     [ "$text" -lt 400000 ] || fail "$text bytes of text"
 }
 
-@test "what is installed binds its symbols at once, and its tables are read-only then" {
+@test "installed files bind their symbols at once, and their tables are read-only then" {
     local file
     for file in $(installed); do
         run -0 readelf -dlW "$file"
@@ -35,7 +35,7 @@ installed() {
     done
 }
 
-@test "what is installed calls the checked functions of libc" {
+@test "installed files call the checked functions of libc" {
     need_o2
     local file
     for file in $(installed | grep -v empty.so); do
@@ -44,7 +44,7 @@ installed() {
     done
 }
 
-@test "functions that nobody calls are not in libgputrace.so" {
+@test "unused functions are not in libgputrace.so" {
     need_o2
     nm -f posix "$build"/obj/src/common/*.o | awk '$2 == "T" { print $1 }' | sort -u >defined
     nm -f posix "$build/libgputrace.so" | awk '{ print $1 }' | sort -u >linked

@@ -80,7 +80,7 @@ tree() { # FILE TEXT...
     assert_output --partial 'includes in a circle: '
 }
 
-@test "layers lets through what is allowed" {
+@test "layers accepts allowed includes" {
     tree src/agent/cupti/a.c '#include <cupti.h>' '#include "agent/dispatch/registry.h"' '#include "common/log.h"'
     tree src/cli/b.c '#include <cjson/cJSON.h>' '#include "trace/sink.h"' '#include "cli/b.h"'
     run check layers tree
@@ -94,7 +94,7 @@ tree() { # FILE TEXT...
     assert_output --partial 'src/common/a.h: does not compile alone as c11'
 }
 
-@test "headers finds a public one that is no C++" {
+@test "headers finds a public one that does not compile as C++" {
     tree include/gputrace/a.h 'static inline int *new(void *at) { return at; }'
     run check headers tree
     assert_failure
@@ -102,7 +102,7 @@ tree() { # FILE TEXT...
     refute_output --partial 'as c11'
 }
 
-@test "exports finds what is too many and what is missing" {
+@test "exports finds superfluous and missing symbols" {
     local library
     mkdir -p tree/src/{agent/main,allocator} tree/build
     printf '{ global:\n  wanted; /* and */ missing;\n local: *; };\n' >tree/src/agent/main/exports.map

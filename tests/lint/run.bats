@@ -44,7 +44,7 @@ unit() { # NAME LINE...
     assert_line --index 2 '2 passed, 0 failed, 1 skipped'
 }
 
-@test "the seed of what is random is printed first, the tests get it, and it can be given" {
+@test "the seed is printed first, the tests get it, and it can be set" {
     unit chance 'echo 1..1' 'echo "not ok 1 - seed $GPUTRACE_TEST_SEED"' 'exit 1'
     unset GPUTRACE_TEST_SEED
     run -1 tree/tests/run
@@ -74,7 +74,7 @@ unit() { # NAME LINE...
     assert_line 'FAILED  build/tests/short_test: the suite gave 1 results of 3 planned (exit status 0)'
 }
 
-@test "a suite that is not there, or says nothing, has failed" {
+@test "a suite that does not exist, or prints nothing, has failed" {
     unit silent 'exit 0'
     unit gone
     rm tree/build/tests/gone_test

@@ -16,7 +16,7 @@ poor() {
     export PATH=$PWD/stubs:$PATH CC=cc
 }
 
-@test "where all is there, nothing is installed and the stamp is written" {
+@test "with all packages present nothing is installed and the stamp is written" {
     stub apt-get
     PATH=$PWD/stubs:$PATH run -0 "$root/.ci/setup" there/stamp
     [ -z "$output" ] || skip "this machine itself lacks something: $output"
@@ -24,7 +24,7 @@ poor() {
     [ ! -e asked ]
 }
 
-@test "what is missing is named with its reason and installed, as root without sudo" {
+@test "a missing package is named with its reason and installed, as root without sudo" {
     poor
     stub apt-get
     stub id 'echo 0'

@@ -1,4 +1,4 @@
-# What is recorded is drained while the program runs: it takes little room, and nothing of it is lost when somebody dies.
+# Spools are drained while the program runs: they take little disk space, and nothing is lost when a process is killed.
 
 load robust
 
@@ -10,7 +10,7 @@ teardown() {
     leave
 }
 
-# That -v has told of so many MB at least, and of no more seconds of a processor.
+# -v has reported at least so many MB, and at most so many CPU seconds.
 packed_within() { # SAID MB SECONDS
     awk -v least="$2" -v most="$3" '
         / packed while the program ran, in / { told = 1; print; bad = $2 < least || $(NF - 4) > most }
@@ -31,11 +31,11 @@ holds_all() { # TRACE
         ([.gputrace.losses[]] | add == 0)' "$1"
 }
 
-@test "a minute's worth of records takes little room, and all of them are in the trace" {
+@test "a minute's worth of records takes little disk space, and all of them are in the trace" {
     need_plain
     need_simulated
     local recorded=$((1000000 * 256 / 1024))
-    # 48 segments that are kept, 16 fresh ones, those in use and what is packed. A program waits for nobody, so that where
+    # 48 segments that are kept, 16 fresh ones, those in use and what is packed. A program does not wait, so that where
     # processors are busy it is ahead of the launcher by chance: this one is held until what it is ahead has been drained,
     # for which the launcher needs little of a processor's time, however long it waits for one.
     script app "'$samples/launch_loop' 1000000 >statement &" 'echo $! >pid' 'wait $!' 'got=$?' 'touch over' 'exit $got'
@@ -79,7 +79,7 @@ holds_own() { # TRACE RANGES THREADS [UP_TO_THE_LAST]
     [ -s losses ] && ! grep ':[1-9]' losses
 }
 
-@test "what the library records itself takes little room, and all of it is in the trace" {
+@test "agent records take little disk space, and all of them are in the trace" {
     need_plain
     need_simulated
     look_at_disk &
@@ -146,7 +146,7 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
     jq -e '.gputrace.losses | .unmatched_flows <= 1 and ([del(.in_flight, .unmatched_flows)[]] | add == 0)' trace.json
 }
 
-@test "a disk that is full: the program runs on, and what is missing is counted" {
+@test "a full disk: the program runs on, and lost records are counted" {
     need_plain
     need_simulated
     small_disk 12M
@@ -174,7 +174,7 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
     "$check_trace" --quiet --strict --expect statement trace.json
 }
 
-@test "--live: lines for whoever reads them later" {
+@test "--live: lines in a file" {
     need_simulated
     export SIMGPU_KERNEL_NS=2000000
     run -0 --separate-stderr "$gputrace" run --live "$samples/launch_loop" 3000

@@ -8,8 +8,8 @@ data=$root/tests/data
 small=$data/report/small.json
 kineto=$data/kineto/kineto-train-h200.json.gz
 
-# At most 256 MiB and half a minute. What threads reserve for their stacks and for malloc is no memory yet; a sanitizer needs
-# more room than any program has.
+# At most 256 MiB and half a minute. Address space that threads reserve for stacks and malloc does not count; a sanitizer needs
+# more than that.
 bounded() { # COMMAND...
     case $build in
     */build/*thread* | */build/*address*) timeout 120 "$@" ;;
@@ -178,7 +178,7 @@ EOF
     assert_equal "$(jq -c '.kernels | map([.name, .calls, .total_ns])' <<<"$output")" '[["k",1,3000]]'
 }
 
-@test "what is no UTF-8 comes out as UTF-8" {
+@test "names that are not UTF-8 are written as UTF-8" {
     printf '[{"ph":"X","cat":"kernel","name":"a\377\300\200\355\240\200b\\u0000","ts":1,"dur":1,"pid":0,"tid":7,"args":{"stream":7}}]' >trace.json
     for format in table csv json markdown; do
         report --format=$format trace.json
@@ -216,7 +216,7 @@ EOF
     assert_equal "$status" 0
 }
 
-@test "what is no file of events" {
+@test "files that are not traces" {
     mkdir folder
     report folder
     refused folder 'is a directory without a spool'
@@ -282,7 +282,7 @@ spool_with() { # LINE...
     jq -e '.traceEvents | type == "array"' trace.json
 }
 
-@test "what is no spool among the spools is left out, and waits for nobody" {
+@test "files among the spools that are not spools are left out, without waiting" {
     spool_with 'mkfifo 1-0.spool'
     [[ $stderr == *"1-0.spool' is no regular file and is left out"* ]]
     spool_with 'mkdir 2-0.spool'
@@ -294,7 +294,7 @@ spool_with() { # LINE...
     [[ $stderr == *"7-0.spool' is not a spool file and is left out"* ]]
 }
 
-@test "a spool cut at every power of two gives what is left of it" {
+@test "of a spool cut at every power of two the records before the cut are read" {
     local size
     gzip -dc "$data/h200/vector_add.spool.gz" >whole
     for size in $(sizes "$(stat -c %s whole)"); do
@@ -315,7 +315,7 @@ spool_with() { # LINE...
     done
 }
 
-@test "session.json that is no file, or too much, costs the trace what it tells" {
+@test "a session.json that is not a file, or is too large, is left out" {
     spool_with 'rm session.json' 'mkfifo session.json'
     [[ $stderr == *"session.json' is no regular file"* ]]
     spool_with 'rm session.json' 'mkdir session.json'
@@ -346,7 +346,7 @@ spool_with() { # LINE...
     [ ! -e elsewhere ]
 }
 
-@test "a trace goes into a directory that others can write to, and others cannot read what is on its way" {
+@test "a trace that goes into a world-writable directory cannot be read by others before it is complete" {
     mkdir open sticky
     chmod 777 open
     chmod 1777 sticky
@@ -357,7 +357,7 @@ spool_with() { # LINE...
     done
 }
 
-@test "what is recorded is private: directory 0700, files 0600, whatever the umask and the parent" {
+@test "spools are private: directory 0700, files 0600, with any umask and parent" {
     mkdir parent
     chmod 1777 parent
     umask 0
@@ -369,7 +369,7 @@ spool_with() { # LINE...
     assert_equal "$(stat -c %a parent/gputrace-*/*.spool)" 600
 }
 
-@test "a parent of spools that everybody can rearrange is told of" {
+@test "a spool directory whose parent others can rename in is reported" {
     mkdir parent
     chmod 777 parent
     run --separate-stderr -0 "$gputrace" run --spool-dir=parent true

@@ -1,5 +1,5 @@
 # The ledger: whatever is missing is counted, by the same name and number in the trace, in the report's overview and in
-# the last line of `run`; and --strict makes it an exit status. That every loss that there can be is told so is shown by
+# the last line of `run`; and --strict makes it an exit status. That every kind of loss is reported so is tested by
 # tests/cli/ledger_test.c; here each is made to happen, as far as the simulated GPU can. Those of full disks are in
 # resources.bats.
 
@@ -21,7 +21,7 @@ loses() { # LOSS PROGRAM [ARG...]
     assert_equal "$got" 124
     grep -q "^gputrace: 'traced.json' is not whole, which --strict asks for" said
     "$check_trace" traced.json
-    # Without it the same is told, and the status is the program's.
+    # Without it the same is reported, and the status is the program's.
     run -0 "$gputrace" run -o traced.json "$@"
 }
 
@@ -31,19 +31,19 @@ loses() { # LOSS PROGRAM [ARG...]
     loses cupti_dropped "$samples/launch_loop" 1000
 }
 
-@test "work whose launch was dropped" {
+@test "GPU operations whose launch was dropped" {
     need_simulated
     export SIMGPU_DROP_RECORDS=3
     loses unmatched_flows "$samples/launch_loop" 1000
 }
 
-@test "work without times" {
+@test "GPU operations without times" {
     need_simulated
     export SIMGPU_ZERO_KERNELS=5
     loses zero_time "$samples/launch_loop" 100
 }
 
-@test "work that had not ended" {
+@test "GPU operations that had not ended" {
     need_simulated
     export SIMGPU_HANG_KERNEL=7
     script app "'$programs/dying' exit" "exit 0"

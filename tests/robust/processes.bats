@@ -3,10 +3,11 @@
 
 load robust
 
+before_each() { need_plain; }
+
 setup_file() { export BATS_TEST_TIMEOUT=120; }
 
 @test "fork: CUDA first used in the children, NVTX before in the parent" {
-    need_plain
     traced "$programs/tree" fork
     sound
     assert_equal "$(workers)" 4
@@ -14,7 +15,6 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
 }
 
 @test "fork: nothing in the parent" {
-    need_plain
     traced "$programs/tree" child-first
     sound
     assert_equal "$(workers)" 3
@@ -22,7 +22,6 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
 }
 
 @test "forked workers that never touch CUDA leave nothing" {
-    need_plain
     traced "$programs/tree" idle
     sound
     assert_equal "$(jq '.gputrace.processes | length' trace.json)" 1
@@ -30,7 +29,6 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
 
 # Twelve children, each with 2005 calls of NVTX, while four threads of the parent record.
 @test "_Fork and clone, which call no handlers: children are left alone and counted, the parent's records are whole" {
-    need_plain
     for how in _Fork clone; do
         unharmed --strict -- "$programs/raw_fork" "$how" 12 || [ "$(cat traced.status)" -eq 124 ]
         said "24060 calls in children of _Fork() or clone()"
@@ -41,14 +39,12 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
 }
 
 @test "NVTX in a namespace of the dynamic linker, whose C library is not the one that forks" {
-    need_plain
     unharmed -- "$programs/raw_fork" fork 12 "$programs/namespace_library.so"
     assert_equal "$(ledger traced.json)" 'unannounced 24000'
     "$check_trace" traced.json
 }
 
 @test "vfork and exec" {
-    need_plain
     traced "$programs/tree" vfork "$programs/plain" 0
     sound
     assert_equal "$(workers)" 2
@@ -56,14 +52,12 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
 }
 
 @test "posix_spawn" {
-    need_plain
     traced "$programs/tree" spawn "$programs/plain" 0
     sound
     assert_equal "$(workers)" 2
 }
 
 @test "a chain of exec: one process, one group of rows, the GPU's of each image" {
-    need_plain
     traced "$programs/tree" exec "$programs/tree" exec "$programs/plain" 0
     sound in_flight
     assert_equal "$(jq '.gputrace.processes | length' trace.json)" 3
@@ -71,8 +65,7 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
     assert_equal "$(gpu_work)" 72
 }
 
-@test "a daemon outlives the program: told by default" {
-    need_plain
+@test "a daemon outlives the program: reported by default" {
     traced "$programs/tree" daemon
     grep -q "still run" said
 }
@@ -90,7 +83,6 @@ removed_mib() { # PID
 holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 
 @test "a daemon that outlives run stops recording, and gives the disk back what it held" {
-    need_plain
     traced "$programs/tree" daemon-flood 3>&-
     said "what it does from now on is not in the trace ('gputrace run --wait=all' waits for it)"
     eventually test -e much # a million ranges since the end of the program, 100 MB
@@ -104,7 +96,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "--wait=all: for a daemon too; all it did is in the trace" {
-    need_plain
     traced --wait=all "$programs/tree" daemon
     sound
     assert_equal "$(workers)" 2
@@ -113,7 +104,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "children that outlive the first process, which waits for none: --wait=primary and --wait=all" {
-    need_plain
     script app "'$programs/nvtx_only' 0 1500 >/dev/null 2>&1 &" "'$programs/nvtx_only' 0 1500 >/dev/null 2>&1 &" \
         'while [ "$(ls "$GPUTRACE_SPOOL"/*.spool 2>/dev/null | wc -l)" -lt 2 ]; do sleep 0.05; done' 'exit 3'
     traced --wait=primary ./app || [ $? -eq 3 ]
@@ -126,7 +116,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "--wait=all does not wait for a forked child that records nothing" {
-    need_plain
     traced --wait=all "$programs/tree" idle-left 3>&-
     [ ! -e ended ]
     touch end
@@ -134,8 +123,7 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
     sound
 }
 
-@test "a process in another namespace of pids that outlives the program: told by default, waited for with --wait=all" {
-    need_plain
+@test "a process in another pid namespace that outlives the program: reported by default, waited for with --wait=all" {
     unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
     script app "unshare --pid --fork '$programs/nvtx_only' 0 1500 >/dev/null 2>&1 3>&- &" \
         'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'sleep 0.2'
@@ -149,7 +137,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "--wait=all ends when it is asked to" {
-    need_plain
     script app "'$programs/nvtx_only' 0 60000 >/dev/null 2>&1 &" 'echo $! >pid' \
         'while ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.05; done' 'touch ready' 'exit 3'
     beside "$gputrace" run --wait=all -v ./app 2>said
@@ -161,7 +148,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "--children=no: the first process alone" {
-    need_plain
     traced --children=no "$programs/tree" fork
     sound
     assert_equal "$(workers)" 1
@@ -177,7 +163,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "200 short processes" {
-    need_plain
     traced "$programs/tree" many 200
     sound
     assert_equal "$(workers)" 200
@@ -185,7 +170,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "processes of a job are named by rank, command and pid" {
-    need_plain
     script app "RANK=0 LOCAL_RANK=0 WORLD_SIZE=4 '$programs/plain' 0 &" "RANK=1 LOCAL_RANK=1 WORLD_SIZE=4 '$programs/plain' 0 &" \
         "OMPI_COMM_WORLD_RANK=2 '$programs/plain' 0 &" "SLURM_PROCID=3 SLURM_LOCALID=1 '$programs/plain' 0 &" \
         "RANK=none '$programs/plain' 0 &" wait
@@ -204,7 +188,6 @@ holds_little() { [ "$(removed_mib "$1")" -le 8 ]; }
 }
 
 @test "Python's multiprocessing: fork and spawn" {
-    need_plain
     command -v python3 >/dev/null || skip "needs python3"
     cat >work.py <<'P'
 import ctypes, multiprocessing, sys
@@ -236,7 +219,6 @@ P
 }
 
 @test "a pid that is used again has rows of its own" {
-    need_plain
     [ "$(id -u)" -eq 0 ] || skip "needs root"
     unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
     # Two namespaces: the number of the program is 2 in both, or 1.
@@ -257,7 +239,6 @@ distances() {
 }
 
 @test "the host's clock is stepped during the run: distances in the trace stay right" {
-    need_plain
     command -v python3 >/dev/null || skip "needs python3"
     for step in 3600 -3600 2 -2; do
         STEP_FROM=$(monotonic) STEP_AFTER_MS=1500 STEP_S=$step \
@@ -270,7 +251,6 @@ distances() {
 }
 
 @test "a process that began after the step is on the axis of those before" {
-    need_plain
     command -v python3 >/dev/null || skip "needs python3"
     script app "'$programs/steady' 4 50" 'sleep 0.7' "'$programs/steady' 4 50"
     STEP_FROM=$(monotonic) STEP_AFTER_MS=800 STEP_S=-1000 \
@@ -278,8 +258,7 @@ distances() {
     jq -e '[.traceEvents[] | select(.name == "tick 0") | .ts] | sort | .[1] - .[0] > 5e5 and .[1] - .[0] < 8e6' trace.json
 }
 
-@test "600 short processes, one after another: all are in the trace, and the disk has room for few of their spools" {
-    need_plain
+@test "600 short processes, one after another: all are in the trace, on a disk for few of their spools" {
     small_disk 256M
     traced --spool-dir small "$programs/many" 600
     sound
@@ -288,7 +267,6 @@ distances() {
 }
 
 @test "a program that writes anything into its spool while it is read" {
-    need_plain
     for i in 1 2 3; do
         timeout 60 "$gputrace" run -o trace.json "$programs/scribble" 2>said
         jq -e '.traceEvents | length > 1000' trace.json >/dev/null
@@ -296,7 +274,6 @@ distances() {
 }
 
 @test "a launcher that is killed: processes that had ended by then, and those after it, are all in the trace" {
-    need_plain
     mkdir spools
     # shellcheck disable=SC2016 # the shell below is to expand it
     "$gputrace" run -q --spool-dir spools -o trace.json sh -c '"$0" 400; touch done' "$programs/many" &
@@ -311,7 +288,6 @@ distances() {
 }
 
 @test "as process 1 of a container: orphans do not stay zombies, also while --wait=all waits" {
-    need_plain
     unshare --pid --fork --mount-proc true 2>/dev/null || skip "there are no namespaces of pids here"
     # shellcheck disable=SC2016 # the program's shell expands it
     script orphans 'for i in 1 2 3 4 5; do sh -c "sleep 0.05 & exec true"; done' \
@@ -327,7 +303,6 @@ distances() {
 }
 
 @test "a process in another time namespace is on the axis of the others, and --delay and --duration hold there" {
-    need_plain
     unshare --time --monotonic 100000 true 2>/dev/null || skip "there are no time namespaces here"
     script app "'$programs/steady' 3 50" "unshare --time --monotonic 100000 '$programs/steady' 3 50" \
         "unshare --time --monotonic -100 '$programs/steady' 3 50"

@@ -3,20 +3,21 @@
 
 load robust
 
+before_each() { need_plain; }
+
 setup_file() { export BATS_TEST_TIMEOUT=120; }
 
 recorded() { # CATEGORY LEAST
     [ "$(count "$1" traced.json)" -ge "$2" ] || fail "$(count "$1" traced.json) of $1: $(cat said)"
 }
 
-# What a sandbox keeps from a real driver may be the end of the program, without us too; the simulated one bears all.
+# A real driver may end the program in such a sandbox, without us too; the simulated one never does.
 driver_bore_it() {
     [ -z "${simulated-}" ] || assert_equal "$(cat plain.status)" 0
     [ "$(cat plain.status)" -eq 0 ]
 }
 
 @test "a plain program: output, input, exit status" {
-    need_plain
     INPUT=$'some\nlines' unharmed -- "$programs/plain" 42 read
     recorded gpu_memcpy 40
     recorded user_annotation 23
@@ -24,20 +25,17 @@ driver_bore_it() {
 }
 
 @test "threads with the smallest stacks there are" {
-    need_plain
     unharmed -- "$programs/small_stacks"
     recorded user_annotation 16080
     recorded gpu_memcpy 160
 }
 
-@test "SIGPROF and SIGALRM at a fast pace; reads are interrupted as often as without" {
-    need_plain
+@test "SIGPROF and SIGALRM at a high rate; reads are interrupted as often as without gputrace" {
     unharmed -- "$programs/timers"
     recorded user_annotation 20200
 }
 
 @test "a handler that leaves by siglongjmp() in the middle of a record: the thread goes on recording" {
-    need_plain
     unharmed -- "$programs/jumps"
     recorded user_annotation 992 # of 1001: eight are the most that it takes to find out
     lost_only traced.json spool_dropped unmatched_ranges
@@ -45,7 +43,6 @@ driver_bore_it() {
 }
 
 @test "a first thread that ends by pthread_exit(): the process ends with its last thread" {
-    need_plain
     unharmed -- "$programs/first_ends"
     recorded user_annotation 10
     assert_equal "$(jq -r '.gputrace.processes[].state' traced.json)" finished
@@ -56,8 +53,7 @@ driver_bore_it() {
     assert_equal "$(cat traced.status)" 3
 }
 
-@test "a sandbox that refuses what it does not know, from the start: what is ours goes on" {
-    need_plain
+@test "a sandbox that fails unknown system calls from the start: recording goes on" {
     unharmed -- "$programs/seccomp" refuse
     if driver_bore_it; then
         recorded gpu_memcpy 100
@@ -70,14 +66,12 @@ driver_bore_it() {
 }
 
 @test "a sandbox that refuses what it does not know, later" {
-    need_plain
     unharmed -- "$programs/seccomp" later
     recorded gpu_memcpy 1
     ! driver_bore_it || recorded user_annotation 30150
 }
 
 @test "a sandbox that kills for what no CUDA program needs" {
-    need_plain
     unharmed -- "$programs/seccomp" kill
     driver_bore_it || fail "the driver itself needs one of these calls: exit status $(cat plain.status)"
     recorded gpu_memcpy 100
@@ -85,7 +79,6 @@ driver_bore_it() {
 }
 
 @test "a sandbox that kills for what the program does not need: ours needs no more" {
-    need_plain
     need_simulated # a real driver needs some of it
     unharmed -- "$programs/seccomp" lean
     recorded gpu_memcpy 100
@@ -93,7 +86,6 @@ driver_bore_it() {
 }
 
 @test "strict seccomp: ranges within it are counted and not recorded, and the program ends as it would" {
-    need_plain
     [ "$(uname -m)" = x86_64 ] || skip "the processor's clock goes on there, and a full chunk ends the program"
     for within in 0 5000; do
         unharmed -- "$programs/strict" "$within"
@@ -109,13 +101,11 @@ driver_bore_it() {
 }
 
 @test "LD_BIND_NOW" {
-    need_plain
     LD_BIND_NOW=1 unharmed -- "$programs/plain" 3
     recorded gpu_memcpy 40
 }
 
-@test "a static executable: nothing is recorded, and that is said" {
-    need_plain
+@test "a static executable: nothing is recorded, and a message says so" {
     unharmed -- "$programs/nvtx_static" 5
     said "'$programs/nvtx_static' is statically linked: nothing can be loaded into it, and nothing was recorded"
     jq -e '[.traceEvents[] | select(.ph != "M")] == []' traced.json
@@ -128,8 +118,7 @@ driver_bore_it() {
     run -1 "$gputrace" run ./asks
 }
 
-@test "a program for musl: nothing is recorded, and why is said" {
-    need_plain
+@test "a program for musl: nothing is recorded, and a message says why" {
     ln -s /lib64/ld-linux-x86-64.so.2 ld-musl-x86_64.so.1 # its name says for which C library a program is
     echo 'int main(void) { return 0; }' >app.c
     gcc -o app app.c -Wl,--dynamic-linker="$PWD/ld-musl-x86_64.so.1"
@@ -137,8 +126,7 @@ driver_bore_it() {
     assert_output --partial "'./app' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it"
 }
 
-@test "a set-user-ID program is refused, and that is said" {
-    need_plain
+@test "a set-user-ID program is not recorded, and a message says so" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to make one"
     command -v setpriv >/dev/null || skip "needs setpriv"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" 2>/dev/null || true
@@ -163,7 +151,6 @@ driver_bore_it() {
 }
 
 @test "all descriptors closed at the start" {
-    need_plain
     unharmed -- "$programs/close_all" first
     recorded user_annotation 100000
 }
@@ -171,7 +158,6 @@ driver_bore_it() {
 # A real driver's descriptors are closed too, and its threads go on writing to their numbers, which are the program's
 # files now: of such a program nothing can be said but here.
 @test "all descriptors closed again and again while much is recorded" {
-    need_plain
     need_simulated
     unharmed -- "$programs/close_all" later
     recorded user_annotation 100030
@@ -179,7 +165,6 @@ driver_bore_it() {
 }
 
 @test "all descriptors closed again and again, and the GPU used between" {
-    need_plain
     need_simulated
     unharmed -- "$programs/close_all" simulated
     recorded user_annotation 100130
@@ -188,7 +173,6 @@ driver_bore_it() {
 }
 
 @test "all descriptors closed again and again while 16 threads record" {
-    need_plain
     need_simulated
     unharmed -- "$programs/close_all" later threads
     recorded user_annotation 1600030
@@ -196,7 +180,6 @@ driver_bore_it() {
 }
 
 @test "all descriptors closed where Linux has no close_range(): nothing is lost" {
-    need_plain
     need_simulated
     unharmed -- "$programs/seccomp" old "$programs/close_all" later
     recorded user_annotation 100030
@@ -212,15 +195,14 @@ all_is_there_or_counted() {
     recorded user_annotation $((1600030 - lost / 2))
 }
 
-@test "all descriptors closed where a sandbox lets nobody have his own: what is lost is counted" {
-    need_plain
+@test "all descriptors closed where a sandbox allows no private descriptor table: lost records are counted" {
     need_simulated
     mkdir spools
-    # How much is lost is chance: room that was drained is used again, for which the launcher must come in time.
+    # How much is lost is chance: drained chunks are used again if the launcher is in time.
     unharmed -- "$programs/seccomp" shared "$programs/close_all" later threads
     all_is_there_or_counted
     ! grep -q '^spool_dropped ' all || said "the program closed the spool's file"
-    # Where it has no room for what it packs, none is used again.
+    # Without space for packed chunks none is used again.
     QUOTA_DIRECTORY=$PWD/spools QUOTA_BYTES=0 QUOTA_SUFFIX=.packed LD_PRELOAD=$programs/quota_library.so \
         unharmed --spool-dir="$PWD/spools" -- "$programs/seccomp" shared "$programs/close_all" later threads
     all_is_there_or_counted
@@ -229,13 +211,11 @@ all_is_there_or_counted() {
 }
 
 @test "standard descriptors closed too, and taken for files of the program's" {
-    need_plain
     unharmed -- "$programs/close_all" all
     unharmed -v -- "$programs/close_all" all
 }
 
 @test "RLIMIT_AS, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CORE, RLIMIT_STACK: set before anything is recorded" {
-    need_plain
     unharmed -- "$programs/limits" as 300000000 first
     unharmed -- "$programs/limits" nofile 16 first
     recorded user_annotation 50000
@@ -249,7 +229,6 @@ all_is_there_or_counted() {
 }
 
 @test "the same limits, set while it is recorded" {
-    need_plain
     unharmed -- "$programs/limits" as 200000000 later
     if [ -n "${simulated-}" ]; then # a real driver may need some later, with or without us
         unharmed -- "$programs/limits" nofile 3 later
@@ -262,14 +241,12 @@ all_is_there_or_counted() {
 }
 
 @test "limits of the shell around everything" {
-    need_plain
     (ulimit -n 24 && unharmed -- "$programs/plain" 4)
     (ulimit -s 256 && unharmed -- "$programs/plain" 4)
     (ulimit -c 0 && unharmed -- "$programs/plain" 4)
 }
 
 @test "forks in several threads at once" {
-    need_plain
     unharmed -- "$programs/fork_threads"
     "$check_trace" --strict traced.json
     # Each second child has used NVTX: one process more for each in the trace.
@@ -277,13 +254,11 @@ all_is_there_or_counted() {
 }
 
 @test "a library with NVTX and CUDA, loaded and unloaded again and again" {
-    need_plain
     unharmed -- "$programs/unload" "$programs/unloaded_library.so"
     recorded user_annotation 200
 }
 
 @test "a program that profiles itself, and comes second" {
-    need_plain
     apart plain "$programs/profiler" later
     apart traced "$gputrace" run -o "$PWD/traced.json" "$programs/profiler" later
     cmp plain.out traced.out
@@ -291,15 +266,13 @@ all_is_there_or_counted() {
     recorded gpu_memcpy 60
 }
 
-@test "a program that profiles itself, and comes first: said, and it hears what it would" {
-    need_plain
+@test "a program that profiles itself, and subscribes first: a message says so, and it gets its callbacks" {
     unharmed -- "$programs/profiler" first
     said 'CUDA is not recorded: '
     recorded user_annotation 30
 }
 
 @test "another directory, before and after" {
-    need_plain
     unharmed -- "$programs/elsewhere" chdir first
     recorded user_annotation 50000
     unharmed -- "$programs/elsewhere" chdir later
@@ -307,7 +280,6 @@ all_is_there_or_counted() {
 }
 
 @test "another root, before and after" {
-    need_plain
     [ "$(id -u)" -eq 0 ] || skip "needs root"
     unharmed -- "$programs/elsewhere" chroot first
     rm -rf plain traced
@@ -316,7 +288,6 @@ all_is_there_or_counted() {
 }
 
 @test "another user, before and after" {
-    need_plain
     [ "$(id -u)" -eq 0 ] || skip "needs root"
     unharmed -- "$programs/elsewhere" uid first
     unharmed -- "$programs/elsewhere" uid later
@@ -332,8 +303,7 @@ hidden() { # OPTION... -- COMMAND...
     jq -e '.gputrace.losses.unrecorded == 0' traced.json
 }
 
-@test "another user, from whom the spool directory is hidden: recorded all the same" {
-    need_plain
+@test "another user who cannot enter the spool directory is recorded" {
     for_others nvtx_only
     chmod +t "$TMPDIR"
     hidden setpriv --reuid=65534 --regid=65534 --clear-groups "$programs/nvtx_only" 0
@@ -342,8 +312,7 @@ hidden() { # OPTION... -- COMMAND...
         "for fd in /proc/self/fd/*; do fd=\${fd##*/}; [ \$fd -le 2 ] || eval \"exec \$fd>&-\"; done; exec '$programs/nvtx_only' 0"
 }
 
-@test "another mount, under which the spool directory is hidden or read-only: recorded all the same" {
-    need_plain
+@test "a process is recorded under a mount that hides the spool directory or makes it read-only" {
     unshare --mount true 2>/dev/null || skip "there are no namespaces of mounts here"
     mkdir spools
     script app 'mount -t tmpfs none "${GPUTRACE_SPOOL%/*}" || exit 9' "exec '$programs/nvtx_only' 0"
@@ -353,8 +322,7 @@ hidden() { # OPTION... -- COMMAND...
     hidden --spool-dir=spools unshare --mount ./app
 }
 
-@test "another user, whom nobody can make a spool for: counted, and --strict says so" {
-    need_plain
+@test "a process for which no spool can be made is counted, and --strict fails" {
     for_others nvtx_only
     small_disk 1M
     script drop 'head -c 2000000 /dev/zero >"${GPUTRACE_SPOOL%/*}/full" 2>/dev/null' \
@@ -368,7 +336,6 @@ hidden() { # OPTION... -- COMMAND...
 }
 
 @test "an environment that is cleared: in the process itself, and before exec" {
-    need_plain
     unharmed -- "$programs/elsewhere" environment later
     recorded user_annotation 50000
     unharmed -- "$programs/bare_exec" "$programs/plain" 7
@@ -376,31 +343,26 @@ hidden() { # OPTION... -- COMMAND...
 }
 
 @test "all signals blocked: they stay so, and none is swallowed" {
-    need_plain
     unharmed -- "$programs/blocked"
     recorded user_annotation 10000
 }
 
 @test "a program that stops itself and is continued" {
-    need_plain
     unharmed -- "$programs/stopped"
     recorded gpu_memcpy 40
 }
 
 @test "threads that are cancelled: no point of cancellation where there was none" {
-    need_plain
     unharmed -- "$programs/cancelled"
     recorded user_annotation 1000
 }
 
 @test "a program that takes all keys for data of threads" {
-    need_plain
     unharmed -- "$programs/all_keys"
     recorded user_annotation 2000
 }
 
 @test "job control of a terminal: stopped and continued from the keyboard" {
-    need_plain
     command -v python3 >/dev/null || skip "needs python3"
     script app 'echo ready' 'read -r line' 'echo "got $line"' "'$programs/plain' 3"
     cat >terminal.py <<'P'
@@ -433,7 +395,6 @@ P
 }
 
 @test "arguments and environment as large as the system allows" {
-    need_plain
     local word one
     word=$(printf 'x%.0s' {1..120000})
     # As many as go without gputrace, whose own variables then do not fit any more: it runs all the same.
@@ -450,8 +411,7 @@ P
 }
 
 @test "a machine with pages of 64 KiB: mapped, recorded, drained and read" {
-    need_plain
-    need_simulated # no driver of NVIDIA's is asked to bear this
+    need_simulated # a real driver need not support this
     export LD_PRELOAD=$programs/large_pages_library.so
     assert_equal "$(getconf PAGESIZE)" 65536
     unharmed -- "$samples/vector_add"

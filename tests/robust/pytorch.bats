@@ -79,7 +79,7 @@ loads() { # HOW
     done
 }
 
-# CUPTI tells one listener: whoever comes second is told of nothing. The program is what it was in either case, and the
+# CUPTI has one subscriber: the second gets no callbacks. The program is unharmed in either case, and the
 # trace is one of all there is, or the reason is said.
 beside_profiler() { # HOW
     need_torch

@@ -4,6 +4,8 @@
 
 load robust
 
+before_each() { need_plain; }
+
 setup_file() { export BATS_TEST_TIMEOUT=120; }
 
 # From now on whatever is under DIRECTORY may take so much together.
@@ -34,7 +36,7 @@ lost() { # NAME
     grep -q "^$1 [1-9]" all || fail "no loss of $1: $(cat all said)"
 }
 
-# 125, nothing half made stays, the spool does, and what is said makes the trace when there is room.
+# 125, no partial file, the spool is kept, and the printed command makes the trace when there is space.
 keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_output --partial 'Disk quota exceeded'
     assert_line --regexp "what was recorded stays in '.*': 'gputrace recover .* -o FILE' makes the trace of it"
@@ -46,8 +48,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_equal "$(ls "$TMPDIR")" ''
 }
 
-@test "a quota for the spool: recording stops, the program does not, and what is missing is counted" {
-    need_plain
+@test "a quota for the spool: recording stops, the program goes on, and lost records are counted" {
     mkdir spools
     quota "$PWD/spools" 3500000
     unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 50000 300
@@ -60,8 +61,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_equal "$(ls spools)" ''
 }
 
-@test "a quota for the spool: --strict tells it by the exit status" {
-    need_plain
+@test "a quota for the spool: --strict fails" {
     mkdir spools
     script app "'$programs/flood' 50000 300" 'exit 0'
     quota "$PWD/spools" 3500000
@@ -69,8 +69,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_line --partial 'not whole: '
 }
 
-@test "a quota without room for anything: the process is told as not recorded" {
-    need_plain
+@test "a quota of nothing: the process is reported as not recorded" {
     mkdir spools
     quota "$PWD/spools" 8000
     unharmed --spool-dir="$PWD/spools" -- "$programs/flood" 1000 10
@@ -79,8 +78,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     lost unrecorded
 }
 
-@test "a quota that leaves no room for what is packed: it stays where it is, and nothing is lost" {
-    need_plain
+@test "a quota that leaves no space for packed chunks: they stay in the spool, and nothing is lost" {
     need_simulated
     mkdir spools
     script app "'$samples/launch_loop' 100000 >statement"
@@ -97,7 +95,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota for the trace: 125, the spool stays, and recover makes the trace" {
-    need_plain
     mkdir traces
     script app "'$programs/flood' 50000 300" 'exit 0'
     quota "$PWD/traces" 500000
@@ -106,7 +103,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota for the trace: the program's own failure goes before ours" {
-    need_plain
     mkdir traces
     quota "$PWD/traces" 500000
     run -21 "$gputrace" run -o traces/trace.json "$programs/flood" 50000 300
@@ -114,12 +110,11 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota of the system for the spool: recording stops or thins out, no SIGBUS" {
-    need_plain
     real_quota 8M
     unharmed --spool-dir="$PWD/real/limited/mine" -- "$programs/flood" 500000 300
     said '(Disk quota exceeded)'
     lost spool_dropped
-    # Two records tell of each range; what came into segments that had no room any more is counted too.
+    # Each range has two records; those in segments without space are counted too.
     there=$(count user_annotation traced.json)
     [ "$there" -gt 1000 ]
     [ $((there + $(awk '$1 == "spool_dropped" { print $2 }' all))) -ge 500000 ]
@@ -127,9 +122,8 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota of the system that something else has used up, while pages of the spool are written again and again" {
-    need_plain
     real_quota 24M
-    # Pages that were written to the disk need room once more where the file system writes nothing in place.
+    # Pages that were written to the disk need space again on a file system that copies on write.
     script app "head -c 12M /dev/urandom >'$PWD/real/limited/other' 2>/dev/null" \
         "(i=0; while [ \$i -lt 15 ] && sleep 0.1; do sync -f '$PWD/real'; head -c 9M /dev/urandom >>'$PWD/real/limited/other'; i=\$((i + 1)); done) 2>/dev/null &" \
         "exec '$programs/steady' 40 50"
@@ -139,15 +133,13 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
 }
 
 @test "a quota of the system for the trace: 125, and the spool stays" {
-    need_plain
     real_quota 1M
     script app "'$programs/flood' 50000 300" 'exit 0'
     run -125 "$gputrace" run -o real/limited/mine/trace.json ./app
     keeps_the_spool real/limited/mine
 }
 
-@test "a spool that somebody makes shorter while the program writes into it: no SIGBUS, and it is told" {
-    need_plain
+@test "a spool that is truncated while the program writes into it: no SIGBUS, and a message says so" {
     script app "'$programs/steady' 60 50 &" 'program=$!' \
         'i=0; while [ $i -lt 200 ] && ! ls "$GPUTRACE_SPOOL"/*.spool >/dev/null 2>&1; do sleep 0.02; i=$((i + 1)); done' \
         'sleep 0.7; truncate -s 0 "$GPUTRACE_SPOOL"/*.spool; wait $program; echo "it ended with $?"'

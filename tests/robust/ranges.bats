@@ -3,6 +3,8 @@
 
 load robust
 
+before_each() { need_plain; }
+
 many=20000
 
 # Runs open_ranges, and leaves its trace in FORM.json and its spool in spool-FORM.
@@ -39,7 +41,6 @@ assert_on_gpu() { # FORM FIRST LAST
 }
 
 @test "ranges of every form that are open at once: from the first to the last operation of each" {
-    need_plain
     need_simulated
     count=300
     for form in start push ended nested across; do
@@ -54,7 +55,6 @@ assert_on_gpu() { # FORM FIRST LAST
 }
 
 @test "thousands of ranges that never end, or are open at once: the trace and its report fit into little memory" {
-    need_plain
     need_simulated
     for form in start push ended nested across; do
         trace "$form" $many
@@ -79,7 +79,6 @@ assert_not_squared() { # HALF WHOLE
 }
 
 @test "twice as many ranges that never end, or are open at once: no more than 2.5 times the instructions" {
-    need_plain
     need_simulated
     command -v valgrind >/dev/null || skip "there is no valgrind here"
     local form count converting=() reporting=()

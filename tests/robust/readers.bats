@@ -111,7 +111,7 @@ packed() { # STATUS
     both 0 begun.json
     run -0 "$gputrace" convert begun.json other.json
     assert_output --regexp "'begun.json': [0-9]+ ranges are left out, as more than 64 MiB of them are begun and not ended"
-    # one that ends makes room for another
+    # one that ends makes space for another
     awk 'BEGIN { printf "["; for (i = 0; i < 600000; i++) for (p = 0; p < 2; p++)
         printf "{\"ph\":\"%s\",\"cat\":\"c\",\"id\":%d,\"name\":\"k\",\"ts\":%d,\"pid\":1,\"tid\":1},\n", p ? "e" : "b", i, i + p; print "{}]" }' >ended.json
     run -0 bounded "$gputrace" convert ended.json ended.pftrace
@@ -221,7 +221,7 @@ END
     refute_output --partial 'cut off'
 }
 
-@test "a .gz that is cut off or damaged is named as what it is, whatever its format" {
+@test "the error about a .gz that is cut off or damaged says so, for every format" {
     local format
     printf '[{"ph":"X","name":"k","ts":1,"dur":1,"pid":0,"tid":7}]' >trace.json
     for format in json.gz pftrace.gz; do

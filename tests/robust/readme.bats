@@ -1,8 +1,8 @@
-# README.md of this folder names tests: each of them is there.
+# The tests that README.md of this folder names exist.
 
 load ../cli/common
 
-@test "every test that the table names is there" {
+@test "every test that the table names exists" {
     local line part file name count=0
     while IFS= read -r line; do
         file=${line%%: *} name=${line#*: }

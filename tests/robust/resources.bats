@@ -1,5 +1,5 @@
-# Without room, descriptors, memory or a directory: the program is not harmed, recording stops or thins out, the ledger
-# says what is missing, and the same in the last line of `run`, in the trace and in the report.
+# Without disk space, descriptors, memory or a directory: the program is unharmed, recording stops or thins out, the ledger
+# counts what was lost, and is the same in the last line of `run`, in the trace and in the report.
 
 load robust
 
@@ -46,7 +46,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     lost spool_dropped
 }
 
-@test "a disk on which there is room again: recording goes on" {
+@test "recording goes on when the disk has space again" {
     need_plain
     small_disk 8M
     head -c 5000000 /dev/zero >small/other
@@ -56,7 +56,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     jq -e '[.gputrace.processes[] | .losses.spool_dropped] | any(. == 0) and any(. > 0)' traced.json
 }
 
-@test "a disk without room for anything: the process is told as not recorded" {
+@test "a full disk from the start: the process is reported as not recorded" {
     need_plain
     small_disk 16k
     unharmed --spool-dir="$PWD/small" -- "$programs/flood" 1000 10
@@ -86,7 +86,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     lost unrecorded
 }
 
-@test "no descriptors: the process is told as not recorded; later it does not matter" {
+@test "no descriptors at the start: the process is reported as not recorded; later it does not matter" {
     need_plain
     unharmed -- "$programs/limits" nofile 3 child
     said 'Too many open files'
@@ -157,7 +157,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     lost spool_dropped
 }
 
-@test "a small /dev/shm: nothing of ours is there" {
+@test "a small /dev/shm: gputrace writes nothing there" {
     need_plain
     [ "$(id -u)" -eq 0 ] || skip "needs root, to mount a small file system"
     unshare --mount sh -c 'mount -t tmpfs -o size=16k none /dev/shm' 2>/dev/null || skip "cannot mount a file system here"
@@ -194,7 +194,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     [ "$(count user_annotation saved.json)" -ge 5000 ]
 }
 
-@test "an output that finds no room: 125, the spool stays" {
+@test "no disk space for the output: 125, the spool is kept" {
     need_plain
     small_disk 200k
     script app "'$programs/flood' 5000 10" 'exit 0'
@@ -221,7 +221,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     refute_output --partial '# skip'
 }
 
-@test "standard output as the name of the trace is refused, whatever it is, and stays" {
+@test "standard output as the name of the trace is an error, and is not changed" {
     local name
     mkdir dev
     ln -s /proc/self/fd/1 dev/stdout # as /dev/stdout is: a test must not be able to replace that
@@ -249,7 +249,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     [ -z "$(ls -- *.tmp 2>/dev/null)" ]
 }
 
-@test "closed standard descriptors: no message of ours gets into the trace, and the program has them closed" {
+@test "closed standard descriptors: no message gets into the trace, and the program has them closed" {
     "$gputrace" run -q -o whole.json "$samples/vector_add" >/dev/null
     jq -c '.traceEvents + [1]' whole.json >odd.json # a warning: an event that is none
     "$gputrace" convert odd.json told.json 2>words

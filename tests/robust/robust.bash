@@ -48,7 +48,7 @@ for_others() { # PROGRAM...
     cd "$others/work" || return
 }
 
-# What a test leaves behind when it ends anywhere: a program beside it, a file system in `mounted_at`, files of `others`.
+# Cleans up after a test that ended anywhere: a program beside it, a file system in `mounted_at`, files of `others`.
 leave() {
     touch "$BATS_TEST_TMPDIR/end" # a test that is skipped at once is not there yet
     [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
@@ -67,8 +67,8 @@ apart() { # DIRECTORY COMMAND...
     echo $got >"$place.status"
 }
 
-# Runs a program without and with gputrace: what it writes, its exit status and the files that it makes are the same.
-# What gputrace says is in `said`, the trace is traced.json.
+# Runs a program without and with gputrace: its output, exit status and files are the same.
+# gputrace's messages are in `said`, the trace is traced.json.
 unharmed() { # [OPTION...] -- PROGRAM [ARG...]
     local options=()
     while [ "$1" != -- ]; do
@@ -91,7 +91,7 @@ same() { # FILE FILE
     cmp "$1" "$2" || { cat said && diff "$1" "$2"; }
 }
 
-# Fails unless gputrace has said this.
+# Fails unless gputrace has printed this.
 said() { # TEXT
     grep -qF -- "$1" said || fail "not said: $1 (but: $(cat said))"
 }
@@ -161,9 +161,9 @@ workers() { jq '[.traceEvents[] | select(.cat == "user_annotation") | .pid] | un
 # Processes with rows of a GPU.
 gpu_users() { jq '[.gputrace.processes[] | select(.gpu_pids != {})] | length' trace.json; }
 
-# Ids are those of one thing each, every row has a name, and nothing is lost but, where LOSSES are named, of these sorts.
-# A process that ends by exec or _exit leaves work of a real GPU in flight: its times were not collected yet. It is in
-# the trace all the same, by its name.
+# Ids are unique, every row has a name, and nothing is lost except losses of the named kinds.
+# A process that ends by exec or _exit leaves operations of a real GPU in flight: their times were not collected yet. They are in
+# the trace by name.
 sound() { # [LOSS...]
     local loss allowed=()
     for loss; do
@@ -185,5 +185,5 @@ sound() { # [LOSS...]
     lost_only trace.json "$@"
 }
 
-# Work of the GPU, with its times or in flight.
+# GPU operations, with their times or in flight.
 gpu_work() { jq '[.traceEvents[] | select(.cat | IN("kernel", "gpu_memcpy", "gpu_memset", "gpu_in_flight"))] | length' trace.json; }

@@ -1,6 +1,8 @@
-# Threads and processes with few records take little time, and little room on the disk.
+# Threads and processes with few records take little time and little disk space.
 
 load robust
+
+before_each() { need_plain; }
 
 setup_file() { export BATS_TEST_TIMEOUT=180; }
 
@@ -22,7 +24,6 @@ traced_least() { # COMMAND...
 }
 
 @test "1,000 threads that begin to record at once" {
-    need_plain
     before=$(least "$programs/many_threads" at-once 1000)
     after=$(traced_least "$programs/many_threads" at-once 1000)
     echo "$before ms, traced $after ms, $(cat most) KiB"
@@ -33,7 +34,6 @@ traced_least() { # COMMAND...
 }
 
 @test "1,000 threads that wait for the GPU at once" {
-    need_plain
     before=$(least "$programs/many_threads" waiting 1000)
     after=$(traced_least "$programs/many_threads" waiting 1000)
     echo "$before ms, traced $after ms, $(cat most) KiB"
@@ -42,8 +42,7 @@ traced_least() { # COMMAND...
     [ "$(cat most)" -le 100000 ]
 }
 
-@test "threads that live shortly, one after another: they take the room of their records" {
-    need_plain
+@test "short threads, one after another, take only the space of their records" {
     traced_least "$programs/many_threads" in-turn 10000
     sound
     assert_equal "$(jq '[.traceEvents[] | select(.name == "short")] | length' trace.json)" 10001
@@ -52,14 +51,12 @@ traced_least() { # COMMAND...
 }
 
 @test "the first NVTX call of a process that has threads" {
-    need_plain
     after=$(tries=6 traced_least "$programs/many_threads" first 1)
     echo "$after ms"
     [ "$after" -le 5 ]
 }
 
 @test "processes that live shortly" {
-    need_plain
     after=$(traced_least "$programs/short_processes" 300)
     echo "$after ms, $(cat most) KiB"
     sound

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The plugins leaks and hazards: programs with planted faults, each of which must be told, with the functions that did
-# it; the same programs mended, and programs that are right, of which nothing may be told.
+# The plugins leaks and hazards: programs with planted faults, each of which must be reported, with the functions that did
+# it; the same programs corrected, and correct programs, about which nothing may be reported.
 
 load ../cli/common
 
@@ -50,7 +50,7 @@ reports() {
         /nobody ever records it/ { print kind "\t" second "\t" }'
 }
 
-# Every hazard that the program states is told, and no other.
+# Every hazard that the program states is reported, and no other.
 judge_hazards() {
     local kind second first count
     reports >list
@@ -66,7 +66,7 @@ judge_hazards() {
     [ "$count" -ne 0 ] || grep -q '^gputrace: hazards: nothing found in' words || fail_with "nothing found is not told"
 }
 
-@test "hazards: every planted one is found, with its two places, and nothing in what is mended or right" {
+@test "hazards: every planted one is found, with its two places, and nothing in the correct programs" {
     local scene planted=0
     "$samples/races" >scenes
     while read -r scene; do
@@ -110,7 +110,7 @@ judge_hazards() {
     assert_output 1
 }
 
-@test "hazards: a setting that makes no sense is told, and the program runs" {
+@test "hazards: a wrong setting is reported, and the program runs" {
     with hazards,top=many "$samples/races" copy-copy
     run cat words
     assert_output --partial "'top' takes a number up to 1000"
@@ -135,7 +135,7 @@ judge_leaks() {
     judge_leaks
     read -r _ _ bytes count < <(grep '^expect left-in-all ' statement)
     grep -q "^in all $bytes bytes in $count allocations: device " lines || fail_with "the sum is another"
-    [ "$(grep -c '^[0-9]* bytes of ' lines)" -eq "$(grep -c '^expect left ' statement)" ] || fail_with "more are told"
+    [ "$(grep -c '^[0-9]* bytes of ' lines)" -eq "$(grep -c '^expect left ' statement)" ] || fail_with "more are reported"
     ! grep -q 'not seen allocated' lines || fail_with "a free was taken for one of unknown memory"
 }
 
@@ -146,7 +146,7 @@ judge_leaks() {
     [ "${#lines[@]}" -eq 1 ]
 }
 
-@test "leaks: what goes with its context is no leak" {
+@test "leaks: memory that is freed with its context is not a leak" {
     local bytes count
     with leaks "$samples/leaks" reset
     read -r _ _ bytes count < <(grep '^expect left-in-all ' statement)

@@ -31,7 +31,7 @@ record() { # [OPTION...] PROGRAM [ARGUMENT...]
         show
         return 1
     }
-    [ -z "${GPUTRACE_KEEP_TRACES-}" ] || keep "$GPUTRACE_KEEP_TRACES/${BATS_TEST_DESCRIPTION//[^a-zA-Z0-9_]/-}"
+    [ -z "${GPUTRACE_KEEP_TRACES-}" ] || keep "$GPUTRACE_KEEP_TRACES/$(tr -c "a-zA-Z0-9_\n" - <<<"${sample:-$BATS_TEST_DESCRIPTION}" | sed "s/^-*//")"
 }
 
 judge() {
@@ -47,8 +47,35 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
     judge
 }
 
-@test "vector_add" {
-    traces "$samples/vector_add"
+# Each argument: options of gputrace, a sample, and its arguments.
+trace_each() {
+    local sample words i
+    for sample; do
+        echo "--- $sample"
+        read -ra words <<<"$sample"
+        for i in "${!words[@]}"; do [[ ${words[i]} = -* ]] || break; done
+        words[i]=$samples/${words[i]}
+        traces "${words[@]}"
+    done
+}
+
+@test "the trace of each sample holds what the sample says" {
+    trace_each vector_add streams_events devices leaking memory launches launches_per_thread pooled compile \
+        'launch_loop 20000' 'launch_loop 20000 --threads 8'
+}
+
+@test "the trace of each NVTX sample holds what the sample says" {
+    trace_each nvtx nvtx_payload nvtx_schemas nvtx_memory nvtx_memory_cuda nvtx_cpp '--trace=all,event-times nvtx_all'
+}
+
+@test "samples with the static CUDA runtime" {
+    needs_gpu "the static runtime asks the driver for more than the simulated one has"
+    trace_each vector_add_static graphs_static
+}
+
+@test "capture: everything, with a pause, by cudaProfilerStart and Stop, by an NVTX range, also of a domain" {
+    trace_each 'capture all' 'capture pause' '--capture-range=cudaProfilerApi capture cudaProfilerApi' \
+        '--capture-range=nvtx:middle capture nvtx' '--capture-range=nvtx:middle@samples capture nvtx-domain'
 }
 
 @test "vector_add, written with gzip" {
@@ -57,17 +84,8 @@ traces() { # [OPTION...] PROGRAM [ARGUMENT...]
     gzip -t "$trace"
 }
 
-@test "vector_add with the static CUDA runtime" {
-    needs_gpu "the static runtime asks the driver for more than the simulated one has"
-    traces "$samples/vector_add_static"
-}
-
-@test "streams_events" {
-    traces "$samples/streams_events"
-}
-
 # CUPTI takes a question, which does not wait, for synchronisation as well; times, handles and ids differ from run to run:
-# which record was waited for is told by how many calls lie between.
+# the number of calls between them shows which record was waited for.
 waits() { # TRACE
     jq -c '[.traceEvents[] | select(.name == "cudaEventQuery" or .name == "cudaStreamQuery") | .args.correlation] as $questions
         | [.traceEvents[] | select(.ph == "X")] as $slices
@@ -105,27 +123,18 @@ waits() { # TRACE
     diff own of_cupti
 }
 
-@test "graphs" {
-    traces "$samples/graphs"
-}
-
 @test "conditional: what bodies of conditional nodes do belongs to the launch of the graph" {
     traces "$samples/conditional"
     jq -e '[.traceEvents[] | select(.name == "cudaGraphLaunch").args.correlation] as $calls
         | [.traceEvents[] | select(.args["graph id"])] | length == 25 and all(.args.correlation | IN($calls[]))' trace.json
     jq -e .gputrace.losses.unmatched_flows==0 trace.json
-    # In the order of the GPU: each launch has its works together.
+    # In the order of the GPU: the operations of each launch are together.
     jq -e '[.traceEvents[] | select(.args["graph id"])] | sort_by(.ts) | [.[].args.correlation]
         | . == sort' trace.json
 }
 
-@test "graphs with the static CUDA runtime" {
-    needs_gpu "the static runtime asks the driver for more than the simulated one has"
-    traces "$samples/graphs_static"
-}
-
-# With event-times it is CUPTI who tells of waits, and it tells of captured ones as well.
-@test "graphs: what is captured waits for nothing" {
+# With event-times waits come from CUPTI's records, which contain captured ones as well.
+@test "graphs: captured calls are not waits" {
     traces "$samples/graphs"
     jq -e '[.traceEvents[] | select(.name == "cudaStreamWaitEvent")] | length > 0' "$trace"
     jq -e '[.traceEvents[] | select(.cat == "cuda_sync" and .name == "Stream Wait Event")] | length == 0' "$trace"
@@ -144,10 +153,6 @@ waits() { # TRACE
     jq -e '[.traceEvents[] | select(.name == "process_name") | .args.name] | any(contains("the workers\u0027 GPU"))' "$trace"
 }
 
-@test "devices" {
-    traces "$samples/devices"
-}
-
 @test "devices, eight of them" {
     if [ -z "${simulated-}" ]; then
         [ "$(nvidia-smi -L | wc -l)" -ge 2 ] || skip "needs several GPUs"
@@ -158,17 +163,9 @@ waits() { # TRACE
     fi
 }
 
-@test "leaking" {
-    traces "$samples/leaking"
-}
-
 @test "leaking, with the call stacks of its allocations" {
     traces --backtrace "$samples/leaking"
     [ "$(jq '[.traceEvents[] | select(.cat == "memory" and .args.stack == null and (.name | startswith("Allocate")))] | length' "$trace")" -eq 0 ]
-}
-
-@test "memory" {
-    traces "$samples/memory"
 }
 
 # Migrations that the program asked for have all its bytes; a real GPU also has those of page faults.
@@ -193,19 +190,7 @@ waits() { # TRACE
     run ! grep -q unified words
 }
 
-@test "launches" {
-    traces "$samples/launches"
-}
-
-@test "launches with a default stream for each thread" {
-    traces "$samples/launches_per_thread"
-}
-
-@test "driver" {
-    traces "$samples/driver"
-}
-
-# What callbacks were told, counted by the plugin `calls`, is what the program did; the whole table is shown if not.
+# The callbacks that the plugin `calls` counted are what the program did; the whole table is shown if not.
 tells() { # PROGRAM
     record --plugin="$build/samples/plugins/calls.so,file=calls" "$1"
     "$check_trace" --quiet --strict "$trace" || {
@@ -219,7 +204,7 @@ tells() { # PROGRAM
     }
 }
 
-@test "callbacks: each kind is told as often as the program did it" {
+@test "callbacks: each kind comes as often as the program did it" {
     tells "$samples/callbacks"
 }
 
@@ -228,7 +213,7 @@ tells() { # PROGRAM
     grep -q '^expect call memcpy cuMemcpyHtoD_v2_ptds ' statement
 }
 
-@test "callbacks that were told once too often, not at all, or of a failure, are differences" {
+@test "a callback too many, one too few, and one about a failure are differences" {
     local compare=$BATS_TEST_DIRNAME/compare_calls
     printf 'expect call %s\n' 'memset cuMemsetD8_v2 2 failed 1' 'memcpy a|b 3..4 failed 0' 'memcpy b 1 failed 0' >said
     printf '%s\n' 'memset cuMemsetD8_v2 2 failed 1' 'memcpy a 3' 'memcpy b 2' 'process_end - 1' >counted
@@ -245,37 +230,13 @@ tells() { # PROGRAM
     run -2 "$compare" said changed
 }
 
-@test "pooled" {
-    traces "$samples/pooled"
-}
-
-@test "compile" {
-    traces "$samples/compile"
-}
-
-@test "nvtx" {
-    traces "$samples/nvtx"
-}
-
-@test "nvtx_payload" {
-    traces "$samples/nvtx_payload"
-}
-
-@test "nvtx_schemas" {
-    traces "$samples/nvtx_schemas"
-}
-
 @test "nvtx_deferred" {
     traces "$samples/nvtx_deferred"
-    # Each range was, by its own clock, within the time of the one around all.
+    # Each range was, by its own clock, within the time of the one around all; eight come one after another, with a rest
+    # in each and after it.
     jq -e '[.traceEvents[] | select(.ph == "X" and .cat == "user_annotation")]
         | (.[] | select(.name == "all")) as $all
         | length > 2000 and all(.ts >= $all.ts and .ts + .dur <= $all.ts + $all.dur)' trace.json
-}
-
-@test "nvtx_deferred, by time" {
-    # Its ranges come one after another, with a rest in each and after it, whatever clock they are timed by.
-    traces "$samples/nvtx_deferred"
     jq -e '[.traceEvents[] | select(.ph == "X" and (.args.payload.begin? // 0) > 0 and .name != "job")]
         | length == 8 and all(.dur > 250)
         and ([range(1; length) as $i | .[$i].ts - (.[$i - 1].ts + .[$i - 1].dur)] | all(. > 250))' trace.json
@@ -288,20 +249,8 @@ tells() { # PROGRAM
         trace.json
 }
 
-@test "nvtx_memory" {
-    traces "$samples/nvtx_memory"
-}
-
-@test "nvtx_memory_cuda" {
-    traces "$samples/nvtx_memory_cuda"
-}
-
-@test "nvtx_all" {
-    traces --trace=all,event-times "$samples/nvtx_all"
-}
-
 @test "nvtx_all, its domains one by one" {
-    # The end of a range tells neither domain nor more.
+    # The end of a range has no domain.
     local domains='[.traceEvents[] | select(.cat == "user_annotation" and .ph != "e") | .args.domain] | unique'
     record --nvtx-domains=everything "$samples/nvtx_all"
     jq -e "$domains == [\"everything\"]" "$trace"
@@ -330,10 +279,6 @@ tells() { # PROGRAM
     jq "$by_rows" "$trace" | diff - by_calls
 }
 
-@test "nvtx_cpp" {
-    traces "$samples/nvtx_cpp"
-}
-
 @test "annotations of another count, place or length are differences" {
     local compare=$BATS_TEST_DIRNAME/compare_annotations change
     gzip -dc "$root/tests/data/kineto/kineto-train-h200.json.gz" >kineto.json
@@ -358,22 +303,6 @@ tells() { # PROGRAM
     }
 }
 
-@test "launch_loop, 20,000 launches" {
-    traces "$samples/launch_loop" 20000
-}
-
-@test "launch_loop, 20,000 launches on 8 threads" {
-    traces "$samples/launch_loop" 20000 --threads 8
-}
-
-@test "capture, everything" {
-    traces "$samples/capture" all
-}
-
-@test "capture by cudaProfilerStart and Stop" {
-    traces --capture-range=cudaProfilerApi "$samples/capture" cudaProfilerApi
-}
-
 # CUPTI 13.0 mixed up correlation ids when its API records were switched while threads made calls.
 @test "capture_threads: each kernel belongs to its own call, however often recording starts and stops" {
     local interval
@@ -382,14 +311,6 @@ tells() { # PROGRAM
         jq -e '.gputrace.losses.before_launch == 0' "$trace"
         jq -e '[.traceEvents[] | select(.cat == "kernel") | .args.correlation] | length == (unique | length)' "$trace"
     done
-}
-
-@test "capture by an NVTX range" {
-    traces --capture-range=nvtx:middle "$samples/capture" nvtx
-}
-
-@test "capture by an NVTX range of a domain" {
-    traces --capture-range=nvtx:middle@samples "$samples/capture" nvtx-domain
 }
 
 @test "capture by gputrace.h" {
@@ -453,7 +374,7 @@ event_moments() { # COUNT
     jq -e '[.traceEvents[] | select(.ph != "M") | .cat] | unique == ["capture", "gpu_user_annotation", "kernel"]' "$trace"
 }
 
-@test "device_ranges: a plugin hears of the program's own event alone" {
+@test "device_ranges: a plugin gets callbacks for the program's own event alone" {
     heard_by_plugin() {
         record --plugin="$build/samples/plugins/calls.so,file=calls" "$@"
         run -0 awk '$1 ~ /^event_(creation|record)$/ { sum[$1] += $3 } END { print sum["event_creation"], sum["event_record"] }' calls
@@ -463,7 +384,7 @@ event_moments() { # COUNT
     ranges_are_held heard_by_plugin "$samples/device_ranges"
 }
 
-@test "device ranges without times, of a CUPTI older than CUDA 12.8, are left out, counted and told" {
+@test "device ranges without times, of a CUPTI older than CUDA 12.8, are left out, counted and reported" {
     [ -n "${simulated-}" ] || skip "needs an older CUPTI"
     SIMGPU_CUPTI_VERSION=18 record "$samples/device_ranges"
     local ranges
@@ -473,7 +394,7 @@ event_moments() { # COUNT
     grep -q "$ranges device ranges without times" words
 }
 
-@test "device ranges outside of what is recorded are not there" {
+@test "device ranges outside of the capture range are left out" {
     record --capture-range=cudaProfilerApi "$samples/device_ranges"
     jq -e '[.traceEvents[] | select(.cat == "gpu_user_annotation")] == []' "$trace"
     jq -e '.gputrace.losses.untimed_ranges == 0' "$trace"
@@ -489,10 +410,6 @@ event_moments() { # COUNT
         run -1 "$BATS_TEST_DIRNAME/check_device_ranges" changed.json
         assert_line --partial "'passed on: 1 kernels'"
     done
-}
-
-@test "a pause by gputrace.h" {
-    traces "$samples/capture" pause
 }
 
 @test "control" {

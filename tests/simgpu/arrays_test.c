@@ -118,7 +118,7 @@ UNIT_TEST_WITH(boxes_are_copied_by_the_batch, NULL, clear)
 UNIT_TEST_WITH(the_runtime_s_copies_are_boxes_to_the_driver, NULL, clear)
 {
     cudaArray_t array = new_array();
-    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    recording_enable_domain(CUPTI_CB_DOMAIN_DRIVER_API);
     CUDA_OK(cudaMemcpy2DToArray(array, 0, 0, source, WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice));
     assert_int_equal(recording_calls(), 2);
     assert_string_equal(recording_call(0)->name, "cuMemcpy3D_v2");

@@ -15,13 +15,6 @@ UNIT_FIXTURE(start)
     return recording_start_warm(2048); /* nine kernels */
 }
 
-UNIT_FIXTURE(clear)
-{
-    cudaDeviceSynchronize();
-    recording_clear();
-    return 0;
-}
-
 /* A function in the stream that ends when it is let. */
 static atomic_bool let;
 
@@ -32,7 +25,7 @@ static void wait_to_be_let(void *unused)
         nanosleep(&(struct timespec){0, 100000}, NULL);
 }
 
-UNIT_TEST_WITH(launched_work_is_in_the_buffer_at_once_and_incomplete, NULL, clear)
+UNIT_TEST_WITH(launched_work_is_in_the_buffer_at_once_and_incomplete, NULL, recording_teardown)
 {
     recording_enable(kernels);
     atomic_store(&let, false);
@@ -61,7 +54,7 @@ UNIT_TEST_WITH(launched_work_is_in_the_buffer_at_once_and_incomplete, NULL, clea
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1);
 }
 
-UNIT_TEST_WITH(a_forced_flush_gives_running_work_without_an_end_and_never_again, NULL, clear)
+UNIT_TEST_WITH(a_forced_flush_gives_running_work_without_an_end_and_never_again, NULL, recording_teardown)
 {
     recording_enable(kernels);
     atomic_store(&let, false);
@@ -77,7 +70,7 @@ UNIT_TEST_WITH(a_forced_flush_gives_running_work_without_an_end_and_never_again,
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1);
 }
 
-UNIT_TEST_WITH(full_buffers_come_back_without_a_flush, NULL, clear)
+UNIT_TEST_WITH(full_buffers_come_back_without_a_flush, NULL, recording_teardown)
 {
     recording_enable(kernels);
     for (int i = 0; i < 100; i++)
@@ -102,7 +95,7 @@ static void *launch_two(void *requests)
     return NULL;
 }
 
-UNIT_TEST_WITH(every_thread_asks_for_a_buffer_of_its_own, NULL, clear)
+UNIT_TEST_WITH(every_thread_asks_for_a_buffer_of_its_own, NULL, recording_teardown)
 {
     recording_enable(kernels);
     recording_kernel();
@@ -119,7 +112,7 @@ UNIT_TEST_WITH(every_thread_asks_for_a_buffer_of_its_own, NULL, clear)
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 9);
 }
 
-UNIT_TEST_WITH(one_buffer_serves_all_threads_when_asked, NULL, clear)
+UNIT_TEST_WITH(one_buffer_serves_all_threads_when_asked, NULL, recording_teardown)
 {
     uint8_t per_thread = 1;
     size_t size = sizeof(per_thread);
@@ -147,7 +140,7 @@ static void *launch_many(void *unused)
     return NULL;
 }
 
-UNIT_TEST_WITH(no_record_is_lost_between_threads_and_flushes, NULL, clear)
+UNIT_TEST_WITH(no_record_is_lost_between_threads_and_flushes, NULL, recording_teardown)
 {
     recording_enable(kernels);
     pthread_t threads[4];

@@ -5,19 +5,13 @@
 
 #include "recording.h"
 
-/* CUPTI heeds a function's switch only if it was on when the first context was made. */
+/* CUPTI uses a function's switch only if it was on when the first context was made. */
 UNIT_FIXTURE(start)
 {
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1);
     int failed = recording_start_warm(1 << 16);
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 0);
     return failed;
-}
-
-UNIT_FIXTURE(clear)
-{
-    recording_clear();
-    return 0;
 }
 
 #define MALLOC CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020
@@ -27,13 +21,13 @@ UNIT_FIXTURE(clear)
 static void disable_at_entry(const struct recorded_call *call)
 {
     if (call->cbid == CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2)
-        recording_tell_no_more(MEM_ALLOC);
+        recording_disable_callback(MEM_ALLOC);
 }
 
-UNIT_TEST_WITH(what_is_disabled_at_its_entry_has_no_exit, NULL, clear)
+UNIT_TEST_WITH(a_call_disabled_at_its_entry_has_no_exit, NULL, recording_teardown)
 {
-    recording_tell_one(MEM_ALLOC);
-    recording_tell_one(MEM_FREE);
+    recording_enable_callback(MEM_ALLOC);
+    recording_enable_callback(MEM_FREE);
     recording_in_callbacks(disable_at_entry);
     void *memory;
     CUDA_OK(cudaMalloc(&memory, 100));
@@ -48,12 +42,12 @@ UNIT_TEST_WITH(what_is_disabled_at_its_entry_has_no_exit, NULL, clear)
 static void enable_at_entry(const struct recorded_call *call)
 {
     if (call->cbid == CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020)
-        recording_tell_one(MEM_ALLOC);
+        recording_enable_callback(MEM_ALLOC);
 }
 
-UNIT_TEST_WITH(what_is_enabled_in_a_callback_is_told_at_once, NULL, clear)
+UNIT_TEST_WITH(callbacks_enabled_in_a_callback_come_at_once, NULL, recording_teardown)
 {
-    recording_tell_one(MALLOC);
+    recording_enable_callback(MALLOC);
     recording_in_callbacks(enable_at_entry);
     void *memory;
     CUDA_OK(cudaMalloc(&memory, 100));
@@ -66,13 +60,13 @@ static void *switch_often(void *unused)
 {
     (void)unused;
     for (int i = 0; i < 5000; i++) {
-        recording_tell_one(MEM_ALLOC);
-        recording_tell_no_more(MEM_ALLOC);
+        recording_enable_callback(MEM_ALLOC);
+        recording_disable_callback(MEM_ALLOC);
     }
     return NULL;
 }
 
-UNIT_TEST_WITH(callbacks_are_switched_while_others_call, NULL, clear)
+UNIT_TEST_WITH(callbacks_are_switched_while_others_call, NULL, recording_teardown)
 {
     pthread_t thread;
     pthread_create(&thread, NULL, switch_often, NULL);
@@ -95,11 +89,11 @@ static void call_cuda(const struct recorded_call *call)
     cudaFree(memory);
 }
 
-UNIT_TEST_WITH(calls_in_a_callback_are_not_told_but_recorded_as_the_call_s_own, NULL, clear)
+UNIT_TEST_WITH(calls_in_a_callback_have_records_but_no_callbacks, NULL, recording_teardown)
 {
     static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_MEMSET,
                                                CUPTI_ACTIVITY_KIND_INVALID};
-    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    recording_enable_domain(CUPTI_CB_DOMAIN_DRIVER_API);
     recording_enable(kinds);
     recording_in_callbacks(call_cuda);
     cudaStream_t stream;
@@ -133,10 +127,10 @@ static void call_the_driver(const struct recorded_call *call)
     cuMemFree(memory);
 }
 
-UNIT_TEST_WITH(single_ids_are_recorded_of_calls_that_the_tool_makes, NULL, clear)
+UNIT_TEST_WITH(single_ids_are_recorded_of_calls_that_the_tool_makes, NULL, recording_teardown)
 {
     CUDA_OK(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1));
-    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamCreate);
+    recording_enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamCreate);
     recording_in_callbacks(call_the_driver);
     cudaStream_t stream;
     CUDA_OK(cudaStreamCreate(&stream));
@@ -154,14 +148,14 @@ static int asked;
 static void ask_in_callback(const struct recorded_call *call)
 {
     (void)call;
-    asked += recording_tells(MALLOC);
+    asked += recording_callback_enabled(MALLOC);
 }
 
-UNIT_TEST_WITH(the_tool_can_ask_in_a_callback_what_is_enabled, NULL, clear)
+UNIT_TEST_WITH(the_tool_can_ask_in_a_callback_what_is_enabled, NULL, recording_teardown)
 {
-    assert_true(recording_tells(MALLOC) == false);
-    recording_tell_one(MALLOC);
-    assert_true(recording_tells(MALLOC));
+    assert_true(recording_callback_enabled(MALLOC) == false);
+    recording_enable_callback(MALLOC);
+    assert_true(recording_callback_enabled(MALLOC));
     recording_in_callbacks(ask_in_callback);
     void *memory;
     CUDA_OK(cudaMalloc(&memory, 100));

@@ -1,4 +1,4 @@
-/* CUPTI's callbacks: which calls are told, in which order, with what. */
+/* CUPTI's callbacks: for which calls, in which order, with what. */
 #include "tests/unit.h"
 
 #include "recording.h"
@@ -8,19 +8,13 @@ UNIT_FIXTURE(start)
     return recording_start_warm(1 << 16);
 }
 
-UNIT_FIXTURE(clear)
+UNIT_TEST_WITH(a_runtime_call_has_its_driver_call_inside, NULL, recording_teardown)
 {
-    recording_clear();
-    return 0;
-}
-
-UNIT_TEST_WITH(a_runtime_call_has_its_driver_call_inside, NULL, clear)
-{
-    recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
-    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
+    recording_enable_domain(CUPTI_CB_DOMAIN_RUNTIME_API);
+    recording_enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
     void *memory;
     CUDA_OK(cudaMalloc(&memory, 1000));
-    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2);
+    recording_enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2);
     CUDA_OK(cudaFree(memory));
 
     const CUpti_CallbackId expected[8][3] = {
@@ -49,10 +43,10 @@ UNIT_TEST_WITH(a_runtime_call_has_its_driver_call_inside, NULL, clear)
     assert_int_equal(recording_call(5)->first_word, (uintptr_t)memory);
 }
 
-UNIT_TEST_WITH(correlation_data_goes_from_entry_to_exit, NULL, clear)
+UNIT_TEST_WITH(correlation_data_goes_from_entry_to_exit, NULL, recording_teardown)
 {
-    recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
-    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    recording_enable_domain(CUPTI_CB_DOMAIN_RUNTIME_API);
+    recording_enable_domain(CUPTI_CB_DOMAIN_DRIVER_API);
     CUDA_OK(cudaDeviceSynchronize());
     assert_int_equal(recording_calls(), 4);
     assert_int_equal(recording_call(3)->data, recording_call(0)->data);
@@ -61,9 +55,9 @@ UNIT_TEST_WITH(correlation_data_goes_from_entry_to_exit, NULL, clear)
     assert_int_equal(recording_call(1)->cbid, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2);
 }
 
-UNIT_TEST_WITH(an_exit_tells_the_result, NULL, clear)
+UNIT_TEST_WITH(an_exit_has_the_result, NULL, recording_teardown)
 {
-    recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
+    recording_enable_domain(CUPTI_CB_DOMAIN_RUNTIME_API);
     void *memory;
     assert_int_equal(cudaMalloc(&memory, (size_t)1 << 60), cudaErrorMemoryAllocation);
     assert_false(recording_call(0)->has_result);
@@ -73,19 +67,19 @@ UNIT_TEST_WITH(an_exit_tells_the_result, NULL, clear)
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
 
-UNIT_TEST_WITH(a_launch_tells_the_kernels_name_in_both_domains, NULL, clear)
+UNIT_TEST_WITH(a_launch_has_the_kernels_name_in_both_domains, NULL, recording_teardown)
 {
-    recording_tell_one(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
-    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+    recording_enable_callback(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+    recording_enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
     recording_kernel();
     assert_int_equal(recording_calls(), 4);
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(recording_call(i)->symbol, "_Z16recording_kernelv");
 }
 
-UNIT_TEST_WITH(resources_are_told, NULL, clear)
+UNIT_TEST_WITH(resources_have_callbacks, NULL, recording_teardown)
 {
-    recording_tell(CUPTI_CB_DOMAIN_RESOURCE);
+    recording_enable_domain(CUPTI_CB_DOMAIN_RESOURCE);
     cudaStream_t stream;
     CUDA_OK(cudaStreamCreate(&stream));
     CUDA_OK(cudaStreamDestroy(stream));
@@ -107,15 +101,15 @@ UNIT_TEST_WITH(resources_are_told, NULL, clear)
         assert_int_equal(recording_call(i)->cbid, expected[i]);
 }
 
-UNIT_TEST_WITH(streams_go_with_their_context, NULL, clear)
+UNIT_TEST_WITH(streams_go_with_their_context, NULL, recording_teardown)
 {
     CUcontext context;
     CUstream stream;
     CUDA_OK(cuCtxCreate_v4(&context, NULL, 0, 0));
     CUDA_OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
     CUDA_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    recording_tell(CUPTI_CB_DOMAIN_RESOURCE);
-    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2);
+    recording_enable_domain(CUPTI_CB_DOMAIN_RESOURCE);
+    recording_enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2);
     CUDA_OK(cuCtxDestroy(context));
     assert_int_equal(recording_calls(), 6);
     assert_int_equal(recording_call(0)->site, CUPTI_API_ENTER);
@@ -125,9 +119,9 @@ UNIT_TEST_WITH(streams_go_with_their_context, NULL, clear)
     assert_int_equal(recording_call(5)->site, CUPTI_API_EXIT);
 }
 
-UNIT_TEST_WITH(synchronisation_is_told, NULL, clear)
+UNIT_TEST_WITH(synchronisation_has_callbacks, NULL, recording_teardown)
 {
-    recording_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE);
+    recording_enable_domain(CUPTI_CB_DOMAIN_SYNCHRONIZE);
     CUDA_OK(cudaStreamSynchronize(NULL));
     CUDA_OK(cudaDeviceSynchronize());
     assert_int_equal(recording_calls(), 2);
@@ -135,14 +129,14 @@ UNIT_TEST_WITH(synchronisation_is_told, NULL, clear)
     assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED);
 }
 
-UNIT_TEST_WITH(nothing_is_told_that_is_not_enabled, NULL, clear)
+UNIT_TEST_WITH(there_is_no_callback_that_is_not_enabled, NULL, recording_teardown)
 {
     recording_kernel();
     CUDA_OK(cudaDeviceSynchronize());
     assert_int_equal(recording_calls(), 0);
 }
 
-UNIT_TEST_WITH(a_process_has_one_subscriber, NULL, clear)
+UNIT_TEST_WITH(a_process_has_one_subscriber, NULL, recording_teardown)
 {
     CUpti_SubscriberHandle second;
     char name[64] = "";
@@ -155,7 +149,7 @@ UNIT_TEST_WITH(a_process_has_one_subscriber, NULL, clear)
     assert_string_equal(name, "CUPTI for unnamed");
 }
 
-UNIT_TEST_WITH(callbacks_have_the_names_of_the_headers, NULL, clear)
+UNIT_TEST_WITH(callbacks_have_the_names_of_the_headers, NULL, recording_teardown)
 {
     const char *name;
     CUDA_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &name));

@@ -23,15 +23,10 @@ UNIT_FIXTURE(clear)
     return cudaDeviceSynchronize();
 }
 
-static void launch(cudaStream_t where)
-{
-    CUDA_OK(cudaLaunchKernel((const void *)recording_kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, where));
-}
-
 static void begin_in(cudaStream_t where, enum cudaStreamCaptureMode mode)
 {
     CUDA_OK(cudaStreamBeginCapture(where, mode));
-    launch(where);
+    CUDA_OK(recording_launch(where));
 }
 
 static void begin(enum cudaStreamCaptureMode mode)
@@ -55,7 +50,7 @@ static void assert_broken(void)
     assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
     assert_null(graph);
     assert_int_equal(status_of(stream), cudaStreamCaptureStatusNone);
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaStreamSynchronize(stream));
 }
 
@@ -76,10 +71,10 @@ UNIT_TEST_WITH(a_stream_that_waits_for_a_captured_event_joins, NULL, clear)
     assert_int_equal(status_of(side), cudaStreamCaptureStatusNone);
     CUDA_OK(cudaStreamWaitEvent(side, event, 0));
     assert_int_equal(status_of(side), cudaStreamCaptureStatusActive);
-    launch(side);
+    CUDA_OK(recording_launch(side));
     CUDA_OK(cudaEventRecord(event, side));
     CUDA_OK(cudaStreamWaitEvent(stream, event, 0));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     assert_int_equal(end_with_nodes(), 3);
     assert_int_equal(status_of(side), cudaStreamCaptureStatusNone);
 }
@@ -120,7 +115,7 @@ UNIT_TEST_WITH(the_legacy_stream_breaks_it_for_streams_that_block, NULL, clear)
     assert_int_equal(cudaLaunchHostFunc(NULL, nothing, NULL), cudaErrorStreamCaptureImplicit);
     assert_broken();
     begin_in(free_stream, cudaStreamCaptureModeRelaxed);
-    launch(NULL);
+    CUDA_OK(recording_launch(NULL));
     cudaGraph_t graph;
     CUDA_OK(cudaStreamEndCapture(free_stream, &graph));
     CUDA_OK(cudaGraphDestroy(graph));

@@ -65,12 +65,12 @@ UNIT_TEST(entry_points_are_found_by_name_and_version)
     EXITS(finds_entry_points, NULL, NULL);
 }
 
-UNIT_TEST(what_fails_fails_as_on_a_real_gpu)
+UNIT_TEST(calls_fail_as_on_a_real_gpu)
 {
     recording_start(1 << 16);
     CUDA_OK(cudaFree(NULL));
     recording_kernel();
-    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    recording_enable_domain(CUPTI_CB_DOMAIN_DRIVER_API);
     const void *kernel = (const void *)recording_kernel;
     void *memory;
     assert_int_equal(cudaLaunchKernel(kernel, (dim3){1, 1, 1}, (dim3){5000, 1, 1}, NULL, 0, NULL),
@@ -97,7 +97,7 @@ UNIT_TEST(what_fails_fails_as_on_a_real_gpu)
 UNIT_TEST(what_the_runtime_refuses_itself_makes_no_call_of_the_driver)
 {
     char bytes[8];
-    recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
+    recording_enable_domain(CUPTI_CB_DOMAIN_DRIVER_API);
     assert_int_equal(cudaMalloc(NULL, 1), cudaErrorInvalidValue);
     assert_int_equal(cudaMemcpy(bytes, bytes, 8, (enum cudaMemcpyKind)77), cudaErrorInvalidMemcpyDirection);
     assert_int_equal(recording_calls(), 0);

@@ -16,20 +16,6 @@ UNIT_FIXTURE(start)
            cudaStreamCreate(&side);
 }
 
-UNIT_FIXTURE(clear)
-{
-    cudaDeviceSynchronize();
-    recording_clear();
-    return 0;
-}
-
-static void launch(cudaStream_t where)
-{
-    CUDA_OK(cudaLaunchKernel((const void *)recording_kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, where));
-}
-
-#define KINDS(...) recording_enable((const CUpti_ActivityKind[]){__VA_ARGS__, (CUpti_ActivityKind)0})
-
 /* set → kernel → copy; instantiated; the graph itself is gone. */
 static cudaGraphExec_t capture_chain(void)
 {
@@ -37,7 +23,7 @@ static cudaGraphExec_t capture_chain(void)
     cudaGraphExec_t exec;
     CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     CUDA_OK(cudaMemsetAsync(device, 9, BYTES, stream));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaMemcpyAsync(pinned, device, BYTES, cudaMemcpyDeviceToHost, stream));
     CUDA_OK(cudaStreamEndCapture(stream, &graph));
     CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
@@ -45,7 +31,7 @@ static cudaGraphExec_t capture_chain(void)
     return exec;
 }
 
-UNIT_TEST_WITH(capturing_does_nothing_and_launching_does_it, NULL, clear)
+UNIT_TEST_WITH(capturing_does_nothing_and_launching_does_it, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET);
     memset(pinned, 0, BYTES);
@@ -69,7 +55,7 @@ UNIT_TEST_WITH(capturing_does_nothing_and_launching_does_it, NULL, clear)
     CUDA_OK(cudaGraphExecDestroy(exec));
 }
 
-UNIT_TEST_WITH(nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node, NULL, clear)
+UNIT_TEST_WITH(nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node, NULL, recording_teardown)
 {
     cudaGraphExec_t exec = capture_chain();
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME);
@@ -91,13 +77,13 @@ UNIT_TEST_WITH(nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node, 
     CUDA_OK(cudaGraphExecDestroy(exec));
 }
 
-UNIT_TEST_WITH(a_graph_recorded_as_a_whole_has_no_nodes, NULL, clear)
+UNIT_TEST_WITH(a_graph_recorded_as_a_whole_has_no_nodes, NULL, recording_teardown)
 {
     cudaGraphExec_t exec = capture_chain();
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     for (int i = 0; i < 3; i++)
         CUDA_OK(cudaGraphLaunch(exec, stream));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaStreamSynchronize(stream));
     recording_flush(false);
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 3);
@@ -145,7 +131,7 @@ static size_t launch_conditional(CUgraphConditionalNodeType type, unsigned size,
     return recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
-UNIT_TEST_WITH(bodies_run_as_the_condition_says_without_a_correlation_id, NULL, clear)
+UNIT_TEST_WITH(bodies_run_as_the_condition_says_without_a_correlation_id, NULL, recording_teardown)
 {
     uint32_t id, stream_id;
     assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_IF, 1, 0, &id), 0);
@@ -164,7 +150,7 @@ UNIT_TEST_WITH(bodies_run_as_the_condition_says_without_a_correlation_id, NULL, 
     assert_true(first->end <= last->start);
 }
 
-UNIT_TEST_WITH(branches_run_beside_each_other, NULL, clear)
+UNIT_TEST_WITH(branches_run_beside_each_other, NULL, recording_teardown)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -172,14 +158,14 @@ UNIT_TEST_WITH(branches_run_beside_each_other, NULL, clear)
     CUDA_OK(cudaEventCreate(&fork));
     CUDA_OK(cudaEventCreate(&join));
     CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaEventRecord(fork, stream));
     CUDA_OK(cudaStreamWaitEvent(side, fork, 0));
-    launch(stream);
-    launch(side);
+    CUDA_OK(recording_launch(stream));
+    CUDA_OK(recording_launch(side));
     CUDA_OK(cudaEventRecord(join, side));
     CUDA_OK(cudaStreamWaitEvent(stream, join, 0));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaStreamEndCapture(stream, &graph));
     size_t nodes = 0, edges = 0;
     CUDA_OK(cudaGraphGetNodes(graph, NULL, &nodes));
@@ -203,16 +189,16 @@ UNIT_TEST_WITH(branches_run_beside_each_other, NULL, clear)
     CUDA_OK(cudaEventDestroy(join));
 }
 
-UNIT_TEST_WITH(a_capture_whose_streams_do_not_come_back_fails, NULL, clear)
+UNIT_TEST_WITH(a_capture_whose_streams_do_not_come_back_fails, NULL, recording_teardown)
 {
     cudaGraph_t graph;
     cudaEvent_t fork;
     CUDA_OK(cudaEventCreate(&fork));
     CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaEventRecord(fork, stream));
     CUDA_OK(cudaStreamWaitEvent(side, fork, 0));
-    launch(side);
+    CUDA_OK(recording_launch(side));
     assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureUnjoined);
     enum cudaStreamCaptureStatus status;
     CUDA_OK(cudaStreamIsCapturing(side, &status));
@@ -225,7 +211,7 @@ static void add_one(void *count)
     ++*(int *)count;
 }
 
-UNIT_TEST_WITH(graphs_are_built_by_hand_in_graphs, NULL, clear)
+UNIT_TEST_WITH(graphs_are_built_by_hand_in_graphs, NULL, recording_teardown)
 {
     int calls = 0;
     cudaGraph_t inner, outer;
@@ -260,14 +246,14 @@ UNIT_TEST_WITH(graphs_are_built_by_hand_in_graphs, NULL, clear)
     CUDA_OK(cudaGraphDestroy(inner));
 }
 
-UNIT_TEST_WITH(an_update_needs_the_same_shape, NULL, clear)
+UNIT_TEST_WITH(an_update_needs_the_same_shape, NULL, recording_teardown)
 {
     cudaGraphExec_t exec = capture_chain();
     cudaGraph_t same, other;
     cudaGraphExecUpdateResultInfo info;
     CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     CUDA_OK(cudaMemsetAsync(device, 4, BYTES, stream));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaMemcpyAsync(pinned, device, BYTES, cudaMemcpyDeviceToHost, stream));
     CUDA_OK(cudaStreamEndCapture(stream, &same));
     CUDA_OK(cudaGraphExecUpdate(exec, same, &info));
@@ -277,7 +263,7 @@ UNIT_TEST_WITH(an_update_needs_the_same_shape, NULL, clear)
     assert_int_equal(pinned[0], 4);
 
     CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    launch(stream);
+    CUDA_OK(recording_launch(stream));
     CUDA_OK(cudaStreamEndCapture(stream, &other));
     assert_int_equal(cudaGraphExecUpdate(exec, other, &info), cudaErrorGraphExecUpdateFailure);
     assert_int_equal(info.result, cudaGraphExecUpdateErrorTopologyChanged);

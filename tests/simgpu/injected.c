@@ -1,4 +1,5 @@
-/* A tool as small as can be, for the tests of how tools are loaded: it counts itself and the calls that it is told of.
+/* A tool as small as can be, for the tests of how tools are loaded: it counts itself and the calls that it gets
+ * callbacks for.
  */
 #include <cupti.h>
 

@@ -18,7 +18,7 @@ static const char *tool_path(void)
 }
 
 /* A counter of the tool, which is loaded by now. */
-static int told(const char *counter)
+static int injected(const char *counter)
 {
     void *tool = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
     atomic_int *value = tool ? dlsym(tool, counter) : NULL;
@@ -28,16 +28,16 @@ static int told(const char *counter)
 static int first_call_is_of_the_runtime(void)
 {
     void *memory;
-    HOLDS(told("injected_times") == -1);
+    HOLDS(injected("injected_times") == -1);
     HOLDS(cudaMalloc(&memory, 100) == cudaSuccess);
-    HOLDS(told("injected_times") == 1 && told("injected_status") == 0);
-    HOLDS(told("injected_calls") == 1);
+    HOLDS(injected("injected_times") == 1 && injected("injected_status") == 0);
+    HOLDS(injected("injected_calls") == 1);
     HOLDS(cudaFree(memory) == cudaSuccess);
-    HOLDS(told("injected_calls") == 2 && told("injected_times") == 1);
+    HOLDS(injected("injected_calls") == 2 && injected("injected_times") == 1);
     return 0;
 }
 
-UNIT_TEST(the_runtimes_first_call_loads_the_tool_and_is_told)
+UNIT_TEST(the_runtimes_first_call_loads_the_tool_and_has_callbacks)
 {
     EXITS(first_call_is_of_the_runtime, "CUDA_INJECTION64_PATH", tool_path());
 }
@@ -45,7 +45,7 @@ UNIT_TEST(the_runtimes_first_call_loads_the_tool_and_is_told)
 static int first_call_is_of_the_driver(void)
 {
     HOLDS(cuInit(0) == CUDA_SUCCESS && cuInit(0) == CUDA_SUCCESS);
-    HOLDS(told("injected_times") == 1 && told("injected_status") == 0 && told("injected_calls") == 0);
+    HOLDS(injected("injected_times") == 1 && injected("injected_status") == 0 && injected("injected_calls") == 0);
     return 0;
 }
 
@@ -58,7 +58,7 @@ static void *call_first(void *unused)
 {
     (void)unused;
     int count;
-    return cudaGetDeviceCount(&count) == cudaSuccess && told("injected_times") == 1 ? &told : NULL;
+    return cudaGetDeviceCount(&count) == cudaSuccess && injected("injected_times") == 1 ? &injected : NULL;
 }
 
 static int many_threads_are_first(void)
@@ -71,7 +71,7 @@ static int many_threads_are_first(void)
         pthread_join(threads[i], &result);
         HOLDS(result != NULL);
     }
-    HOLDS(told("injected_times") == 1 && told("injected_calls") == 8);
+    HOLDS(injected("injected_times") == 1 && injected("injected_calls") == 8);
     return 0;
 }
 
@@ -87,7 +87,7 @@ static int goes_on_without(void)
     return 0;
 }
 
-UNIT_TEST(a_tool_that_cannot_be_loaded_is_no_harm)
+UNIT_TEST(a_tool_that_cannot_be_loaded_does_no_harm)
 {
     EXITS(goes_on_without, "CUDA_INJECTION64_PATH", "/nowhere/tool.so");
 }

@@ -11,7 +11,7 @@ static int begin(void)
     recording_start(1 << 16);
     HOLDS(cudaFree(NULL) == cudaSuccess);
     recording_enable((const CUpti_ActivityKind[]){CUPTI_ACTIVITY_KIND_JIT, CUPTI_ACTIVITY_KIND_INVALID});
-    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData);
+    recording_enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData);
     return 0;
 }
 
@@ -80,7 +80,7 @@ static int is_recorded_where_it_is_looked_at(void)
     HOLDS(recorded(0, NULL, 0) == 0); /* only the callback of cuModuleLoadData is on */
     HOLDS(cuModuleLoadData(&module, recording_ptx) == CUDA_SUCCESS);
     HOLDS(recorded(0, STEPS(CACHE_LOAD), 1) == 0);
-    recording_tell_no_more(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData);
+    recording_disable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData);
     HOLDS(cuModuleLoadData(&module, recording_ptx) == CUDA_SUCCESS);
     HOLDS(recorded(1, NULL, 0) == 0);
     recording_enable((const CUpti_ActivityKind[]){CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_INVALID});
@@ -199,7 +199,7 @@ static int links(void)
     void *cubin;
     size_t size;
     HOLDS(begin() == 0);
-    recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLinkAddData_v2);
+    recording_enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLinkAddData_v2);
     HOLDS(cuLinkCreate(0, NULL, NULL, &state) == CUDA_SUCCESS);
     HOLDS(cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)recording_ptx, strlen(recording_ptx) + 1, "a", 0,
                         NULL, NULL) == CUDA_SUCCESS);
@@ -224,7 +224,7 @@ static int links(void)
     return 0;
 }
 
-UNIT_TEST(what_is_linked_is_code_with_all_the_names)
+UNIT_TEST(linked_code_has_all_names)
 {
     EXITS(links, NULL, NULL);
 }
@@ -242,7 +242,7 @@ static int cannot_link_junk(void)
     return 0;
 }
 
-UNIT_TEST(what_cannot_be_read_is_not_linked)
+UNIT_TEST(code_that_cannot_be_read_is_not_linked)
 {
     EXITS(cannot_link_junk, NULL, NULL);
 }

@@ -49,7 +49,7 @@ only_names_of() { # OURS NVIDIA'S
     assert_output --partial 'cuptiSubscribe@@libcupti.so.13'
 }
 
-@test "the README tells of every variable, and of no other" {
+@test "the README names every variable, and no other" {
     grep -oE '"SIMGPU_[A-Z_]+"' "$here/core/config.h" | tr -d '"' | sort >"$BATS_TEST_TMPDIR/read"
     grep -oE '^\| `SIMGPU_[A-Z_]+' "$here/README.md" | grep -oE 'SIMGPU.*' | sort >"$BATS_TEST_TMPDIR/told"
     [ -s "$BATS_TEST_TMPDIR/read" ]

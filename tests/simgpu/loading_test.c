@@ -1,4 +1,4 @@
-/* Modules, libraries and functions: when each is loaded, and what the tool is told of it. */
+/* Modules, libraries and functions: when each is loaded, and which callbacks the tool gets. */
 #include "tests/unit.h"
 
 #include "recording.h"
@@ -9,12 +9,6 @@ enum { ELF_WORD = 0x464c457f };
 #define RESOURCE CUPTI_CB_DOMAIN_RESOURCE
 #define CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
-UNIT_FIXTURE(clear)
-{
-    recording_clear();
-    return 0;
-}
-
 UNIT_FIXTURE(start)
 {
     recording_start(1 << 16);
@@ -22,7 +16,7 @@ UNIT_FIXTURE(start)
 }
 
 /* The callbacks were these: domain, id, site. */
-static int told(const uint32_t (*expected)[3], size_t count)
+static int callbacks_were(const uint32_t (*expected)[3], size_t count)
 {
     HOLDS(recording_calls() == count);
     for (size_t i = 0; i < count; i++) {
@@ -46,11 +40,11 @@ static int loads_at_its_first_launch(void)
     };
     recording_start(1 << 16);
     HOLDS(cudaFree(NULL) == cudaSuccess);
-    recording_tell(DRIVER);
-    recording_tell(RESOURCE);
+    recording_enable_domain(DRIVER);
+    recording_enable_domain(RESOURCE);
     recording_kernel();
     recording_kernel();
-    HOLDS(told(first, sizeof(first) / sizeof(first[0])) == 0);
+    HOLDS(callbacks_were(first, sizeof(first) / sizeof(first[0])) == 0);
     HOLDS(recording_call(7)->module_id == recording_call(8)->module_id);
     HOLDS(recording_call(7)->code_word == ELF_WORD && recording_call(7)->context_uid == 1);
     for (size_t i = 0; i < 10; i++)
@@ -89,10 +83,10 @@ UNIT_TEST(loading_a_function_is_an_overhead_of_its_first_launch)
     EXITS(records_the_loading, NULL, NULL);
 }
 
-UNIT_TEST_WITH(a_function_is_loaded_once_in_each_context, start, clear)
+UNIT_TEST_WITH(a_function_is_loaded_once_in_each_context, start, recording_teardown)
 {
     recording_kernel();
-    recording_tell_one(RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+    recording_enable_callback(RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
     recording_kernel();
     assert_int_equal(recording_calls(), 0);
     CUcontext context;
@@ -106,24 +100,24 @@ UNIT_TEST_WITH(a_function_is_loaded_once_in_each_context, start, clear)
     CUDA_OK(cuCtxDestroy(context));
 }
 
-UNIT_TEST_WITH(a_module_is_loaded_where_it_is_asked_for, NULL, clear)
+UNIT_TEST_WITH(a_module_is_loaded_where_it_is_asked_for, NULL, recording_teardown)
 {
     static const uint32_t expected[][3] = {
         {DRIVER, CBID(cuModuleLoadData), CUPTI_API_ENTER},         {RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, 0},
         {DRIVER, CBID(cuModuleLoadData), CUPTI_API_EXIT},          {DRIVER, CBID(cuModuleUnload), CUPTI_API_ENTER},
         {RESOURCE, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, 0}, {DRIVER, CBID(cuModuleUnload), CUPTI_API_EXIT},
     };
-    recording_tell(DRIVER);
-    recording_tell(RESOURCE);
+    recording_enable_domain(DRIVER);
+    recording_enable_domain(RESOURCE);
     CUmodule module;
     CUDA_OK(cuModuleLoadData(&module, recording_ptx));
     CUDA_OK(cuModuleUnload(module));
-    assert_int_equal(told(expected, 6), 0);
+    assert_int_equal(callbacks_were(expected, 6), 0);
     assert_int_equal(recording_call(1)->code_word, ELF_WORD);
     assert_int_equal(recording_call(1)->module_id, recording_call(4)->module_id);
 }
 
-UNIT_TEST_WITH(a_function_is_loaded_where_it_is_first_asked_for, NULL, clear)
+UNIT_TEST_WITH(a_function_is_loaded_where_it_is_first_asked_for, NULL, recording_teardown)
 {
     CUmodule module;
     CUlibrary library;
@@ -157,10 +151,10 @@ UNIT_TEST_WITH(a_function_is_loaded_where_it_is_first_asked_for, NULL, clear)
     CUDA_OK(cuModuleUnload(module));
 }
 
-UNIT_TEST_WITH(a_library_that_no_context_used_was_never_loaded, NULL, clear)
+UNIT_TEST_WITH(a_library_that_no_context_used_was_never_loaded, NULL, recording_teardown)
 {
     CUlibrary library;
-    recording_tell(RESOURCE);
+    recording_enable_domain(RESOURCE);
     CUDA_OK(cuLibraryLoadData(&library, recording_ptx, NULL, NULL, 0, NULL, NULL, 0));
     CUDA_OK(cuLibraryUnload(library));
     assert_int_equal(recording_calls(), 0);
@@ -173,7 +167,7 @@ UNIT_TEST_WITH(a_library_that_no_context_used_was_never_loaded, NULL, clear)
     assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
 }
 
-UNIT_TEST_WITH(what_is_no_image_is_refused, NULL, clear)
+UNIT_TEST_WITH(data_that_is_not_an_image_is_an_error, NULL, recording_teardown)
 {
     CUmodule module;
     CUlibrary library;
@@ -185,7 +179,7 @@ UNIT_TEST_WITH(what_is_no_image_is_refused, NULL, clear)
     assert_int_equal(cuModuleLoad(&module, "/nowhere"), CUDA_ERROR_FILE_NOT_FOUND);
 }
 
-UNIT_TEST_WITH(loading_is_lazy, NULL, clear)
+UNIT_TEST_WITH(loading_is_lazy, NULL, recording_teardown)
 {
     CUmoduleLoadingMode mode;
     CUDA_OK(cuModuleGetLoadingMode(&mode));

@@ -94,7 +94,7 @@ UNIT_TEST_WITH(sets_of_every_width, clean_target, NULL)
     CUDA_OK(cuMemFree(device));
 }
 
-UNIT_TEST(pointers_are_known_for_what_they_are)
+UNIT_TEST(pointers_have_their_attributes)
 {
     void *device, *pinned, *managed;
     int unknown;
@@ -121,7 +121,7 @@ UNIT_TEST(pointers_are_known_for_what_they_are)
     CUDA_OK(cudaFree(managed));
 }
 
-UNIT_TEST(what_is_not_allocated_cannot_be_freed)
+UNIT_TEST(memory_that_is_not_allocated_cannot_be_freed)
 {
     void *device;
     CUDA_OK(cudaMalloc(&device, 100));
@@ -132,7 +132,7 @@ UNIT_TEST(what_is_not_allocated_cannot_be_freed)
     CUDA_OK(cudaFree(NULL));
 }
 
-UNIT_TEST(a_device_has_no_more_than_it_has)
+UNIT_TEST(a_device_has_a_limit_of_memory)
 {
     size_t before, after, total;
     void *most, *more;

@@ -177,25 +177,33 @@ void recording_clear(void)
     pthread_mutex_unlock(&recording.lock);
 }
 
-void recording_tell(CUpti_CallbackDomain domain)
+int recording_teardown(void **state)
+{
+    (void)state;
+    cudaDeviceSynchronize();
+    recording_clear();
+    return 0;
+}
+
+void recording_enable_domain(CUpti_CallbackDomain domain)
 {
     if (cuptiEnableDomain(1, recording.subscriber, domain) != CUPTI_SUCCESS)
         abort();
 }
 
-void recording_tell_one(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+void recording_enable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (cuptiEnableCallback(1, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
         abort();
 }
 
-void recording_tell_no_more(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+void recording_disable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (cuptiEnableCallback(0, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
         abort();
 }
 
-bool recording_tells(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+bool recording_callback_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     uint32_t enabled = 0;
     if (cuptiGetCallbackState(&enabled, recording.subscriber, domain, cbid) != CUPTI_SUCCESS)
@@ -291,6 +299,11 @@ void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *de
 void recording_kernel(void)
 {
     cudaLaunchKernel((const void *)recording_kernel, (dim3){4, 1, 1}, (dim3){64, 1, 1}, NULL, 0, NULL);
+}
+
+int recording_launch(cudaStream_t stream)
+{
+    return cudaLaunchKernel((const void *)recording_kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, stream);
 }
 
 __attribute__((constructor)) static void register_kernel(void)

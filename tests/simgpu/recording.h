@@ -1,5 +1,5 @@
 /*
- * What the simulator's tests share: a small tool that has subscribed to CUPTI and keeps what it is told, and a kernel
+ * What the simulator's tests share: a small tool that has subscribed to CUPTI and records its callbacks, and a kernel
  * to launch without nvcc. And children, for what happens only once in a process or is asked for by the environment.
  */
 #ifndef SIMGPU_RECORDING_H
@@ -32,17 +32,20 @@ void recording_start(size_t buffer_bytes);
 /* The same, and then CUDA is ready and a kernel was launched, so that nothing is prepared later. Gives 0, or an error
  * of CUDA's. */
 int recording_start_warm(size_t buffer_bytes);
-/* Enables a list of kinds that ends with 0. */
+/* Enables a list of kinds that ends with 0; KINDS(kind, ...) makes it. */
 void recording_enable(const CUpti_ActivityKind *kinds);
+#define KINDS(...) recording_enable((const CUpti_ActivityKind[]){__VA_ARGS__, (CUpti_ActivityKind)0})
 /* Disables all, forgets everything recorded so far. */
 void recording_clear(void);
+/* As a test's tear-down: waits for the device first. */
+int recording_teardown(void **state);
 /* Enables callbacks of a domain. */
-void recording_tell(CUpti_CallbackDomain domain);
-void recording_tell_one(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+void recording_enable_domain(CUpti_CallbackDomain domain);
+void recording_enable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 
 /* The other way. */
-void recording_tell_no_more(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
-bool recording_tells(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+void recording_disable_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+bool recording_callback_enabled(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 /* FUNCTION (NULL: nothing) is called in every callback, after it was kept. */
 void recording_in_callbacks(void (*function)(const struct recorded_call *call));
 
@@ -69,6 +72,8 @@ const uint8_t *recording_open_buffer(void);
 /* PTX of two kernels and a variable; and a kernel of the runtime, to be given to cudaLaunchKernel. */
 extern const char recording_ptx[];
 void recording_kernel(void);
+/* Launches it in STREAM, as one warp. Returns an error of CUDA's. */
+int recording_launch(cudaStream_t stream);
 
 /* Runs FUNCTION in a child with the variable set, both of which may be NULL, and gives the child's wait status. */
 /* The child of a process that has not used CUDA yet. */

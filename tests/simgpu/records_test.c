@@ -3,7 +3,7 @@
 
 #include "recording.h"
 
-/* CUPTI heeds a function's switch only if it was on when the first context was made. */
+/* CUPTI uses a function's switch only if it was on when the first context was made. */
 UNIT_FIXTURE(start)
 {
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, 1);
@@ -14,15 +14,7 @@ UNIT_FIXTURE(start)
     return failed;
 }
 
-UNIT_FIXTURE(clear)
-{
-    recording_clear();
-    return 0;
-}
-
-#define KINDS(...) recording_enable((const CUpti_ActivityKind[]){__VA_ARGS__, (CUpti_ActivityKind)0})
-
-UNIT_TEST_WITH(a_kernel_has_its_launch_s_correlation_and_comes_after_it, NULL, clear)
+UNIT_TEST_WITH(a_kernel_has_its_launch_s_correlation_and_comes_after_it, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME);
     recording_kernel();
@@ -52,7 +44,7 @@ UNIT_TEST_WITH(a_kernel_has_its_launch_s_correlation_and_comes_after_it, NULL, c
     assert_int_equal(launch->returnValue, 0);
 }
 
-UNIT_TEST_WITH(driver_kind_records_nested_calls_and_an_id_only_the_program_s, NULL, clear)
+UNIT_TEST_WITH(driver_kind_records_nested_calls_and_an_id_only_the_program_s, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_DRIVER);
     CUDA_OK(cudaDeviceSynchronize());
@@ -72,7 +64,7 @@ UNIT_TEST_WITH(driver_kind_records_nested_calls_and_an_id_only_the_program_s, NU
     CUDA_OK(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, 0));
 }
 
-UNIT_TEST_WITH(a_function_is_not_heeded_that_was_off_when_the_first_context_was_made, NULL, clear)
+UNIT_TEST_WITH(a_function_off_at_the_first_context_cannot_be_switched_on, NULL, recording_teardown)
 {
     CUDA_OK(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, 1));
     CUDA_OK(cudaDeviceSynchronize());
@@ -80,7 +72,7 @@ UNIT_TEST_WITH(a_function_is_not_heeded_that_was_off_when_the_first_context_was_
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_RUNTIME), 0);
 }
 
-UNIT_TEST_WITH(copies_tell_their_direction_size_and_kinds_of_memory, NULL, clear)
+UNIT_TEST_WITH(copies_have_direction_size_and_kinds_of_memory, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET);
     char pageable[4096] = {0};
@@ -115,7 +107,7 @@ UNIT_TEST_WITH(copies_tell_their_direction_size_and_kinds_of_memory, NULL, clear
     assert_true(down->end <= set->start);
 }
 
-UNIT_TEST_WITH(memory_is_recorded_when_taken_and_when_given_back, NULL, clear)
+UNIT_TEST_WITH(memory_is_recorded_when_taken_and_when_given_back, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_MEMORY2);
     void *device, *managed, *async, *refused;
@@ -156,7 +148,7 @@ UNIT_TEST_WITH(memory_is_recorded_when_taken_and_when_given_back, NULL, clear)
     }
 }
 
-UNIT_TEST_WITH(synchronisation_records_say_who_waited_for_what, NULL, clear)
+UNIT_TEST_WITH(synchronisation_records_say_who_waited_for_what, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
     CUDA_OK(cuptiActivityEnableCudaEventDeviceTimestamps(1));
@@ -198,7 +190,7 @@ UNIT_TEST_WITH(synchronisation_records_say_who_waited_for_what, NULL, clear)
     CUDA_OK(cudaStreamDestroy(stream));
 }
 
-UNIT_TEST_WITH(things_are_recorded_when_made, NULL, clear)
+UNIT_TEST_WITH(things_are_recorded_when_made, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM);
     CUcontext context;
@@ -220,7 +212,7 @@ UNIT_TEST_WITH(things_are_recorded_when_made, NULL, clear)
     CUDA_OK(cuCtxDestroy(context));
 }
 
-UNIT_TEST_WITH(external_correlation_goes_before_the_call_s_record, NULL, clear)
+UNIT_TEST_WITH(external_correlation_goes_before_the_call_s_record, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_RUNTIME);
     CUDA_OK(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 4711));
@@ -242,7 +234,7 @@ UNIT_TEST_WITH(external_correlation_goes_before_the_call_s_record, NULL, clear)
         recording_api(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000)->correlationId);
 }
 
-UNIT_TEST_WITH(a_query_that_finds_work_is_recorded_only_when_all_are, NULL, clear)
+UNIT_TEST_WITH(a_query_that_finds_work_is_recorded_only_when_all_are, NULL, recording_teardown)
 {
     KINDS(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
     cudaStream_t stream;

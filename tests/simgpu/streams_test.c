@@ -16,18 +16,6 @@ UNIT_FIXTURE(start)
     return recording_start_warm(1 << 16);
 }
 
-UNIT_FIXTURE(clear)
-{
-    cudaDeviceSynchronize();
-    recording_clear();
-    return 0;
-}
-
-static void launch(cudaStream_t stream)
-{
-    CUDA_OK(cudaLaunchKernel((const void *)recording_kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, stream));
-}
-
 static const CUpti_ActivityKernel10 *kernel(size_t nth)
 {
     const CUpti_ActivityKernel10 *record = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, nth);
@@ -45,11 +33,11 @@ static bool overlap(const CUpti_ActivityKernel10 *a, const CUpti_ActivityKernel1
     return a->start < b->end && b->start < a->end;
 }
 
-UNIT_TEST_WITH(a_stream_does_one_thing_after_the_other, NULL, clear)
+UNIT_TEST_WITH(a_stream_does_one_thing_after_the_other, NULL, recording_teardown)
 {
     record_kernels();
     for (int i = 0; i < 5; i++)
-        launch(NULL);
+        CUDA_OK(recording_launch(NULL));
     CUDA_OK(cudaStreamSynchronize(NULL));
     recording_flush(false);
     for (size_t i = 0; i < 5; i++) {
@@ -59,14 +47,14 @@ UNIT_TEST_WITH(a_stream_does_one_thing_after_the_other, NULL, clear)
     }
 }
 
-UNIT_TEST_WITH(streams_run_beside_each_other, NULL, clear)
+UNIT_TEST_WITH(streams_run_beside_each_other, NULL, recording_teardown)
 {
     record_kernels();
     cudaStream_t streams[2];
     for (int i = 0; i < 2; i++)
         CUDA_OK(cudaStreamCreate(&streams[i]));
-    launch(streams[0]);
-    launch(streams[1]);
+    CUDA_OK(recording_launch(streams[0]));
+    CUDA_OK(recording_launch(streams[1]));
     CUDA_OK(cudaDeviceSynchronize());
     recording_flush(false);
     assert_true(overlap(kernel(0), kernel(1)));
@@ -75,7 +63,7 @@ UNIT_TEST_WITH(streams_run_beside_each_other, NULL, clear)
         CUDA_OK(cudaStreamDestroy(streams[i]));
 }
 
-UNIT_TEST_WITH(a_stream_waits_for_an_event_of_another, NULL, clear)
+UNIT_TEST_WITH(a_stream_waits_for_an_event_of_another, NULL, recording_teardown)
 {
     record_kernels();
     cudaStream_t first, second;
@@ -83,11 +71,11 @@ UNIT_TEST_WITH(a_stream_waits_for_an_event_of_another, NULL, clear)
     CUDA_OK(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
     CUDA_OK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     CUDA_OK(cudaEventCreate(&event));
-    launch(first);
+    CUDA_OK(recording_launch(first));
     CUDA_OK(cudaEventRecord(event, first));
-    launch(first);
+    CUDA_OK(recording_launch(first));
     CUDA_OK(cudaStreamWaitEvent(second, event, 0));
-    launch(second);
+    CUDA_OK(recording_launch(second));
     CUDA_OK(cudaDeviceSynchronize());
     recording_flush(false);
     assert_true(kernel(2)->start >= kernel(0)->end);
@@ -97,16 +85,16 @@ UNIT_TEST_WITH(a_stream_waits_for_an_event_of_another, NULL, clear)
     CUDA_OK(cudaStreamDestroy(second));
 }
 
-UNIT_TEST_WITH(the_null_stream_and_blocking_streams_wait_for_each_other, NULL, clear)
+UNIT_TEST_WITH(the_null_stream_and_blocking_streams_wait_for_each_other, NULL, recording_teardown)
 {
     record_kernels();
     cudaStream_t blocking, other;
     CUDA_OK(cudaStreamCreate(&blocking));
     CUDA_OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    launch(blocking);
-    launch(NULL);
-    launch(blocking);
-    launch(other);
+    CUDA_OK(recording_launch(blocking));
+    CUDA_OK(recording_launch(NULL));
+    CUDA_OK(recording_launch(blocking));
+    CUDA_OK(recording_launch(other));
     CUDA_OK(cudaDeviceSynchronize());
     recording_flush(false);
     assert_true(kernel(1)->start >= kernel(0)->end);
@@ -116,7 +104,7 @@ UNIT_TEST_WITH(the_null_stream_and_blocking_streams_wait_for_each_other, NULL, c
     CUDA_OK(cudaStreamDestroy(other));
 }
 
-UNIT_TEST_WITH(elapsed_time_is_that_between_two_events, NULL, clear)
+UNIT_TEST_WITH(elapsed_time_is_that_between_two_events, NULL, recording_teardown)
 {
     cudaEvent_t before, after, untimed;
     CUDA_OK(cudaEventCreate(&before));
@@ -125,8 +113,8 @@ UNIT_TEST_WITH(elapsed_time_is_that_between_two_events, NULL, clear)
     float ms = 0;
     assert_int_equal(cudaEventElapsedTime(&ms, before, after), cudaErrorInvalidResourceHandle);
     CUDA_OK(cudaEventRecord(before, NULL));
-    launch(NULL);
-    launch(NULL);
+    CUDA_OK(recording_launch(NULL));
+    CUDA_OK(recording_launch(NULL));
     CUDA_OK(cudaEventRecord(after, NULL));
     assert_int_equal(cudaEventQuery(after), cudaErrorNotReady);
     assert_int_equal(cudaEventElapsedTime(&ms, before, after), cudaErrorNotReady);
@@ -152,23 +140,23 @@ static void note_time(void *time)
     *(uint64_t *)time = now();
 }
 
-UNIT_TEST_WITH(functions_of_the_host_are_called_in_the_streams_order, NULL, clear)
+UNIT_TEST_WITH(functions_of_the_host_are_called_in_the_streams_order, NULL, recording_teardown)
 {
     record_kernels();
     uint64_t called = 0;
-    launch(NULL);
+    CUDA_OK(recording_launch(NULL));
     CUDA_OK(cudaLaunchHostFunc(NULL, note_time, &called));
-    launch(NULL);
+    CUDA_OK(recording_launch(NULL));
     CUDA_OK(cudaStreamSynchronize(NULL));
     recording_flush(false);
     assert_true(called >= kernel(0)->end);
     assert_true(called <= kernel(1)->start);
 }
 
-UNIT_TEST_WITH(waiting_takes_as_long_as_the_work, NULL, clear)
+UNIT_TEST_WITH(waiting_takes_as_long_as_the_work, NULL, recording_teardown)
 {
     uint64_t begin = now();
-    launch(NULL);
+    CUDA_OK(recording_launch(NULL));
     assert_true(now() - begin < KERNEL_NS); /* the launch itself does not */
     CUDA_OK(cudaStreamSynchronize(NULL));
     assert_true(now() - begin >= KERNEL_NS);
@@ -184,7 +172,7 @@ static void *use_own_stream(void *unused)
     return NULL;
 }
 
-UNIT_TEST_WITH(threads_have_default_streams_of_their_own, NULL, clear)
+UNIT_TEST_WITH(threads_have_default_streams_of_their_own, NULL, recording_teardown)
 {
     record_kernels();
     pthread_t threads[2];
@@ -203,7 +191,7 @@ UNIT_TEST_WITH(threads_have_default_streams_of_their_own, NULL, clear)
     assert_int_not_equal(second, 7);
 }
 
-UNIT_TEST_WITH(an_event_of_a_context_stands_for_all_its_streams, NULL, clear)
+UNIT_TEST_WITH(an_event_of_a_context_stands_for_all_its_streams, NULL, recording_teardown)
 {
     cudaStream_t streams[2];
     cudaEvent_t event;
@@ -213,10 +201,10 @@ UNIT_TEST_WITH(an_event_of_a_context_stands_for_all_its_streams, NULL, clear)
     for (int i = 0; i < 2; i++)
         CUDA_OK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
     record_kernels();
-    launch(streams[0]);
+    CUDA_OK(recording_launch(streams[0]));
     CUDA_OK(cuCtxRecordEvent(context, event));
     CUDA_OK(cuCtxWaitEvent(context, event));
-    launch(streams[1]);
+    CUDA_OK(recording_launch(streams[1]));
     CUDA_OK(cudaDeviceSynchronize());
     recording_flush(false);
     assert_true(kernel(1)->start >= kernel(0)->end);

@@ -1,14 +1,14 @@
-/* User objects: graphs hold them, and the program is told when the last holder is gone. */
+/* User objects: graphs hold them, and call back the program when the last holder is gone. */
 #include "tests/unit.h"
 
 #include <stdatomic.h>
 
 #include "recording.h"
 
-static atomic_int told;
+static atomic_int destroyed;
 static cudaStream_t stream;
 
-static void tell(void *data)
+static void on_destroy(void *data)
 {
     atomic_fetch_add((atomic_int *)data, 1);
 }
@@ -21,14 +21,14 @@ UNIT_FIXTURE(start)
 
 UNIT_FIXTURE(clear)
 {
-    atomic_store(&told, 0);
+    atomic_store(&destroyed, 0);
     return 0;
 }
 
 static cudaUserObject_t object(unsigned references)
 {
     cudaUserObject_t made;
-    CUDA_OK(cudaUserObjectCreate(&made, &told, tell, references, cudaUserObjectNoDestructorSync));
+    CUDA_OK(cudaUserObjectCreate(&made, &destroyed, on_destroy, references, cudaUserObjectNoDestructorSync));
     return made;
 }
 
@@ -43,11 +43,11 @@ static cudaGraph_t graph_with_object(void)
     return graph;
 }
 
-static void wait_until_told(int times)
+static void wait_until_destroyed(int times)
 {
-    for (int i = 0; i < 2000 && atomic_load(&told) < times; i++)
+    for (int i = 0; i < 2000 && atomic_load(&destroyed) < times; i++)
         usleep(1000);
-    assert_int_equal(atomic_load(&told), times);
+    assert_int_equal(atomic_load(&destroyed), times);
 }
 
 UNIT_TEST_WITH(the_last_reference_counts, clear, NULL)
@@ -56,9 +56,9 @@ UNIT_TEST_WITH(the_last_reference_counts, clear, NULL)
     CUDA_OK(cudaUserObjectRetain(made, 1));
     CUDA_OK(cudaUserObjectRelease(made, 2));
     usleep(2000);
-    assert_int_equal(atomic_load(&told), 0);
+    assert_int_equal(atomic_load(&destroyed), 0);
     CUDA_OK(cudaUserObjectRelease(made, 1));
-    wait_until_told(1);
+    wait_until_destroyed(1);
 }
 
 UNIT_TEST_WITH(a_graph_and_what_is_made_of_it_hold_it, clear, NULL)
@@ -70,9 +70,9 @@ UNIT_TEST_WITH(a_graph_and_what_is_made_of_it_hold_it, clear, NULL)
     CUDA_OK(cudaGraphDestroy(graph));
     CUDA_OK(cudaGraphDestroy(clone));
     usleep(2000);
-    assert_int_equal(atomic_load(&told), 0);
+    assert_int_equal(atomic_load(&destroyed), 0);
     CUDA_OK(cudaGraphExecDestroy(exec));
-    wait_until_told(1);
+    wait_until_destroyed(1);
 }
 
 UNIT_TEST_WITH(a_launch_holds_it_until_it_is_done, clear, NULL)
@@ -89,11 +89,11 @@ UNIT_TEST_WITH(a_launch_holds_it_until_it_is_done, clear, NULL)
     CUDA_OK(cudaGraphLaunch(exec, stream));
     CUDA_OK(cudaGraphExecDestroy(exec));
     usleep(1000);
-    int so_far = atomic_load(&told);
+    int so_far = atomic_load(&destroyed);
     if (cudaEventQuery(gate) == cudaErrorNotReady) /* then it had not begun before */
         assert_int_equal(so_far, 0);
     CUDA_OK(cudaStreamSynchronize(stream));
-    wait_until_told(1);
+    wait_until_destroyed(1);
     CUDA_OK(cudaEventDestroy(gate));
 }
 
@@ -105,12 +105,12 @@ UNIT_TEST_WITH(an_update_takes_over_what_the_new_graph_holds, clear, NULL)
     CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
     CUDA_OK(cudaGraphDestroy(graph));
     CUDA_OK(cudaGraphExecUpdate(exec, other, &result));
-    wait_until_told(1);
+    wait_until_destroyed(1);
     CUDA_OK(cudaGraphDestroy(other));
     usleep(2000);
-    assert_int_equal(atomic_load(&told), 1);
+    assert_int_equal(atomic_load(&destroyed), 1);
     CUDA_OK(cudaGraphExecDestroy(exec));
-    wait_until_told(2);
+    wait_until_destroyed(2);
 }
 
 UNIT_TEST_WITH(a_graph_can_let_it_go, clear, NULL)
@@ -122,12 +122,12 @@ UNIT_TEST_WITH(a_graph_can_let_it_go, clear, NULL)
     CUDA_OK(cudaUserObjectRelease(made, 1));
     CUDA_OK(cudaGraphReleaseUserObject(graph, made, 1));
     usleep(2000);
-    assert_int_equal(atomic_load(&told), 0);
+    assert_int_equal(atomic_load(&destroyed), 0);
     CUDA_OK(cudaGraphReleaseUserObject(graph, made, 1));
-    wait_until_told(1);
+    wait_until_destroyed(1);
     CUDA_OK(cudaGraphDestroy(graph));
-    assert_int_equal(cudaUserObjectCreate(&made, &told, tell, 1, 0), cudaErrorInvalidValue);
-    assert_int_equal(cudaUserObjectCreate(&made, &told, tell, 0, cudaUserObjectNoDestructorSync),
+    assert_int_equal(cudaUserObjectCreate(&made, &destroyed, on_destroy, 1, 0), cudaErrorInvalidValue);
+    assert_int_equal(cudaUserObjectCreate(&made, &destroyed, on_destroy, 0, cudaUserObjectNoDestructorSync),
                      cudaErrorInvalidValue);
 }
 

@@ -15,11 +15,6 @@ UNIT_FIXTURE(start)
     return cudaDeviceSynchronize();
 }
 
-static void launch(cudaStream_t stream)
-{
-    CUDA_OK(cudaLaunchKernel((const void *)recording_kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, stream));
-}
-
 static void *write_soon(void *value)
 {
     nanosleep(&(struct timespec){0, SOON_NS}, NULL);
@@ -55,7 +50,7 @@ UNIT_TEST(a_stream_waits_for_a_value_that_another_writes)
     values[0] = values[1] = 0;
     CUDA_OK(cuStreamWaitValue64(second, (uintptr_t)&values[0], UINT64_C(1) << 40, CU_STREAM_WAIT_VALUE_GEQ));
     CUDA_OK(cuStreamWriteValue64(second, (uintptr_t)&values[1], 5, CU_STREAM_WRITE_VALUE_DEFAULT));
-    launch(first);
+    CUDA_OK(recording_launch(first));
     CUstreamBatchMemOpParams batch[2] = {0};
     batch[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
     batch[0].writeValue.address = (uintptr_t)&values[0];

@@ -25,7 +25,7 @@ broken() { # RULE [OPTION...]
     }
 }
 
-# The good trace after a change by sed is no JSON.
+# The good trace after a change by sed is not JSON.
 not_json() { # SED-SCRIPT WORDS
     sed "$1" "$good" >"$bad"
     ! cmp -s "$good" "$bad"
@@ -83,49 +83,31 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     [[ $output == *"not valid JSON"* ]]
 }
 
-@test "rejects what follows the end" {
+@test "rejects what is not JSON: text after the end, commas, NaN, numbers, keys that come twice" {
     not_json '$a {}' "something follows the end"
-}
-
-@test "rejects a comma too many" {
     not_json 's/^\]}/,]}/' "where a value was expected"
-}
-
-@test "rejects NaN and Infinity" {
     not_json '0,/"dur":10/s//"dur":NaN/' "'NaN' is no value"
     not_json '0,/"dur":10/s//"dur":-Infinity/' "a number lacks a digit"
     not_json '0,/"dur":10/s//"dur":1e999/' "too large for a double"
-}
-
-@test "rejects numbers that JSON has not" {
     not_json '0,/"dur":10/s//"dur":010/' "begins with 0"
     not_json '0,/"dur":10/s//"dur":10./' "lacks a digit"
     not_json '0,/"dur":10/s//"dur":+10/' "where a value was expected"
+    not_json 's/"schemaVersion": 1,/&"schemaVersion": 1,/' "twice"
+    not_json '0,/"dur":10/s//"dur":10,"dur":10/' "twice"
 }
 
-@test "rejects bytes that are no UTF-8" {
+@test "rejects texts that are not UTF-8 or not escaped as JSON has it" {
     not_json 's/train/tr\xffin/' "byte 0xff"
     not_json 's/train/tr\xc3/' "0xc3"
     not_json 's/train/\xc0\xaf/' "byte 0xc0"
     not_json 's/train/\xed\xa0\x80/' "0xed"
     not_json 's/train/\xf4\x90\x80\x80/' "0xf4"
-}
-
-@test "rejects surrogates" {
     not_json 's/train/\\ud83d/' "half a surrogate pair"
     not_json 's/train/\\ude00/' "half a surrogate pair"
     not_json 's/train/\\ud83d\\ud83d/' "half a surrogate pair"
     not_json 's/train/\\ud83d\\ude00/' "Perfetto"
-}
-
-@test "rejects control characters and unknown escapes in a string" {
     not_json 's/train/\t/' "control character 0x09"
     not_json 's/train/\\x41/' "unknown escape"
-}
-
-@test "rejects a key that is twice in one object" {
-    not_json 's/"schemaVersion": 1,/&"schemaVersion": 1,/' "twice"
-    not_json '0,/"dur":10/s//"dur":10,"dur":10/' "twice"
 }
 
 @test "rejects nesting without end" {
@@ -143,23 +125,10 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     done
 }
 
-@test "rejects a key of the wrong type" {
-    rejects metadata '.baseTimeNanoseconds |= tostring'
-}
-
-@test "rejects a device without its properties" {
-    rejects metadata 'del(.deviceProperties[0].numSms)'
-    rejects metadata 'del(.deviceProperties[0].name)'
-}
-
 @test "rejects a rank that HTA does not find" {
     sed 's/"rank": /"rank":/' "$good" >"$bad"
     broken metadata
     rejects metadata 'del(.distributedInfo.rank)'
-}
-
-@test "rejects keys after the events" {
-    rejects metadata '{traceEvents} + del(.traceEvents)'
 }
 
 @test "rejects losses where nothing may be lost" {
@@ -180,7 +149,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     broken losses --strict --expect "$BATS_TEST_TMPDIR/statement"
 }
 
-@test "NVTX's resources, failed waits and named CUDA events are counted, and rejected when they do not tell all" {
+@test "NVTX's resources, failed waits and named CUDA events are counted, and rejected when a member is missing" {
     local resource='{"pid": 1, "type": "mutex", "identifier": "0x1", "name": "a \"b\"", "domain": "d", "created": 1.5}'
     jq --argjson resource "$resource" --argjson row "$(jq '.traceEvents[4] | {pid, tid}' "$good")" '
         .gputrace.nvtx_resources = [$resource, $resource + {"destroyed": 2, "domain": null | tostring}]
@@ -199,7 +168,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     rejects metadata '.gputrace.nvtx_resources = {}'
 }
 
-@test "rejects plugins in the metadata that do not tell all" {
+@test "rejects plugins in the metadata that lack a member" {
     local plugin=.gputrace.plugins[0]
     for key in name pid calls time_ns lines; do
         rejects metadata "del($plugin.$key)"
@@ -222,27 +191,9 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     done
 }
 
-@test "rejects an unknown phase, and an event that is no object" {
-    rejects fields "$kernel.ph = \"Q\""
-    rejects fields '.traceEvents += [1]'
-}
-
-@test "rejects a duration below 0" {
-    rejects time "$kernel.dur = -1"
-}
-
 @test "rejects times finer than a nanosecond" {
     sed '0,/"dur":10/s//"dur":10.0001/' "$good" >"$bad"
     broken time
-}
-
-@test "rejects pids and tids beyond 31 bits, and tid 0" {
-    rejects rows "$kernel.pid = -1"
-    rejects rows "$kernel.pid = 2147483648"
-    rejects rows "$kernel.tid = 0"
-    rejects rows "$call.tid = 4294967296"
-    rejects fields "$call.tid = \"main\""
-    rejects fields "$call.tid = 1.5"
 }
 
 @test "rejects arguments that are missing or of the wrong type" {
@@ -275,21 +226,83 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     rejects nesting "$jit .dur = 5.5 else . end)"
 }
 
-@test "rejects what plugins added when it lacks its thread" {
-    rejects arguments '.traceEvents |= map(if .cat == "plugin" and .ph == "X" then del(.args.thread) else . end)'
-    rejects arguments '.traceEvents |= map(if .cat == "plugin" and .ph == "i" then .args.thread = "main" else . end)'
-}
-
-@test "rejects an API call with a stream, which HTA takes for GPU work" {
-    rejects arguments "$call.args.stream = 7"
-}
-
-@test "rejects API names with versions and suffixes" {
-    rejects "api names" "$call.name = \"cudaLaunchKernel_v7000\""
-    rejects "api names" "$call.name = \"cudaLaunchKernel_ptsz\""
-}
-
 # --- several events ---
+
+# Each line is a rule and a change that breaks it; what the change is stands above.
+@test "rejects a trace that breaks a rule" {
+    local line
+    while IFS= read -r line; do
+        [[ $line = ' '* ]] || continue
+        line=${line#"${line%%[! ]*}"}
+        echo "$line"
+        rejects "${line%%: *}" "${line#*: }"
+    done <<END
+a key of the wrong type
+    metadata: .baseTimeNanoseconds |= tostring
+a device without its properties
+    metadata: del(.deviceProperties[0].numSms)
+    metadata: del(.deviceProperties[0].name)
+keys after the events
+    metadata: {traceEvents} + del(.traceEvents)
+an unknown phase, and an event that is no object
+    fields: $kernel.ph = "Q"
+    fields: .traceEvents += [1]
+a duration below 0
+    time: $kernel.dur = -1
+pids and tids beyond 31 bits, and tid 0
+    rows: $kernel.pid = -1
+    rows: $kernel.pid = 2147483648
+    rows: $kernel.tid = 0
+    rows: $call.tid = 4294967296
+    fields: $call.tid = "main"
+    fields: $call.tid = 1.5
+what plugins added when it lacks its thread
+    arguments: .traceEvents |= map(if .cat == "plugin" and .ph == "X" then del(.args.thread) else . end)
+    arguments: .traceEvents |= map(if .cat == "plugin" and .ph == "i" then .args.thread = "main" else . end)
+an API call with a stream, which HTA takes for GPU work
+    arguments: $call.args.stream = 7
+API names with versions and suffixes
+    api names: $call.name = "cudaLaunchKernel_v7000"
+    api names: $call.name = "cudaLaunchKernel_ptsz"
+slices that overlap by one nanosecond
+    nesting: .traceEvents += [$kernel | .ts += 9.999]
+two streams on one row
+    rows: .traceEvents += [$kernel | .ts += 50 | .args.stream = 8]
+a flow without its other end
+    flows: del($flow_start)
+    flows: del($flow_end)
+    flows: .traceEvents += [$flow_end]
+a flow that ends before it starts
+    flows: $flow_start.ts = 24
+a flow's end that lies on no slice
+    flows: $flow_start.ts = 1
+    flows: $flow_end.ts = 99
+    flows: $flow_end.tid = 99
+a flow between different correlations
+    flows: $kernel.args.correlation = 99
+a flow without bp, and ids beyond 32 bits
+    flows: del($flow_end.bp)
+    flows: $flow_start.id = 4294967296 | $flow_end.id = 4294967296
+    flows: $flow_start.id = "1" | $flow_end.id = "1"
+flows that are members of slices
+    flows: $call.bind_id = 1
+    flows: $call.flow_out = true
+    flows: $kernel.flow_in = true
+asynchronous ranges without both ends
+    ranges: .traceEvents |= map(select(.ph != "e"))
+    ranges: .traceEvents |= map(select(.ph != "b"))
+    ranges: .traceEvents |= map(if .ph == "e" then .ts = 0 else . end)
+    ranges: .traceEvents |= map(if .ph == "e" then .id = 77 else . end)
+counters without numbers
+    counters: .traceEvents |= map(if .ph == "C" then .args.bytes = "1" else . end)
+    counters: .traceEvents |= map(if .ph == "C" then .args = {} else . end)
+rows and processes without a name
+    names: .traceEvents |= map(select(.name != "process_name"))
+    names: .traceEvents |= map(select(.name != "thread_name"))
+    names: .traceEvents |= map(if .name == "thread_name" then .args = {} else . end)
+    names: .traceEvents |= map(if .name == "thread_name" then .name = "row_name" else . end)
+END
+}
 
 @test "rejects slices of one row that overlap without nesting" {
     rejects nesting ".traceEvents += [$kernel | .ts += 5]"
@@ -298,80 +311,21 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     [[ $output != *"broken: nesting"* ]]
 }
 
-@test "rejects slices that overlap by one nanosecond" {
-    rejects nesting ".traceEvents += [$kernel | .ts += 9.999]"
-}
-
-@test "rejects two streams on one row" {
-    rejects rows ".traceEvents += [$kernel | .ts += 50 | .args.stream = 8]"
-}
-
-@test "rejects a flow without its other end" {
-    rejects flows "del($flow_start)"
-    rejects flows "del($flow_end)"
-    rejects flows ".traceEvents += [$flow_end]"
-}
-
-@test "rejects a flow that ends before it starts" {
-    rejects flows "$flow_start.ts = 24"
-}
-
-@test "rejects a flow's end that lies on no slice" {
-    rejects flows "$flow_start.ts = 1"
-    rejects flows "$flow_end.ts = 99"
-    rejects flows "$flow_end.tid = 99"
-}
-
 @test "rejects a flow that binds to a slice of another kind" {
     rejects flows ".traceEvents += [{ph: \"X\", cat: \"user_annotation\", name: \"in\", ts: 11, dur: 2, pid: 100, tid: 100}]
         | $flow_start.ts = 12"
 }
 
-@test "rejects a flow between different correlations" {
-    rejects flows "$kernel.args.correlation = 99"
-}
-
-@test "rejects a flow without bp, and ids beyond 32 bits" {
-    rejects flows "del($flow_end.bp)"
-    rejects flows "$flow_start.id = 4294967296 | $flow_end.id = 4294967296"
-    rejects flows "$flow_start.id = \"1\" | $flow_end.id = \"1\""
-}
-
-@test "rejects flows that are members of slices" {
-    rejects flows "$call.bind_id = 1"
-    rejects flows "$call.flow_out = true"
-    rejects flows "$kernel.flow_in = true"
-}
-
-@test "rejects work without a flow, with --strict" {
+@test "rejects a GPU operation without a flow, with --strict" {
     jq "del($flow_start, $flow_end)" "$good" >"$bad"
     run -0 "$check" "$bad"
     broken flows --strict
 }
 
-@test "rejects work that starts before its call" {
+@test "rejects a GPU operation that starts before its call" {
     rejects causality "$kernel.ts = 9.999 | $flow_end.ts = 10"
     jq "del($flow_start, $flow_end) | $kernel.ts = 9.999" "$good" >"$bad"
     broken causality
-}
-
-@test "rejects asynchronous ranges without both ends" {
-    rejects ranges '.traceEvents |= map(select(.ph != "e"))'
-    rejects ranges '.traceEvents |= map(select(.ph != "b"))'
-    rejects ranges '.traceEvents |= map(if .ph == "e" then .ts = 0 else . end)'
-    rejects ranges '.traceEvents |= map(if .ph == "e" then .id = 77 else . end)'
-}
-
-@test "rejects counters without numbers" {
-    rejects counters '.traceEvents |= map(if .ph == "C" then .args.bytes = "1" else . end)'
-    rejects counters '.traceEvents |= map(if .ph == "C" then .args = {} else . end)'
-}
-
-@test "rejects rows and processes without a name" {
-    rejects names '.traceEvents |= map(select(.name != "process_name"))'
-    rejects names '.traceEvents |= map(select(.name != "thread_name"))'
-    rejects names '.traceEvents |= map(if .name == "thread_name" then .args = {} else . end)'
-    rejects names '.traceEvents |= map(if .name == "thread_name" then .name = "row_name" else . end)'
 }
 
 # --- statements ---
@@ -435,7 +389,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     done
 }
 
-@test "ranges that the program put into a stream are told apart from those of NVTX" {
+@test "device ranges and NVTX ranges are distinguished" {
     local kernel_row='{pid: .traceEvents[5].pid, tid: .traceEvents[5].tid, ts: .traceEvents[5].ts, dur: .traceEvents[5].dur}'
     jq ".traceEvents += [({ph: \"X\", cat: \"gpu_user_annotation\", name: \"step\", args: {}} + $kernel_row),
         ({ph: \"X\", cat: \"gpu_user_annotation\", name: \"step\", args: {range: 1, from: \"gputrace_device_range\"}} + $kernel_row)]" \
@@ -467,7 +421,7 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
 
 # --- memory ---
 
-@test "memory: what is left, freed wrongly, and failed is counted" {
+@test "memory: leaks, wrong frees and failures are counted" {
     states 0 "expect leak Device 1 bytes 1000" "expect double-free 1" "expect unknown-free 1" \
         "expect failed-allocation Device 1 bytes 4096"
     for line in "leak Device 2" "leak Device 1 bytes 500" "leak Pinned 1" "double-free 0" "unknown-free 2" \
@@ -476,13 +430,13 @@ call=.traceEvents[4] kernel=.traceEvents[5] flow_start=.traceEvents[6] flow_end=
     done
 }
 
-@test "rejects an allocation without address or kind, and a failed one that does not tell what was held" {
+@test "rejects an allocation without address or kind, and a failed one without the bytes in use" {
     rejects arguments '(.traceEvents[] | select(.name == "Allocate Device") | .args) |= del(.address)'
     rejects arguments '(.traceEvents[] | select(.name == "Allocate Device") | .args) |= del(.kind)'
     rejects arguments '(.traceEvents[] | select(.name == "Allocate Device failed") | .args) |= del(.held)'
 }
 
-@test "rejects call stacks that are not told, not whole, or told twice" {
+@test "rejects call stacks that are missing, incomplete or there twice" {
     rejects stacks '(.traceEvents[] | select(.args.stack == 5) | .args.stack) = 2'
     rejects stacks '.gputrace.stacks[0].frames = [0, 2]'
     rejects stacks '.gputrace.stacks[0].frames = []'

@@ -14,7 +14,7 @@
 #include "tests/agent/nvtx/module.h"
 #include "common/payload.h"
 
-/* --- who listens: every byte that is told of is there --- */
+/* --- the client: every byte that a callback points to can be read --- */
 
 static void see_text(struct gputrace_text text)
 {

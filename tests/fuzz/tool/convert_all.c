@@ -44,7 +44,7 @@ void fuzz_convert_all(void)
         .spool_directory = fuzz_directory(), .output = trace, .exit_text = "exit 0", .namer = &namer};
     struct convert_summary summary = {0};
     if (convert_spool(&options, &summary) != 0)
-        return; /* there is no file, and the reason was told */
+        return; /* there is no file, and the reason was printed */
     FUZZ_HOLDS(fuzz_is_json(trace));
     struct interner strings = {0};
     struct seen seen = {0};

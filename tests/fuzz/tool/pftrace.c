@@ -40,7 +40,7 @@ static void touch(const struct pftrace_event *event, const struct interner *stri
     fuzz_touch(event->flows, event->flow_count * sizeof(*event->flows));
 }
 
-/* Sums that tell one reading from another. */
+/* Sums that differ if two readings differ. */
 struct sums {
     uint64_t events, metadata, starts;
 };

@@ -1,5 +1,5 @@
 /*
- * All that a report tells: the first byte chooses how, the rest is a trace file.
+ * Every section of a report: the first byte chooses the format, the rest is a trace file.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"

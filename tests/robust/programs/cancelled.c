@@ -1,4 +1,4 @@
-/* Threads that are cancelled where they expect it, and nowhere else: between two ranges nobody takes the lock away. */
+/* Threads that are cancelled where they expect it, and nowhere else: between two ranges a lock stays unlocked. */
 #include "gpu.h"
 
 #include <pthread.h>

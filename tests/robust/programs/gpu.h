@@ -13,7 +13,7 @@
 
 #define GPU_BYTES 4096
 
-/* Ends the program when RESULT tells of a failure. */
+/* Ends the program when RESULT is an error. */
 static inline void gpu_must(CUresult result, const char *what)
 {
     if (result == CUDA_SUCCESS)

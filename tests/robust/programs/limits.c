@@ -45,7 +45,8 @@ int main(int argc, char **argv)
         gpu_work(1); /* with its first work a real driver still opens files */
         set(argv[1], argv[2]);
     }
-    /* A file that cannot grow lasts long where its room is used again: more than what is ready is recorded at once. */
+    /* A file that cannot grow lasts long because chunks are used again: more is recorded at once than chunks are ready.
+     */
     nvtx_work(strcmp(argv[1], "fsize") == 0 ? 500000 : 50000, 200);
     if (strcmp(argv[1], "nofile") != 0 || strcmp(argv[3], "later") == 0)
         printf("%08x\n", gpu_work(20));

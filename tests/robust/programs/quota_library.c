@@ -67,7 +67,7 @@ static bool is_limited(int fd)
     return is_meant(path);
 }
 
-/* How many of BYTES at OFFSET may be written, which is all where the file has room for them already. */
+/* How many of BYTES at OFFSET may be written: all where the file has blocks for them already. */
 static size_t permitted(int fd, off_t offset, size_t bytes)
 {
     int saved = errno;

@@ -1,4 +1,5 @@
-/* Children that no library is told of: `raw_fork HOW CHILDREN [LIBRARY]`, while four threads record.
+/* Children that are made without a pthread_atfork handler: `raw_fork HOW CHILDREN [LIBRARY]`, while four threads
+ * record.
  *
  *     _Fork    the C library's, which runs no handlers
  *     clone    the system call, with nothing shared

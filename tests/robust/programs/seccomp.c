@@ -5,7 +5,7 @@
  *     kill    what no driver of CUDA needs, and a tracer might be tempted to use, ends the program
  *     lean    the same of what the simulated driver does not need either
  *     old     what Linux has only since 5.9 is not there
- *     shared  nobody gets descriptors of their own
+ *     shared  no thread gets a descriptor table of its own
  */
 #include "gpu.h"
 

@@ -35,7 +35,7 @@ int main(void)
                      alarm_action = {.sa_handler = on_alarm};
     int ends[2], interrupted = 0;
     char byte;
-    nvtx_work(1, 1); /* its beginning is no matter for a handler */
+    nvtx_work(1, 1); /* before handlers can interrupt it */
     sigaction(SIGPROF, &profile, NULL);
     sigaction(SIGALRM, &alarm_action, NULL);
     every(ITIMER_PROF, 1000);

@@ -88,8 +88,8 @@ static int chained(char **command)
     return 7;
 }
 
-/* What is left when everybody has gone: twice forked, in a session of its own. It begins when the first process tells,
- * by its end, and works for a while. */
+/* What is left when everybody has gone: twice forked, in a session of its own. It begins when the first process ends,
+ * and works for a while. */
 static int daemon_left(void)
 {
     int gone[2];

@@ -1,7 +1,7 @@
 /*
  * unlaunched WAY [module]: launches kernels that were never launched before, most of them in a graph, and is killed at
- * once: nobody has read the names that their records point to. They are dying_0, dying_1 and dying_2. WAY says how they
- * came to be launched.
+ * once: the names that their records point to were not read yet. They are dying_0, dying_1 and dying_2. WAY says how
+ * they came to be launched.
  */
 #include "rounds.h"
 

@@ -1,12 +1,12 @@
 /*
- * A host for plugins without gputrace: it keeps what they register and say, and tests tell them what happens.
+ * A host for plugins without gputrace: it keeps what they register and print, and tests make the callbacks.
  *
  *     fake_start("top=3");                          starts the plugin that the test is linked with
  *     fake.stack = 7;                               what gputrace_stack() gives from now on
  *     FAKE(event_record, .event = e, .stream = s);  calls those who registered for that kind
  *     fake.lines[i].text, fake.line_count           what was said
  *
- * One thread, or several that tell things at once: what is kept is under a lock.
+ * One thread, or several that call back at once: what is kept is under a lock.
  */
 #ifndef TESTS_SAMPLES_PLUGINS_FAKE_HOST_H
 #define TESTS_SAMPLES_PLUGINS_FAKE_HOST_H

@@ -105,7 +105,7 @@ __attribute__((unused)) static void assert_silent(void)
     assert_int_equal(fake.line_count, 0);
 }
 
-__attribute__((unused)) static void assert_told(const char *text)
+__attribute__((unused)) static void assert_reported(const char *text)
 {
     if (fake_find(text))
         return;

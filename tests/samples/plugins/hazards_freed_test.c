@@ -9,18 +9,18 @@ UNIT_TEST_WITH(a_free_in_a_stream_races_with_uses_in_others, each, NULL)
     set(0x7f0001000000, stream_b);
     assert_silent();
     free_async(0x7f0001000000, stream_a);
-    assert_told("#1 race: free (memory_deallocation) in stream 13 frees 4096 bytes");
+    assert_reported("#1 race: free (memory_deallocation) in stream 13 frees 4096 bytes");
 }
 
-UNIT_TEST_WITH(use_after_a_free_in_the_same_stream_is_told, each, NULL)
+UNIT_TEST_WITH(use_after_a_free_in_the_same_stream_is_reported, each, NULL)
 {
     driver_knows = true; /* the pool still holds it */
     allocate_async(0x7f0001000000, stream_a);
     free_async(0x7f0001000000, stream_a);
     set(0x7f0001000000, stream_a);
-    assert_told("#1 use after free: set (memset) in stream 13");
+    assert_reported("#1 use after free: set (memset) in stream 13");
     set(0x7f0001000000, stream_b);
-    assert_told("#2 race with free: set (memset) in stream 14");
+    assert_reported("#2 race with free: set (memset) in stream 14");
 }
 
 UNIT_TEST_WITH(memory_allocated_again_is_no_longer_freed, each, NULL)
@@ -32,17 +32,17 @@ UNIT_TEST_WITH(memory_allocated_again_is_no_longer_freed, each, NULL)
     assert_silent();
 }
 
-UNIT_TEST_WITH(use_before_the_allocation_in_another_stream_is_told, each, NULL)
+UNIT_TEST_WITH(use_before_the_allocation_in_another_stream_is_reported, each, NULL)
 {
     allocate_async(0x7f0001000000, stream_a);
     set(0x7f0001000000, stream_b);
-    assert_told("#1 use before allocation: set (memset) in stream 14");
+    assert_reported("#1 use before allocation: set (memset) in stream 14");
 }
 
-UNIT_TEST_WITH(use_after_free_is_told_when_the_driver_knows_no_memory_there, each, NULL)
+UNIT_TEST_WITH(use_after_free_is_reported_when_the_driver_knows_no_memory_there, each, NULL)
 {
     free_now(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
-    driver_knows = true; /* somebody else's, of whom we were not told */
+    driver_knows = true; /* another library's, without callbacks */
     set(BUFFER, stream_a);
     assert_silent();
     driver_knows = false;
@@ -53,8 +53,8 @@ UNIT_TEST_WITH(use_after_free_is_told_when_the_driver_knows_no_memory_there, eac
     refused.stream_given = 1;
     refused.call.result = 1;
     fake_memset(&refused);
-    assert_told("#1 use after free: set (cuMemsetD8Async)");
-    assert_told("free (memory_deallocation) by thread 100 frees 4096 bytes");
+    assert_reported("#1 use after free: set (cuMemsetD8Async)");
+    assert_reported("free (memory_deallocation) by thread 100 frees 4096 bytes");
 }
 
 UNIT_TEST_WITH(a_free_by_the_host_waits_for_the_device, each, NULL)
@@ -85,7 +85,7 @@ UNIT_TEST_WITH(memory_of_the_host_at_a_freed_address_is_not_freed, each, NULL)
     assert_silent();
 }
 
-UNIT_TEST_WITH(a_free_told_late_does_not_free_what_came_after_it, each, NULL)
+UNIT_TEST_WITH(a_late_callback_of_a_free_does_not_free_later_memory, each, NULL)
 {
     struct gputrace_memory_deallocation late = {.call = fake_call("free"), .address = BUFFER};
     late.stream_id = GPUTRACE_NO_STREAM;
@@ -94,7 +94,7 @@ UNIT_TEST_WITH(a_free_told_late_does_not_free_what_came_after_it, each, NULL)
     set(BUFFER, stream_a);
     assert_silent();
     set(BUFFER, stream_b);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(unmapped_addresses_are_freed, each, NULL)
@@ -103,13 +103,13 @@ UNIT_TEST_WITH(unmapped_addresses_are_freed, each, NULL)
     FAKE(memory_mapping, .address = 0x7f0002002000, .bytes = 2 * SIZE, .handle = 2);
     set_bytes(0x7f0002001000, 2 * SIZE, stream_a); /* over both */
     set_bytes(0x7f0002002000, 16, stream_b);
-    assert_told("#1 race");
+    assert_reported("#1 race");
     FAKE(memory_unmapping, .address = 0x7f0002000000, .bytes = 4 * SIZE);
     set_bytes(0x7f0002003000, 16, stream_b);
-    assert_told("#2 use after free");
+    assert_reported("#2 use after free");
 }
 
-UNIT_TEST_WITH(arrays_are_told_apart_by_box, each, NULL)
+UNIT_TEST_WITH(arrays_are_distinguished_by_box, each, NULL)
 {
     FAKE(memory_allocation, .address = 0x9000, .bytes = SIZE, .kind = GPUTRACE_MEMORY_ARRAY,
          .stream_id = GPUTRACE_NO_STREAM);
@@ -130,7 +130,7 @@ UNIT_TEST_WITH(arrays_are_told_apart_by_box, each, NULL)
     right.target.y = 3;
     right.height = 1;
     fake_memcpy(&right);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(a_context_takes_its_memory_along, each, NULL)
@@ -141,13 +141,13 @@ UNIT_TEST_WITH(a_context_takes_its_memory_along, each, NULL)
     assert_silent();
 }
 
-UNIT_TEST_WITH(a_wait_for_an_event_that_nobody_ever_records_is_told, each, NULL)
+UNIT_TEST_WITH(a_wait_for_an_event_that_is_never_recorded_is_reported, each, NULL)
 {
     fake.stack = 77;
     FAKE(event_wait, .event = event, .stream = stream_b);
     assert_silent();
     FAKE(event_deletion, .event = event);
-    assert_told("#1 wait for nothing: wait (event_wait) in stream 14 waits for event 0x6010");
+    assert_reported("#1 wait for nothing: wait (event_wait) in stream 14 waits for event 0x6010");
     assert_int_equal(fake.lines[0].stack, 77);
 }
 
@@ -156,10 +156,10 @@ UNIT_TEST_WITH(a_wait_before_the_first_record_is_usual, each, NULL)
     FAKE(event_wait, .event = event, .stream = stream_b);
     FAKE(event_record, .event = event, .stream = stream_a);
     end();
-    assert_told("nothing found");
+    assert_reported("nothing found");
 }
 
-UNIT_TEST_WITH(events_are_told_apart_by_time_when_handles_come_again, each, NULL)
+UNIT_TEST_WITH(events_are_distinguished_by_time_when_handles_come_again, each, NULL)
 {
     struct gputrace_event_deletion late = {.call = fake_call("cuEventDestroy_v2"), .event = event};
     FAKE(event_creation, .event = event);
@@ -167,7 +167,7 @@ UNIT_TEST_WITH(events_are_told_apart_by_time_when_handles_come_again, each, NULL
     fake_event_deletion(&late);
     FAKE(event_record, .event = event, .stream = stream_a);
     end();
-    assert_told("nothing found");
+    assert_reported("nothing found");
 }
 
 UNIT_MAIN(NULL, NULL)

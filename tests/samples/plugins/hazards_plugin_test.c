@@ -1,14 +1,14 @@
 /* Settings, the end, forks, bounds, threads. */
 #include "tests/samples/plugins/hazards_calls.h"
 
-UNIT_TEST_WITH(settings_that_make_no_sense_are_refused, each, NULL)
+UNIT_TEST_WITH(wrong_settings_are_rejected, each, NULL)
 {
     assert_int_not_equal(fake_start("top=many"), 0);
-    assert_told("'top' takes a number");
+    assert_reported("'top' takes a number");
     assert_int_not_equal(fake_start("stacks=maybe"), 0);
-    assert_told("'stacks' takes yes or no");
+    assert_reported("'stacks' takes yes or no");
     assert_int_not_equal(fake_start("barrier"), 0);
-    assert_told("'barrier' takes");
+    assert_reported("'barrier' takes");
     assert_int_equal(fake.registered_count, 0);
 }
 
@@ -21,8 +21,8 @@ UNIT_TEST_WITH(more_hazards_than_top_are_counted, each, NULL)
     set(OTHER, stream_b);
     end();
     assert_int_equal(fake.line_count, 4);
-    assert_told("2 hazards found in 4 operations");
-    assert_told("1 of them are told above; top=N tells more");
+    assert_reported("2 hazards found in 4 operations");
+    assert_reported("1 of them are told above; top=N tells more");
 }
 
 UNIT_TEST_WITH(without_stacks_none_is_taken, each, NULL)
@@ -31,7 +31,7 @@ UNIT_TEST_WITH(without_stacks_none_is_taken, each, NULL)
     set(BUFFER, stream_a);
     set(BUFFER, stream_b);
     assert_int_equal(fake.lines[0].stack, 0);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(a_forked_child_starts_anew, each, NULL)
@@ -42,7 +42,7 @@ UNIT_TEST_WITH(a_forked_child_starts_anew, each, NULL)
     FAKE(process_fork, .parent = 1);
     set(BUFFER, stream_a);
     end();
-    assert_told("nothing found in 1 operation on 1 stream");
+    assert_reported("nothing found in 1 operation on 1 stream");
 }
 
 UNIT_TEST_WITH(memory_stays_bounded, each, NULL)
@@ -52,7 +52,7 @@ UNIT_TEST_WITH(memory_stays_bounded, each, NULL)
         set_bytes(OTHER, 16, stream_a);
     }
     end();
-    assert_told("had to be forgotten early");
+    assert_reported("had to be forgotten early");
 }
 
 UNIT_TEST_WITH(streams_without_number_are_used_by_few_numbers, each, NULL)
@@ -64,7 +64,7 @@ UNIT_TEST_WITH(streams_without_number_are_used_by_few_numbers, each, NULL)
         FAKE(stream_deletion, .stream = stream);
     }
     end();
-    assert_told("on 3002 streams");
+    assert_reported("on 3002 streams");
     assert_null(fake_find("race"));
 }
 
@@ -97,7 +97,7 @@ UNIT_TEST_WITH(threads_work_side_by_side, each, NULL)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     end();
-    assert_told("nothing found in 32000 operations on 6 streams");
+    assert_reported("nothing found in 32000 operations on 6 streams");
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -1,7 +1,7 @@
-/* Races: both places are told, and only of what is not ordered. */
+/* Races: both places are reported, and only for accesses that are not ordered. */
 #include "tests/samples/plugins/hazards_calls.h"
 
-UNIT_TEST_WITH(both_places_of_a_race_are_told, each, NULL)
+UNIT_TEST_WITH(both_places_of_a_race_are_reported, each, NULL)
 {
     set(BUFFER, stream_a);
     copy(BUFFER, 'D', PINNED, 'H', stream_b, 1);
@@ -15,10 +15,10 @@ UNIT_TEST_WITH(both_places_of_a_race_are_told, each, NULL)
     assert_int_equal(fake.lines[1].stack, 1);
     assert_int_equal(fake.instants, 1);
     end();
-    assert_told("1 hazard found in 2 operations on 2 streams");
+    assert_reported("1 hazard found in 2 operations on 2 streams");
 }
 
-UNIT_TEST_WITH(a_pair_of_places_is_told_once_and_counted, each, NULL)
+UNIT_TEST_WITH(a_pair_of_places_is_reported_once_and_counted, each, NULL)
 {
     for (int i = 0; i < 17; i++) {
         fake.stack = 0;
@@ -28,7 +28,7 @@ UNIT_TEST_WITH(a_pair_of_places_is_told_once_and_counted, each, NULL)
     }
     assert_int_equal(fake.line_count, 2);
     end();
-    assert_told("1 hazard found (#1 17 times) in 34 operations on 2 streams");
+    assert_reported("1 hazard found (#1 17 times) in 34 operations on 2 streams");
 }
 
 UNIT_TEST_WITH(readers_do_not_race, each, NULL)
@@ -37,10 +37,10 @@ UNIT_TEST_WITH(readers_do_not_race, each, NULL)
     copy(OTHER, 'D', BUFFER, 'D', stream_b, 1);
     assert_silent();
     end();
-    assert_told("nothing found in 2 operations on 2 streams");
+    assert_reported("nothing found in 2 operations on 2 streams");
 }
 
-UNIT_TEST_WITH(what_failed_was_not_done, each, NULL)
+UNIT_TEST_WITH(failed_calls_are_ignored, each, NULL)
 {
     struct gputrace_memset failed = {.call = fake_call("memset"), .address = BUFFER, .bytes = SIZE, .width = SIZE};
     failed.height = 1;
@@ -55,7 +55,7 @@ UNIT_TEST_WITH(what_failed_was_not_done, each, NULL)
     fake_event_record(&record);
     FAKE(event_wait, .event = event, .stream = stream_a);
     set(BUFFER, stream_a);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(the_legacy_default_stream_orders_blocking_streams_alone, each, NULL)
@@ -68,8 +68,8 @@ UNIT_TEST_WITH(the_legacy_default_stream_orders_blocking_streams_alone, each, NU
     set(BUFFER, (struct CUstream_st *)1);
     assert_silent();
     set(BUFFER, stream_a);
-    assert_told("#1 race: set (memset) in stream 13");
-    assert_told("in stream 7 (default)");
+    assert_reported("#1 race: set (memset) in stream 13");
+    assert_reported("in stream 7 (default)");
 }
 
 UNIT_TEST_WITH(a_stream_whose_making_was_not_seen_counts_as_blocking, each, NULL)
@@ -92,7 +92,7 @@ UNIT_TEST_WITH(each_thread_has_a_default_stream_of_its_own, each, NULL)
     assert_silent();
     fake.stack++;
     fake_memset(&second);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(copies_without_a_stream_wait, each, NULL)
@@ -103,7 +103,7 @@ UNIT_TEST_WITH(copies_without_a_stream_wait, each, NULL)
     /* But not those between memory of the device: */
     copy(OTHER, 'D', PINNED, 'D', NULL, 0);
     set(OTHER, stream_b);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(a_copy_to_memory_that_cuda_does_not_know_is_over_when_it_returns, each, NULL)
@@ -113,7 +113,7 @@ UNIT_TEST_WITH(a_copy_to_memory_that_cuda_does_not_know_is_over_when_it_returns,
     assert_silent();
     copy(PINNED, 'H', BUFFER, 'D', stream_b, 1);
     set(BUFFER, stream_a);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(copies_between_devices_without_a_stream_come_after_everything, each, NULL)
@@ -129,7 +129,7 @@ UNIT_TEST_WITH(copies_between_devices_without_a_stream_come_after_everything, ea
     assert_silent();
 }
 
-UNIT_TEST_WITH(memory_never_seen_is_not_looked_at, each, NULL)
+UNIT_TEST_WITH(unknown_memory_is_ignored, each, NULL)
 {
     set(0x123400000, stream_a);
     set(0x123400000, stream_b);
@@ -143,7 +143,7 @@ UNIT_TEST_WITH(a_wait_for_an_event_is_for_its_last_record_so_far, each, NULL)
     FAKE(event_wait, .event = event, .stream = stream_b);
     FAKE(event_record, .event = event, .stream = stream_a);
     set(BUFFER, stream_b);
-    assert_told("race");
+    assert_reported("race");
 }
 
 UNIT_TEST_WITH(a_declared_access_is_made_by_the_launch, each, NULL)
@@ -156,7 +156,7 @@ UNIT_TEST_WITH(a_declared_access_is_made_by_the_launch, each, NULL)
     FAKE(kernel_launch, .name = "kernel", .stream = stream_b);
     assert_silent();
     set(BUFFER, stream_a);
-    assert_told("declared access (memory_access) in stream 14 reads 4096 bytes");
+    assert_reported("declared access (memory_access) in stream 14 reads 4096 bytes");
 }
 
 UNIT_TEST_WITH(a_declared_access_of_the_default_stream_has_the_only_context, each, NULL)
@@ -168,7 +168,7 @@ UNIT_TEST_WITH(a_declared_access_of_the_default_stream_has_the_only_context, eac
     fake.stack++;
     fake_memory_access(&access);
     FAKE(kernel_launch, .name = "kernel", .stream = NULL);
-    assert_told("#1 race: declared access (gputrace_access) in the default stream writes 1 bytes");
+    assert_reported("#1 race: declared access (gputrace_access) in the default stream writes 1 bytes");
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -3,8 +3,8 @@
  * order that CUDA gives, and its closure. Memory is a few bytes, so that what a use touches is a set of bits.
  *
  * Without functions of the host the plugin must find exactly the operations that race with an earlier one. With them it
- * is tried what the program may have meant by them: each waits for something the host does later, and tells the host
- * when it is over. Whatever it meant, nothing may be told that was no race.
+ * is tried what the program may have meant by them: each waits for something the host does later, and signals the host
+ * when it is over. Whatever it meant, nothing may be reported that was not a race.
  */
 #include "tests/unit.h"
 
@@ -87,7 +87,7 @@ static bool races(const struct program *program, int a, int b)
            !has(program->before[WORK(a)], WORK(b));
 }
 
-/* --- the program, told to the plugin as it is made --- */
+/* --- the program: its callbacks are made as it is --- */
 
 #define BASE UINT64_C(0x7f0000000000)
 
@@ -285,9 +285,10 @@ static void program_run(struct program *program, bool gates)
         step(program, i, gates);
 }
 
-/* Reports are two lines each, with the stacks of the second and of the first. Marks what was told; each must be true.
+/* Reports are two lines each, with the stacks of the second and of the first. Marks what was reported; each must be
+ * true.
  */
-static unsigned check_told(const struct program *program, bool *told)
+static unsigned check_reported(const struct program *program, bool *told)
 {
     unsigned reports = 0;
     for (unsigned line = 0; line + 1 < fake.line_count; line += 2) {
@@ -312,7 +313,7 @@ UNIT_TEST(finds_exactly_what_races)
         bool told[STEPS] = {false}, any = false;
         program_run(&program, false);
         close_graph(&program);
-        check_told(&program, told);
+        check_reported(&program, told);
         for (int b = 0; b < STEPS; b++) {
             bool racy = false;
             for (int a = 0; a < b; a++)
@@ -328,9 +329,9 @@ UNIT_TEST(finds_exactly_what_races)
     print_message("# %u racing steps, %u programs without\n", racing, clean);
 }
 
-UNIT_TEST(whatever_host_functions_mean_nothing_false_is_told)
+UNIT_TEST(no_false_report_whatever_host_functions_do)
 {
-    unsigned told_in_all = 0, possible = 0;
+    unsigned reported_in_all = 0, possible = 0;
     assert_int_equal(fake_start("top=1000"), 0);
     random_state = 2;
     for (int i = 0; i < 4000; i++) {
@@ -344,11 +345,11 @@ UNIT_TEST(whatever_host_functions_mean_nothing_false_is_told)
             if (meant.cyclic)
                 continue; /* it would wait for itself */
             possible++;
-            told_in_all += check_told(&meant, told);
+            reported_in_all += check_reported(&meant, told);
         }
     }
     assert_true(possible > 4000);
-    assert_true(told_in_all > 1000);
+    assert_true(reported_in_all > 1000);
 }
 
 UNIT_MAIN(NULL, NULL)

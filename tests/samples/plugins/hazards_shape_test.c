@@ -76,7 +76,7 @@ UNIT_TEST(a_shape_covers_only_what_it_holds)
     assert_true(covered > 1000);
 }
 
-UNIT_TEST(halo_columns_of_a_matrix_are_apart)
+UNIT_TEST(halo_columns_of_a_matrix_do_not_overlap)
 {
     enum { PITCH = 1 << 20, ROWS = 1 << 15 };
     struct shape left = shape_box(0x7f0000000000, 16, ROWS, PITCH, 1, 0);

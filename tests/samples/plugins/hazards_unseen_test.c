@@ -11,15 +11,15 @@ UNIT_TEST_WITH(work_behind_a_host_function_is_not_judged_until_the_host_waited, 
     set(OTHER, stream_b); /* behind it too */
     assert_silent();
     end();
-    assert_told("2 more operations were not judged");
+    assert_reported("2 more operations were not judged");
     fake.line_count = 0;
     FAKE(stream_synchronization, .stream = stream_a);
     set(BUFFER, stream_a);
     set(BUFFER, stream_b);
-    assert_told("race");
+    assert_reported("race");
 }
 
-UNIT_TEST_WITH(what_is_captured_does_not_run, each, NULL)
+UNIT_TEST_WITH(captured_operations_do_not_run, each, NULL)
 {
     FAKE(graph_capture_start, .stream = stream_a);
     set(BUFFER, stream_a);
@@ -30,9 +30,9 @@ UNIT_TEST_WITH(what_is_captured_does_not_run, each, NULL)
     set(BUFFER, stream_a);
     assert_silent();
     set(BUFFER, stream_b);
-    assert_told("race"); /* b is out of the capture */
+    assert_reported("race"); /* b is out of the capture */
     end();
-    assert_told("1 hazard found in 2 operations");
+    assert_reported("1 hazard found in 2 operations");
 }
 
 UNIT_TEST_WITH(a_capture_that_is_refused_to_end_goes_on, each, NULL)
@@ -52,7 +52,7 @@ UNIT_TEST_WITH(events_may_be_recorded_by_graphs, each, NULL)
     FAKE(event_wait, .event = event, .stream = stream_b);
     set(BUFFER, stream_b);
     end();
-    assert_told("nothing found in 0 operations");
+    assert_reported("nothing found in 0 operations");
 }
 
 UNIT_TEST_WITH(an_event_of_another_process_may_order_anything, each, NULL)
@@ -89,7 +89,7 @@ static void set_by(uint32_t thread, struct CUstream_st *stream)
 }
 
 /* The function runs, and thread 101 goes on, before thread 100 is back from the call that put it into the stream. */
-UNIT_TEST_WITH(a_call_told_late_may_have_ordered_what_another_thread_did, each, NULL)
+UNIT_TEST_WITH(a_late_callback_may_have_ordered_what_another_thread_did, each, NULL)
 {
     hazards_hold = 50000000;
     set_by(100, stream_a);
@@ -97,10 +97,10 @@ UNIT_TEST_WITH(a_call_told_late_may_have_ordered_what_another_thread_did, each, 
     set_by(101, stream_b);
     fake_host_function(&late);
     end();
-    assert_told("nothing found in 2 operations");
+    assert_reported("nothing found in 2 operations");
 }
 
-UNIT_TEST_WITH(what_nothing_explains_is_told_after_a_while, each, NULL)
+UNIT_TEST_WITH(an_unexplained_race_is_reported_after_a_while, each, NULL)
 {
     hazards_hold = 50000000;
     set_by(100, stream_a);
@@ -108,12 +108,12 @@ UNIT_TEST_WITH(what_nothing_explains_is_told_after_a_while, each, NULL)
     assert_silent();
     fake.now += 60000000;
     FAKE(event_record, .event = event, .stream = stream_a);
-    assert_told("#1 race");
+    assert_reported("#1 race");
     set_by(101, stream_a);
     struct gputrace_host_function later = {.call = fake_call("cuLaunchHostFunc"), .stream = stream_b};
     fake_host_function(&later);
     end();
-    assert_told("#2 race");
+    assert_reported("#2 race");
 }
 
 UNIT_MAIN(NULL, NULL)

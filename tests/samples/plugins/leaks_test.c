@@ -1,4 +1,4 @@
-/* What leaks tells of what was allocated and freed. */
+/* What the plugin leaks reports of allocations and frees. */
 #include "tests/unit.h"
 
 #include "samples/plugins/address_map.h"
@@ -30,7 +30,7 @@ static void end(void)
     fake_process_end(&(struct gputrace_process_end){.call = fake_call(NULL)});
 }
 
-static void assert_told(const char *text)
+static void assert_reported(const char *text)
 {
     if (fake_find(text))
         return;
@@ -38,7 +38,7 @@ static void assert_told(const char *text)
     fail_msg("nothing was told of '%s'", text);
 }
 
-UNIT_TEST_WITH(what_is_freed_is_no_leak, each, NULL)
+UNIT_TEST_WITH(freed_memory_is_not_a_leak, each, NULL)
 {
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     allocate(BUFFER, 1, GPUTRACE_MEMORY_ARRAY); /* a handle with the same number */
@@ -46,10 +46,10 @@ UNIT_TEST_WITH(what_is_freed_is_no_leak, each, NULL)
     release(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
     end();
     assert_int_equal(fake.line_count, 1);
-    assert_told("nothing was left allocated, of 2 allocations");
+    assert_reported("nothing was left allocated, of 2 allocations");
 }
 
-UNIT_TEST_WITH(places_are_told_with_the_most_bytes_first, each, NULL)
+UNIT_TEST_WITH(places_with_most_bytes_come_first, each, NULL)
 {
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     allocate(BUFFER + SIZE, SIZE, GPUTRACE_MEMORY_DEVICE);
@@ -79,12 +79,12 @@ UNIT_TEST_WITH(least_and_top_leave_out_and_say_so, each, NULL)
     allocate(BUFFER + 4 * SIZE, 1024, GPUTRACE_MEMORY_DEVICE);
     end();
     assert_int_equal(fake.line_count, 3);
-    assert_told("4096 bytes of device memory in 1 allocation");
-    assert_told("2047 bytes in 2 allocations from 2 more places are not told above");
-    assert_told("in all 6143 bytes in 3 allocations");
+    assert_reported("4096 bytes of device memory in 1 allocation");
+    assert_reported("2047 bytes in 2 allocations from 2 more places are not told above");
+    assert_reported("in all 6143 bytes in 3 allocations");
 }
 
-UNIT_TEST_WITH(settings_that_make_no_sense_are_refused, each, NULL)
+UNIT_TEST_WITH(wrong_settings_are_rejected, each, NULL)
 {
     static const char *const odd[] = {
         "least=",      "least=big", "least=4KB", "top=-1", "top=99999999999999999999", "top=99999999999999999G",
@@ -103,18 +103,18 @@ UNIT_TEST_WITH(without_stacks_a_kind_is_one_place, each, NULL)
     fake.stack = 2;
     allocate(BUFFER + SIZE, SIZE, GPUTRACE_MEMORY_DEVICE);
     end();
-    assert_told("8192 bytes of device memory in 2 allocations");
+    assert_reported("8192 bytes of device memory in 2 allocations");
     assert_int_equal(fake.lines[0].stack, 0);
 }
 
-UNIT_TEST_WITH(what_failed_changes_nothing, each, NULL)
+UNIT_TEST_WITH(a_failed_call_changes_nothing, each, NULL)
 {
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     struct gputrace_memory_deallocation failed = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
     failed.call.result = 1;
     fake_memory_deallocation(&failed);
     end();
-    assert_told("4096 bytes of device memory");
+    assert_reported("4096 bytes of device memory");
     assert_null(fake_find("not seen allocated"));
 }
 
@@ -122,11 +122,11 @@ UNIT_TEST_WITH(a_free_of_unknown_memory_is_counted, each, NULL)
 {
     release(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
     end();
-    assert_told("1 free of memory that was not seen allocated");
+    assert_reported("1 free of memory that was not seen allocated");
 }
 
-/* One thread frees, another is given the address again and is told of first. */
-UNIT_TEST_WITH(a_free_told_late_is_of_the_older, each, NULL)
+/* One thread frees, another gets the address again, and its callback comes first. */
+UNIT_TEST_WITH(a_late_callback_of_a_free_frees_the_older, each, NULL)
 {
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     struct gputrace_memory_deallocation late = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
@@ -135,12 +135,12 @@ UNIT_TEST_WITH(a_free_told_late_is_of_the_older, each, NULL)
     allocate(BUFFER, 5, GPUTRACE_MEMORY_DEVICE);
     fake_memory_deallocation(&late);
     end();
-    assert_told("in all 5 bytes in 1 allocation");
+    assert_reported("in all 5 bytes in 1 allocation");
     assert_null(fake_find("not seen allocated"));
 }
 
 /* The other has freed it again by then. */
-UNIT_TEST_WITH(a_free_told_later_still_is_no_unknown_one, each, NULL)
+UNIT_TEST_WITH(a_very_late_callback_of_a_free_is_not_an_unknown_free, each, NULL)
 {
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     struct gputrace_memory_deallocation late = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
@@ -151,7 +151,7 @@ UNIT_TEST_WITH(a_free_told_later_still_is_no_unknown_one, each, NULL)
     fake_memory_deallocation(&next);
     fake_memory_deallocation(&late);
     end();
-    assert_told("nothing was left allocated");
+    assert_reported("nothing was left allocated");
     assert_null(fake_find("not seen allocated"));
 }
 
@@ -164,9 +164,9 @@ UNIT_TEST_WITH(a_context_takes_its_memory_along, each, NULL)
     fake_context_deletion(&other);
     assert_int_equal(fake.line_count, 0);
     fake_context_deletion(&(struct gputrace_context_deletion){.call = fake_call("cuCtxDestroy_v2")});
-    assert_told("no leak: 4096 bytes in 1 allocation went with context 1");
+    assert_reported("no leak: 4096 bytes in 1 allocation went with context 1");
     end();
-    assert_told("in all 1 bytes in 1 allocation: stream-ordered 1 bytes in 1");
+    assert_reported("in all 1 bytes in 1 allocation: stream-ordered 1 bytes in 1");
 }
 
 UNIT_TEST_WITH(physical_memory_lives_while_it_is_mapped, each, NULL)
@@ -181,15 +181,15 @@ UNIT_TEST_WITH(physical_memory_lives_while_it_is_mapped, each, NULL)
     allocate(0x11, 7, GPUTRACE_MEMORY_VIRTUAL); /* the handle is given again */
     FAKE(memory_unmapping, .address = BUFFER, .bytes = 2 * SIZE);
     end();
-    assert_told("in all 4103 bytes in 2 allocations: physical 4103 bytes in 2");
+    assert_reported("in all 4103 bytes in 2 allocations: physical 4103 bytes in 2");
     fake.line_count = 0;
     FAKE(memory_unmapping, .address = BUFFER + 4 * SIZE, .bytes = SIZE);
     release(0x11, GPUTRACE_MEMORY_VIRTUAL);
     end();
-    assert_told("nothing was left allocated, of 3 allocations");
+    assert_reported("nothing was left allocated, of 3 allocations");
 }
 
-UNIT_TEST_WITH(a_forked_child_tells_of_its_own_alone, each, NULL)
+UNIT_TEST_WITH(a_forked_child_reports_its_own_leaks_alone, each, NULL)
 {
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     FAKE(process_fork, .parent = 1);
@@ -197,7 +197,7 @@ UNIT_TEST_WITH(a_forked_child_tells_of_its_own_alone, each, NULL)
     assert_int_equal(fake.line_count, 0); /* it did nothing */
     allocate(BUFFER, 3, GPUTRACE_MEMORY_DEVICE);
     end();
-    assert_told("in all 3 bytes in 1 allocation");
+    assert_reported("in all 3 bytes in 1 allocation");
 }
 
 UNIT_TEST_WITH(a_million_allocations_are_followed, each, NULL)
@@ -209,7 +209,7 @@ UNIT_TEST_WITH(a_million_allocations_are_followed, each, NULL)
         if (i % 1000)
             release(BUFFER + i * 512, GPUTRACE_MEMORY_UNKNOWN);
     end();
-    assert_told("in all 512000 bytes in 1000 allocations");
+    assert_reported("in all 512000 bytes in 1000 allocations");
     assert_null(fake_find("not seen allocated"));
 }
 
@@ -232,7 +232,7 @@ UNIT_TEST_WITH(threads_work_side_by_side, each, NULL)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     end();
-    assert_told("in all 16384 bytes in 4 allocations");
+    assert_reported("in all 16384 bytes in 4 allocations");
 }
 
 /* The map against a plain table. */

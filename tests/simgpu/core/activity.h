@@ -4,7 +4,7 @@
  * The program's threads ask the tool for a buffer when they have none (one each, or one for all), and write into it.
  * The record of work that has only been launched takes its place at once, with the top bit of its kind set and without
  * times; it is completed there when the work ends. A buffer is handed back by a thread of this file once it is full and
- * all in it is complete, or by a flush. Of both the tool is told with no lock held.
+ * all in it is complete, or by a flush. The tool gets either with no lock held.
  */
 #ifndef SIMGPU_CORE_ACTIVITY_H
 #define SIMGPU_CORE_ACTIVITY_H

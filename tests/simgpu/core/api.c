@@ -34,7 +34,7 @@ uint32_t api_new_correlation(void)
 bool api_watched(void)
 {
     return activity_wanted(CUPTI_ACTIVITY_KIND_DRIVER, 0) || activity_wanted(CUPTI_ACTIVITY_KIND_OVERHEAD, 0) ||
-           (thread.innermost && thread.innermost->domain == CUPTI_CB_DOMAIN_DRIVER_API && thread.innermost->told);
+           (thread.innermost && thread.innermost->domain == CUPTI_CB_DOMAIN_DRIVER_API && thread.innermost->notified);
 }
 
 uint32_t api_correlation(void)
@@ -56,8 +56,8 @@ void api_record(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool enable)
 {
     if (cbid >= CALLBACKS_CBIDS)
         return;
-    bool heeded = !atomic_load(&api.context_made) || atomic_load(&api.known[domain][cbid]);
-    atomic_store(&api.recorded[domain][cbid], enable && heeded);
+    bool effective = !atomic_load(&api.context_made) || atomic_load(&api.known[domain][cbid]);
+    atomic_store(&api.recorded[domain][cbid], enable && effective);
 }
 
 void api_first_context(void)
@@ -91,7 +91,7 @@ static CUpti_ActivityKind api_kind(const struct api_call *call)
     return call->domain == CUPTI_CB_DOMAIN_DRIVER_API ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
 }
 
-static void api_tell(struct api_call *call, CUpti_ApiCallbackSite site, const void *result)
+static void api_call_back(struct api_call *call, CUpti_ApiCallbackSite site, const void *result)
 {
     CUcontext context = context_current();
     const CUpti_CallbackData data = {
@@ -105,7 +105,7 @@ static void api_tell(struct api_call *call, CUpti_ApiCallbackSite site, const vo
         .correlationData = &call->correlation_data,
         .correlationId = call->correlation,
     };
-    callbacks_tell(call->domain, call->cbid, &data);
+    callbacks_call(call->domain, call->cbid, &data);
 }
 
 void api_enter(struct api_call *call)
@@ -121,9 +121,9 @@ void api_enter(struct api_call *call)
     call->recorded =
         activity_wanted(api_kind(call), 0) || (own && atomic_load(&api.recorded[call->domain][call->cbid]));
     call->start = call->recorded ? clock_now() : 0;
-    call->told = callbacks_wanted(call->domain, call->cbid);
-    if (call->told)
-        api_tell(call, CUPTI_API_ENTER, NULL);
+    call->notified = callbacks_wanted(call->domain, call->cbid);
+    if (call->notified)
+        api_call_back(call, CUPTI_API_ENTER, NULL);
 }
 
 static void api_write_external(const struct api_call *call)
@@ -162,8 +162,8 @@ static void api_write(const struct api_call *call, int result)
 
 void api_leave(struct api_call *call, const void *result)
 {
-    if (call->told)
-        api_tell(call, CUPTI_API_EXIT, result);
+    if (call->notified)
+        api_call_back(call, CUPTI_API_EXIT, result);
     if (call->recorded)
         api_write(call, *(const int *)result);
     thread.innermost = call->outer;

@@ -27,7 +27,7 @@
 struct api_call {
     CUpti_CallbackDomain domain;
     CUpti_CallbackId cbid;
-    const char *name;   /* as callbacks tell it */
+    const char *name;   /* as in callbacks */
     const void *params; /* the parameter struct */
     const char *symbol; /* the kernel, for launches */
     /* Filled in by api_enter. */
@@ -36,7 +36,7 @@ struct api_call {
     uint64_t start;
     uint32_t correlation;
     bool in_callback; /* made by the tool, in one of its callbacks, not by the program */
-    bool told, recorded;
+    bool notified, recorded;
 };
 
 void api_enter(struct api_call *call);
@@ -50,7 +50,7 @@ bool api_watched(void);
 uint32_t api_correlation(void);
 /* An id that no call has had. */
 uint32_t api_new_correlation(void);
-/* Between these, calls of this thread are the simulator's own business: nobody is told of them. */
+/* Between these, calls of this thread are the simulator's own: without callbacks and records. */
 void api_hide(void);
 void api_show(void);
 

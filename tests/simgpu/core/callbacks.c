@@ -77,7 +77,7 @@ bool callbacks_inside(void)
     return inside;
 }
 
-void callbacks_tell(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+void callbacks_call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
     if (!callbacks_wanted(domain, cbid))
         return;
@@ -93,5 +93,5 @@ void callbacks_resource(CUpti_CallbackIdResource cbid, CUcontext context, CUstre
 {
     const CUpti_ResourceData data = {
         .context = context, .resourceHandle.stream = stream, .resourceDescriptor = descriptor};
-    callbacks_tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+    callbacks_call(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }

@@ -23,7 +23,7 @@ struct CUctx_st {
     struct list streams; /* all of it, the null stream too; under the simulator's lock */
 };
 
-/* A new context on DEVICE, told to CUPTI. */
+/* A new context on DEVICE, with CUPTI's callback and record. */
 CUcontext context_create(struct device *device, unsigned flags, bool primary);
 /* Waits for its work and destroys its streams. */
 void context_destroy(CUcontext context);

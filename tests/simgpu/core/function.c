@@ -11,8 +11,8 @@
 #include "core/cubin.h"
 #include "core/image_read.h"
 #include "core/jit.h"
+#include "core/list.h"
 #include "core/memory.h"
-#include "core/record_names.h"
 #include "core/records.h"
 #include "core/sim.h"
 
@@ -20,6 +20,79 @@ enum {
     REGISTERS = 32, /* of a kernel whose image does not say */
     LOAD_NS = 15000 /* loading a function */
 };
+
+/*
+ * ---- names as activity records point to them ----
+ * CUPTI has one copy of each name. When all code that has the name is unloaded the copy goes, and the next name may be
+ * at its address.
+ */
+
+struct name_copy {
+    unsigned users;
+    size_t capacity;
+    char text[];
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct list copies; /* all that ever were, in use or not */
+} names = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct name_copy *name_find(const char *name)
+{
+    for (size_t i = 0; i < names.copies.count; i++) {
+        struct name_copy *copy = names.copies.items[i];
+        if (copy->users > 0 && strcmp(copy->text, name) == 0)
+            return copy;
+    }
+    return NULL;
+}
+
+/* The first that nobody uses and that is large enough; or a new one. */
+static struct name_copy *name_find_free(size_t bytes)
+{
+    for (size_t i = 0; i < names.copies.count; i++) {
+        struct name_copy *copy = names.copies.items[i];
+        if (copy->users == 0 && copy->capacity >= bytes)
+            return copy;
+    }
+    size_t capacity = bytes < 64 ? 64 : bytes;
+    struct name_copy *copy = calloc(1, sizeof(*copy) + capacity);
+    if (!copy)
+        abort();
+    copy->capacity = capacity;
+    list_add(&names.copies, copy);
+    return copy;
+}
+
+/* The copy of NAME, with one more user. */
+static const char *name_acquire(const char *name)
+{
+    pthread_mutex_lock(&names.lock);
+    struct name_copy *copy = name_find(name);
+    if (!copy) {
+        size_t bytes = strlen(name) + 1;
+        copy = name_find_free(bytes);
+        memcpy(copy->text, name, bytes);
+    }
+    copy->users++;
+    pthread_mutex_unlock(&names.lock);
+    return copy->text;
+}
+
+/* One user less. The text stays until another name needs the space. */
+static void name_release(const char *text)
+{
+    pthread_mutex_lock(&names.lock);
+    for (size_t i = 0; i < names.copies.count; i++) {
+        struct name_copy *copy = names.copies.items[i];
+        if (copy->text == text && copy->users > 0)
+            copy->users--;
+    }
+    pthread_mutex_unlock(&names.lock);
+}
+
+/* ---- images and functions ---- */
 
 static atomic_uint images_made;
 static struct list images; /* all that ever were: functions in them may still be looked at */
@@ -39,7 +112,7 @@ struct function *image_add_function(struct image *image, const char *name)
         abort();
     function->image = image;
     function->name = function_name_copy(name);
-    function->record_name = record_names_take(name);
+    function->record_name = name_acquire(name);
     function->registers = REGISTERS;
     list_add(&image->functions, function);
     return function;
@@ -55,7 +128,7 @@ void image_add_global(struct image *image, const char *name, size_t size)
     list_add(&image->globals, global);
 }
 
-static void image_tell(const struct image *image, CUcontext context, CUpti_CallbackIdResource cbid)
+static void image_notify(const struct image *image, CUcontext context, CUpti_CallbackIdResource cbid)
 {
     CUpti_ModuleResourceData module = {
         .moduleId = image->id, .cubinSize = image->cubin_size, .pCubin = (const char *)image->cubin};
@@ -114,7 +187,7 @@ void image_use(struct image *image, CUcontext context)
         image->cubin = cubin_make(image, &image->cubin_size);
     sim_unlock();
     if (first)
-        image_tell(image, context, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+        image_notify(image, context, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 bool function_loaded(const struct function *function, CUcontext context)
@@ -141,16 +214,16 @@ void function_load(struct function *function, CUcontext context)
         records_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, start);
 }
 
-void function_tell_launch(const struct function *function, CUcontext context)
+void function_notify_launch(const struct function *function, CUcontext context)
 {
     if (callbacks_wanted(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_PROFILED))
-        image_tell(function->image, context, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
+        image_notify(function->image, context, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
 }
 
 static void give_record_names(struct image *image)
 {
     for (size_t i = 0; i < image->functions.count && !image->unloaded; i++)
-        record_names_give(((struct function *)image->functions.items[i])->record_name);
+        name_release(((struct function *)image->functions.items[i])->record_name);
     image->unloaded = true;
 }
 
@@ -163,7 +236,7 @@ void image_unload(struct image *image)
     image->loaded.count = 0;
     sim_unlock();
     for (size_t i = 0; i < contexts.count; i++)
-        image_tell(image, contexts.items[i], CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+        image_notify(image, contexts.items[i], CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
     list_release(&contexts);
     give_record_names(image);
     for (size_t i = 0; i < image->globals.count; i++) {

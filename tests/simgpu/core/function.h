@@ -40,16 +40,16 @@ struct image {
     bool closed;     /* the image could be read: what is not in it does not exist */
     const void *ptx; /* while it is loaded: what is to be compiled; NULL: there is a cubin */
     size_t ptx_size;
-    const void *cubin; /* for callbacks: the program's, or made when it is first told */
+    const void *cubin; /* for callbacks: the program's, or made at the first callback */
     size_t cubin_size;
     CUcontext context;  /* a module's; NULL for a library */
     struct list loaded; /* contexts that its code is loaded in: under the simulator's lock */
 };
 
-/* Reads PTX text, which is compiled, a cubin or a fat binary. A module is told to CUPTI as loaded; a library is when
- * it is first used in a context. */
+/* Reads PTX text, which is compiled, a cubin or a fat binary. CUPTI's callback says that a module is loaded; that a
+ * library is when it is first used in a context. */
 CUresult image_load(const void *data, CUcontext context, struct image **image);
-/* Also tells, where it was told as loaded. */
+/* With a callback, if there was one when it was loaded. */
 void image_unload(struct image *image);
 /* Frees the names in an image that was only read, never loaded. */
 void image_forget(struct image *image);
@@ -59,7 +59,7 @@ void image_use(struct image *image, CUcontext context);
 void function_load(struct function *function, CUcontext context);
 bool function_loaded(const struct function *function, CUcontext context);
 /* Tells CUPTI of a launch: its module is "profiled". */
-void function_tell_launch(const struct function *function, CUcontext context);
+void function_notify_launch(const struct function *function, CUcontext context);
 /* NULL when the image has no such kernel. */
 struct function *image_function(struct image *image, const char *name);
 /* NULL when the image has no such variable. SIZE is what it gets when the image does not tell; 0: then it has none. */

@@ -13,7 +13,7 @@
 
 static atomic_uint graphs_made;
 
-static void graph_tell(CUpti_CallbackIdResource cbid, CUpti_GraphData *data)
+static void graph_notify(CUpti_CallbackIdResource cbid, CUpti_GraphData *data)
 {
     callbacks_resource(cbid, context_current(), NULL, data);
 }
@@ -30,7 +30,7 @@ static CUgraph graph_new(void)
 CUgraph graph_create(void)
 {
     CUgraph graph = graph_new();
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_CREATED, &(CUpti_GraphData){.graph = graph});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPH_CREATED, &(CUpti_GraphData){.graph = graph});
     return graph;
 }
 
@@ -49,15 +49,15 @@ static CUgraphNode graph_new_node(CUgraph graph, const struct op *op)
 }
 
 /* As the real CUPTI (13.0): a conditional node has its type when it starts, and is a kernel (0) when it was made. */
-static void tell_node(CUgraph graph, CUgraphNode node)
+static void notify_node(CUgraph graph, CUgraphNode node)
 {
     CUgraphNodeType type = node->op.type;
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING,
-               &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING,
+                 &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
     if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         type = CU_GRAPH_NODE_TYPE_KERNEL;
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-               &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                 &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
 }
 
 CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *before, size_t count)
@@ -67,7 +67,7 @@ CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *bef
     sim_unlock();
     for (size_t i = 0; i < count; i++)
         graph_connect(before[i], node);
-    tell_node(graph, node);
+    notify_node(graph, node);
     if (op->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         graph_make_bodies(&node->op.conditional);
     return node;
@@ -130,7 +130,7 @@ void graph_remove(CUgraphNode node)
 
 void graph_destroy(CUgraph graph)
 {
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){.graph = graph});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){.graph = graph});
     for (size_t i = 0; i < graph->nodes.count; i++)
         graph_free_node(graph->nodes.items[i]);
     list_release(&graph->nodes);
@@ -152,7 +152,7 @@ CUgraph graph_clone(CUgraph graph)
 {
     CUgraph copy = graph_new();
     user_objects_retain(&copy->objects, &graph->objects);
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_CLONED, &(CUpti_GraphData){.graph = copy, .originalGraph = graph});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPH_CLONED, &(CUpti_GraphData){.graph = copy, .originalGraph = graph});
     for (size_t i = 0; i < graph->nodes.count; i++) {
         CUgraphNode original = graph->nodes.items[i];
         CUgraphNode node = graph_new_node(copy, &original->op);
@@ -162,12 +162,12 @@ CUgraph graph_clone(CUgraph graph)
             node->op.graph = graph_clone(original->op.graph);
         if (node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
             graph_make_bodies(&node->op.conditional);
-        tell_node(copy, node);
-        graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &(CUpti_GraphData){.graph = copy,
-                                                                            .originalGraph = graph,
-                                                                            .node = node,
-                                                                            .originalNode = original,
-                                                                            .nodeType = node->op.type});
+        notify_node(copy, node);
+        graph_notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &(CUpti_GraphData){.graph = copy,
+                                                                              .originalGraph = graph,
+                                                                              .node = node,
+                                                                              .originalNode = original,
+                                                                              .nodeType = node->op.type});
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
         CUgraphNode original = graph->nodes.items[i];
@@ -184,7 +184,7 @@ CUgraphExec graph_instantiate(CUgraph graph, uint64_t flags)
         abort();
     exec->graph = graph_clone(graph);
     exec->flags = flags;
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, &(CUpti_GraphData){.graph = graph, .graphExec = exec});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, &(CUpti_GraphData){.graph = graph, .graphExec = exec});
     return exec;
 }
 
@@ -222,19 +222,19 @@ static void graph_exec_release_objects(CUgraphExec exec)
 
 void graph_exec_destroy(CUgraphExec exec)
 {
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
-               &(CUpti_GraphData){.graph = exec->graph, .graphExec = exec});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+                 &(CUpti_GraphData){.graph = exec->graph, .graphExec = exec});
     graph_exec_release_objects(exec);
     graph_destroy(exec->graph);
     free(exec);
 }
 
-void graph_exec_tell_set(CUgraphExec exec, CUgraphNode node)
+void graph_exec_notify_set(CUgraphExec exec, CUgraphNode node)
 {
-    graph_tell(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, &(CUpti_GraphData){.originalGraph = node->original->graph,
-                                                                             .node = node,
-                                                                             .originalNode = node->original,
-                                                                             .graphExec = exec});
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, &(CUpti_GraphData){.originalGraph = node->original->graph,
+                                                                               .node = node,
+                                                                               .originalNode = node->original,
+                                                                               .graphExec = exec});
 }
 
 bool graph_exec_update(CUgraphExec exec, CUgraph graph)
@@ -253,9 +253,9 @@ bool graph_exec_update(CUgraphExec exec, CUgraph graph)
             old->op = now->op;
         old->original = now;
         if (other) {
-            graph_tell(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
-                       &(CUpti_GraphData){.node = now, .originalNode = old, .graphExec = exec});
-            graph_exec_tell_set(exec, old);
+            graph_notify(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
+                         &(CUpti_GraphData){.node = now, .originalNode = old, .graphExec = exec});
+            graph_exec_notify_set(exec, old);
         }
     }
     graph_exec_release_objects(exec);

@@ -52,7 +52,7 @@ CUgraphNode graph_find_copy(CUgraph graph, CUgraphNode original);
 CUgraphExec graph_instantiate(CUgraph graph, uint64_t flags);
 void graph_exec_destroy(CUgraphExec exec);
 /* Tells that NODE of its graph has another op now. */
-void graph_exec_tell_set(CUgraphExec exec, CUgraphNode node);
+void graph_exec_notify_set(CUgraphExec exec, CUgraphNode node);
 /* Takes over the ops of GRAPH, which has to have the same shape. False when it has not. */
 bool graph_exec_update(CUgraphExec exec, CUgraph graph);
 CUresult graph_launch(CUgraphExec exec, CUstream stream);

@@ -109,7 +109,7 @@ static struct step *steps_of_graph(struct list *steps, CUgraph graph, struct ste
     return end;
 }
 
-/* Nodes of graphs inside are numbered on behind those of the executable graph, by which nobody was told of them. */
+/* Nodes of graphs inside are numbered on behind those of the executable graph, in callbacks nobody sees them. */
 static uint64_t inner_node_id(CUgraphExec exec, uint64_t node_id, uint32_t *inner)
 {
     if (node_id == 0 || node_id >> 32 == exec->graph->id)

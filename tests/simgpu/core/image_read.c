@@ -31,7 +31,7 @@ static const char *ptx_name(const char *text, char name[NAME_MOST])
     return text;
 }
 
-/* The next DIRECTIVE that is a word of its own, or NULL. Comments and strings are not told apart: compilers write none
+/* The next DIRECTIVE that is a word of its own, or NULL. Comments and strings are not recognised: compilers write none
  * there. */
 static const char *ptx_find(const char *text, const char *directive)
 {
@@ -162,7 +162,7 @@ struct fatbin_entry {
 
 enum { FATBIN_PTX = 1, FATBIN_CUBIN = 2, OUR_ARCH = 90 };
 
-/* Takes the cubin for this device, if there is one, as far as it can be told from outside; else the PTX. */
+/* Takes the cubin for this device, if there is one, as far as it can be recognised; else the PTX. */
 static void fatbin_read(struct image *image, const struct fatbin_header *header)
 {
     const uint8_t *at = (const uint8_t *)header + header->header_size, *end = at + header->size;

@@ -11,14 +11,14 @@
 
 struct list {
     void **items;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static inline void list_add(struct list *list, void *item)
 {
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 8;
-        list->items = realloc(list->items, list->room * sizeof(void *));
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 8;
+        list->items = realloc(list->items, list->capacity * sizeof(void *));
         if (!list->items)
             abort();
     }

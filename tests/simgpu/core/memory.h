@@ -1,7 +1,7 @@
 /*
  * Memory. A device's memory is the host's, taken lazily, within the device's limit; so copies can really move bytes and
  * the program can look at them afterwards. Every range that CUDA knows is in one table, from which the kind of a
- * pointer is told.
+ * pointer is known.
  */
 #ifndef SIMGPU_CORE_MEMORY_H
 #define SIMGPU_CORE_MEMORY_H

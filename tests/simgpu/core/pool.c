@@ -106,7 +106,7 @@ static uint64_t pool_grains(uint64_t bytes)
     return (bytes + GRAIN - 1) / GRAIN * GRAIN;
 }
 
-bool pool_take(CUmemoryPool pool, size_t size)
+bool pool_use(CUmemoryPool pool, size_t size)
 {
     sim_lock();
     bool has = !pool->most || pool->used + size <= pool->most;
@@ -122,7 +122,7 @@ bool pool_take(CUmemoryPool pool, size_t size)
     return has;
 }
 
-void pool_untake(CUmemoryPool pool, size_t size)
+void pool_unuse(CUmemoryPool pool, size_t size)
 {
     sim_lock();
     pool->used -= size;

@@ -33,8 +33,8 @@ CUmemoryPool pool_default(struct device *device);
 CUmemoryPool pool_current(struct device *device);
 
 /* Counts bytes as taken. False when the pool may not have so many. */
-bool pool_take(CUmemoryPool pool, size_t size);
-void pool_untake(CUmemoryPool pool, size_t size);
+bool pool_use(CUmemoryPool pool, size_t size);
+void pool_unuse(CUmemoryPool pool, size_t size);
 
 /* Gives back what it holds beyond LEAST bytes and is not used. */
 void pool_trim(CUmemoryPool pool, uint64_t least);

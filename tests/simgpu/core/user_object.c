@@ -28,7 +28,7 @@ void user_object_retain(CUuserObject object, unsigned count)
 }
 
 /* With the lock held. */
-static void user_object_tell(const struct CUuserObject_st *object, const struct list *after)
+static void user_object_notify(const struct CUuserObject_st *object, const struct list *after)
 {
     const struct op op = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = {.function = object->destroy, .data = object->data}};
     struct work *item = work_new(&op);
@@ -44,7 +44,7 @@ void user_object_release(CUuserObject object, unsigned count, const struct list 
     object->references -= count;
     bool gone = !object->references;
     if (gone)
-        user_object_tell(object, after);
+        user_object_notify(object, after);
     sim_unlock();
     if (gone)
         free(object);

@@ -21,13 +21,7 @@ DRIVER_API(cuArray3DCreate_v2)
     return array_create(context, p->pAllocateArray, p->pHandle);
 }
 
-DRIVER_API(cuArray3DGetDescriptor_v2)
-{
-    NEED_VALUE(p->pArrayDescriptor);
-    NEED_HANDLE(p->hArray);
-    *p->pArrayDescriptor = p->hArray->shape;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuArray3DGetDescriptor_v2, NEED_HANDLE(p->hArray), pArrayDescriptor, p->hArray->shape)
 
 DRIVER_API(cuArrayDestroy)
 {

@@ -56,28 +56,9 @@ DRIVER_API(cuCtxSetCurrent)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetCurrent)
-{
-    NEED_VALUE(p->pctx);
-    *p->pctx = context_current();
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuCtxGetDevice)
-{
-    NEED_VALUE(p->device);
-    NEED_CONTEXT(context);
-    *p->device = context->device->ordinal;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuCtxGetFlags)
-{
-    NEED_VALUE(p->flags);
-    NEED_CONTEXT(context);
-    *p->flags = context->flags;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuCtxGetCurrent, NEED_NOTHING, pctx, context_current())
+DRIVER_ANSWER(cuCtxGetDevice, NEED_CONTEXT(context), device, context->device->ordinal)
+DRIVER_ANSWER(cuCtxGetFlags, NEED_CONTEXT(context), flags, context->flags)
 
 DRIVER_API(cuCtxGetId)
 {
@@ -88,12 +69,7 @@ DRIVER_API(cuCtxGetId)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetApiVersion)
-{
-    NEED_VALUE(p->version);
-    *p->version = 3020;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuCtxGetApiVersion, NEED_NOTHING, version, 3020)
 
 static CUresult context_synchronize(CUcontext context)
 {
@@ -105,7 +81,7 @@ static CUresult context_synchronize(CUcontext context)
     records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, NULL, NULL,
                             CUDA_SUCCESS);
     const CUpti_SynchronizeData data = {.context = context};
-    callbacks_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &data);
+    callbacks_call(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &data);
     return CUDA_SUCCESS;
 }
 
@@ -135,12 +111,7 @@ DRIVER_API(cuCtxGetLimit)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetCacheConfig)
-{
-    NEED_VALUE(p->pconfig);
-    *p->pconfig = CU_FUNC_CACHE_PREFER_NONE;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuCtxGetCacheConfig, NEED_NOTHING, pconfig, CU_FUNC_CACHE_PREFER_NONE)
 
 DRIVER_API(cuCtxSetCacheConfig)
 {

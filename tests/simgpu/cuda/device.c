@@ -8,20 +8,8 @@
 #include "core/sim.h"
 #include "cuda/need.h"
 
-DRIVER_API(cuDeviceGet)
-{
-    NEED_VALUE(p->device);
-    NEED_DEVICE(device, p->ordinal);
-    *p->device = device->ordinal;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuDeviceGetCount)
-{
-    NEED_VALUE(p->count);
-    *p->count = device_count();
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuDeviceGet, NEED_DEVICE(device, p->ordinal), device, device->ordinal)
+DRIVER_ANSWER(cuDeviceGetCount, NEED_NOTHING, count, device_count())
 
 DRIVER_API(cuDeviceGetName)
 {
@@ -103,21 +91,8 @@ DRIVER_API(cuDeviceGetP2PAttribute)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetDefaultMemPool)
-{
-    NEED_VALUE(p->pool_out);
-    NEED_DEVICE(device, p->dev);
-    *p->pool_out = pool_default(device);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuDeviceGetMemPool)
-{
-    NEED_VALUE(p->pool);
-    NEED_DEVICE(device, p->dev);
-    *p->pool = pool_current(device);
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuDeviceGetDefaultMemPool, NEED_DEVICE(device, p->dev), pool_out, pool_default(device))
+DRIVER_ANSWER(cuDeviceGetMemPool, NEED_DEVICE(device, p->dev), pool, pool_current(device))
 
 DRIVER_API(cuDeviceSetMemPool)
 {

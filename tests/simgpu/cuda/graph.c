@@ -5,12 +5,7 @@
 #include "core/user_object.h"
 #include "cuda/need.h"
 
-DRIVER_API(cuGraphCreate)
-{
-    NEED_VALUE(p->phGraph);
-    *p->phGraph = graph_create();
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuGraphCreate, NEED_NOTHING, phGraph, graph_create())
 
 DRIVER_API(cuGraphDestroy)
 {
@@ -19,16 +14,11 @@ DRIVER_API(cuGraphDestroy)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphClone)
-{
-    NEED_VALUE(p->phGraphClone && p->originalGraph);
-    *p->phGraphClone = graph_clone(p->originalGraph);
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuGraphClone, NEED_VALUE(p->originalGraph), phGraphClone, graph_clone(p->originalGraph))
 
 /* ---- its shape ---- */
 
-/* The usual way to hand out a list: with no room only the count, else as many as fit, and NULL for the rest. */
+/* The usual way to hand out a list: without an array only the count, else as many as fit, and NULL for the rest. */
 static CUresult hand_out(const struct list *list, CUgraphNode *nodes, size_t *count)
 {
     NEED_VALUE(count);
@@ -82,9 +72,9 @@ DRIVER_API(cuGraphGetEdges_v2)
             list_add(&ends, node);
         }
     }
-    size_t room = *p->numEdges;
+    size_t capacity = *p->numEdges;
     hand_out(&starts, p->from, p->numEdges);
-    hand_out(&ends, p->to, &room);
+    hand_out(&ends, p->to, &capacity);
     list_release(&starts);
     list_release(&ends);
     return CUDA_SUCCESS;
@@ -115,12 +105,7 @@ DRIVER_API(cuGraphDestroyNode)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphNodeGetType)
-{
-    NEED_VALUE(p->hNode && p->type);
-    *p->type = p->hNode->op.type;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuGraphNodeGetType, NEED_VALUE(p->hNode), type, p->hNode->op.type)
 
 DRIVER_API(cuGraphNodeFindInClone)
 {
@@ -149,12 +134,7 @@ DRIVER_API(cuGraphNodeGetEnabled)
 
 /* ---- making it executable, and executing it ---- */
 
-DRIVER_API(cuGraphInstantiateWithFlags)
-{
-    NEED_VALUE(p->phGraphExec && p->hGraph);
-    *p->phGraphExec = graph_instantiate(p->hGraph, p->flags);
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuGraphInstantiateWithFlags, NEED_VALUE(p->hGraph), phGraphExec, graph_instantiate(p->hGraph, p->flags))
 
 DRIVER_STREAM_API(cuGraphInstantiateWithParams)
 {
@@ -164,12 +144,7 @@ DRIVER_STREAM_API(cuGraphInstantiateWithParams)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphExecGetFlags)
-{
-    NEED_VALUE(p->hGraphExec && p->flags);
-    *p->flags = p->hGraphExec->flags;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuGraphExecGetFlags, NEED_VALUE(p->hGraphExec), flags, p->hGraphExec->flags)
 
 DRIVER_API(cuGraphExecUpdate_v2)
 {
@@ -209,12 +184,9 @@ DRIVER_API(cuGraphExecDestroy)
 
 /* ---- user objects ---- */
 
-DRIVER_API(cuUserObjectCreate)
-{
-    NEED_VALUE(p->object_out && p->destroy && p->initialRefcount && p->flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
-    *p->object_out = user_object_create(p->ptr, p->destroy, p->initialRefcount);
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuUserObjectCreate,
+              NEED_VALUE(p->destroy && p->initialRefcount && p->flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), object_out,
+              user_object_create(p->ptr, p->destroy, p->initialRefcount))
 
 DRIVER_API(cuUserObjectRetain)
 {

@@ -28,7 +28,7 @@ static CUresult replace_in(CUgraphExec exec, CUgraphNode node, struct op op)
     CUgraphNode copy = graph_find_copy(exec->graph, node);
     CUresult result = replace(copy, op);
     if (result == CUDA_SUCCESS)
-        graph_exec_tell_set(exec, copy);
+        graph_exec_notify_set(exec, copy);
     return result;
 }
 
@@ -210,12 +210,7 @@ DRIVER_API(cuGraphAddChildGraphNode)
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
 }
 
-DRIVER_API(cuGraphChildGraphNodeGetGraph)
-{
-    NEED_NODE(p->hNode, GRAPH);
-    *p->phGraph = p->hNode->op.graph;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuGraphChildGraphNodeGetGraph, NEED_NODE(p->hNode, GRAPH), phGraph, p->hNode->op.graph)
 
 DRIVER_API(cuGraphAddEmptyNode)
 {
@@ -282,12 +277,8 @@ DRIVER_API(cuGraphAddNode_v2)
     return result;
 }
 
-DRIVER_API(cuGraphConditionalHandleCreate)
-{
-    NEED_VALUE(p->pHandle_out && p->hGraph);
-    *p->pHandle_out = graph_condition(p->flags & CU_GRAPH_COND_ASSIGN_DEFAULT ? p->defaultLaunchValue : 0);
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuGraphConditionalHandleCreate, NEED_VALUE(p->hGraph), pHandle_out,
+              graph_condition(p->flags &CU_GRAPH_COND_ASSIGN_DEFAULT ? p->defaultLaunchValue : 0))
 
 DRIVER_API(cuGraphNodeSetParams)
 {

@@ -17,12 +17,7 @@ DRIVER_API(cuInit)
     return driver_init();
 }
 
-DRIVER_API(cuDriverGetVersion)
-{
-    NEED_VALUE(p->driverVersion);
-    *p->driverVersion = DRIVER_VERSION;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuDriverGetVersion, NEED_NOTHING, driverVersion, DRIVER_VERSION)
 
 DRIVER_API_0(cuProfilerStart)
 {

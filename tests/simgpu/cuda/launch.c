@@ -31,7 +31,7 @@ static CUresult launch(const struct op_kernel *kernel, CUstream stream)
     NEED_VALUE(kernel->grid[0] && kernel->grid[1] && kernel->grid[2] && threads && threads <= BLOCK_MOST);
     NEED_VALUE(kernel->grid[1] <= 65535 && kernel->grid[2] <= 65535 && kernel->shared <= SHARED_MOST);
     function_load((struct function *)(uintptr_t)kernel->function, stream->context);
-    function_tell_launch(kernel->function, stream->context);
+    function_notify_launch(kernel->function, stream->context);
     const struct op op = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *kernel};
     CUresult result = stream_submit(stream, &op, false);
     if (number == config()->kill_launched)
@@ -151,16 +151,5 @@ DRIVER_API(cuOccupancyAvailableDynamicSMemPerBlock)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuOccupancyMaxPotentialClusterSize)
-{
-    NEED_VALUE(p->clusterSize);
-    *p->clusterSize = 8;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuOccupancyMaxActiveClusters)
-{
-    NEED_VALUE(p->numClusters);
-    *p->numClusters = SMS / 8;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuOccupancyMaxPotentialClusterSize, NEED_NOTHING, clusterSize, 8)
+DRIVER_ANSWER(cuOccupancyMaxActiveClusters, NEED_NOTHING, numClusters, SMS / 8)

@@ -10,11 +10,11 @@
 static CUresult allocate_async(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream)
 {
     NEED_VALUE(out && size);
-    NEED(pool_take(pool, size), CUDA_ERROR_OUT_OF_MEMORY);
+    NEED(pool_use(pool, size), CUDA_ERROR_OUT_OF_MEMORY);
     void *address = NULL;
     CUresult result = memory_allocate(stream->context, MEMORY_ASYNC, size, 0, pool, &address);
     if (result != CUDA_SUCCESS) {
-        pool_untake(pool, size);
+        pool_unuse(pool, size);
         return result;
     }
     *out = (uintptr_t)address;
@@ -58,7 +58,7 @@ DRIVER_STREAM_API(cuMemFreeAsync)
     CUresult result = memory_retire(address, 1u << MEMORY_ASYNC | 1u << MEMORY_DEVICE | 1u << MEMORY_MANAGED);
     NEED(result == CUDA_SUCCESS, result);
     if (range.pool)
-        pool_untake(range.pool, range.size);
+        pool_unuse(range.pool, range.size);
     records_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, &range, stream);
     return stream_submit(stream, &op, false);
 }
@@ -140,9 +140,4 @@ DRIVER_API(cuMemPoolSetAccess)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemPoolGetAccess)
-{
-    NEED_VALUE(p->flags && p->memPool && p->location);
-    *p->flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuMemPoolGetAccess, NEED_VALUE(p->memPool && p->location), flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)

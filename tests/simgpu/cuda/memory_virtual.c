@@ -38,12 +38,7 @@ static void physical_drop(struct physical *physical)
     free(physical);
 }
 
-DRIVER_API(cuMemGetAllocationGranularity)
-{
-    NEED_VALUE(p->granularity && p->prop);
-    *p->granularity = GRANULARITY;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuMemGetAllocationGranularity, NEED_VALUE(p->prop), granularity, GRANULARITY)
 
 DRIVER_API(cuMemAddressReserve)
 {
@@ -142,12 +137,7 @@ DRIVER_API(cuMemSetAccess)
     return mprotect((void *)(uintptr_t)p->ptr, p->size, protection) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemGetAllocationPropertiesFromHandle)
-{
-    NEED_VALUE(p->prop && p->handle);
-    *p->prop = physical_of(p->handle)->properties;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuMemGetAllocationPropertiesFromHandle, NEED_VALUE(p->handle), prop, physical_of(p->handle)->properties)
 
 DRIVER_API(cuMemRetainAllocationHandle)
 {

@@ -79,12 +79,7 @@ DRIVER_API(cuModuleUnload)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuModuleGetLoadingMode)
-{
-    NEED_VALUE(p->mode);
-    *p->mode = CU_MODULE_LAZY_LOADING;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuModuleGetLoadingMode, NEED_NOTHING, mode, CU_MODULE_LAZY_LOADING)
 
 DRIVER_API(cuModuleGetFunction)
 {
@@ -158,13 +153,7 @@ DRIVER_API(cuLibraryGetKernel)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLibraryGetKernelCount)
-{
-    NEED_HANDLE(p->lib);
-    NEED_VALUE(p->count);
-    *p->count = (unsigned)image_of(p->lib)->functions.count;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuLibraryGetKernelCount, NEED_HANDLE(p->lib), count, (unsigned)image_of(p->lib)->functions.count)
 
 DRIVER_API(cuLibraryEnumerateKernels)
 {
@@ -203,29 +192,9 @@ DRIVER_API(cuKernelGetFunction)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuKernelGetName)
-{
-    NEED_VALUE(p->name);
-    NEED_HANDLE(p->hfunc);
-    *p->name = function_of((CUfunction)(void *)p->hfunc)->name;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuFuncGetName)
-{
-    NEED_VALUE(p->name);
-    NEED_HANDLE(p->hfunc);
-    *p->name = function_of(p->hfunc)->name;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuFuncGetModule)
-{
-    NEED_VALUE(p->hmod);
-    NEED_HANDLE(p->hfunc);
-    *p->hmod = (CUmodule)(void *)function_of(p->hfunc)->image;
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuKernelGetName, NEED_HANDLE(p->hfunc), name, function_of((CUfunction)(void *)p->hfunc)->name)
+DRIVER_ANSWER(cuFuncGetName, NEED_HANDLE(p->hfunc), name, function_of(p->hfunc)->name)
+DRIVER_ANSWER(cuFuncGetModule, NEED_HANDLE(p->hfunc), hmod, (CUmodule)(void *)function_of(p->hfunc)->image)
 
 static CUresult get_attribute(const struct function *function, CUfunction_attribute attribute, int *value)
 {

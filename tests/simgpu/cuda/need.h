@@ -21,4 +21,17 @@
     struct device *name = device_get(ordinal); \
     NEED(name, CUDA_ERROR_INVALID_DEVICE)
 
+#define NEED_NOTHING (void)0
+
+/* A call that puts VALUE where its parameter OUT points to. NEED: what else it asks for. */
+#define DRIVER_ANSWER_BODY(need, out, value) \
+    {                                        \
+        NEED_VALUE(p->out);                  \
+        need;                                \
+        *p->out = value;                     \
+        return CUDA_SUCCESS;                 \
+    }
+#define DRIVER_ANSWER(name, need, out, value) DRIVER_API(name) DRIVER_ANSWER_BODY(need, out, value)
+#define DRIVER_STREAM_ANSWER(name, need, out, value) DRIVER_STREAM_API(name) DRIVER_ANSWER_BODY(need, out, value)
+
 #endif

@@ -49,7 +49,7 @@ DRIVER_STREAM_API(cuStreamSynchronize)
     records_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream,
                             NULL, CUDA_SUCCESS);
     const CUpti_SynchronizeData data = {.context = stream->context, .stream = stream};
-    callbacks_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &data);
+    callbacks_call(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &data);
     return CUDA_SUCCESS;
 }
 
@@ -95,45 +95,11 @@ DRIVER_STREAM_API(cuStreamAddCallback)
 
 /* ---- what a stream is ---- */
 
-DRIVER_STREAM_API(cuStreamGetPriority)
-{
-    NEED_STREAM(stream, p->hStream);
-    NEED_VALUE(p->priority);
-    *p->priority = stream->priority;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_STREAM_API(cuStreamGetFlags)
-{
-    NEED_STREAM(stream, p->hStream);
-    NEED_VALUE(p->flags);
-    *p->flags = stream->flags;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_STREAM_API(cuStreamGetId)
-{
-    NEED_STREAM(stream, p->hStream);
-    NEED_VALUE(p->streamId);
-    *p->streamId = stream->id;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_STREAM_API(cuStreamGetCtx)
-{
-    NEED_STREAM(stream, p->hStream);
-    NEED_VALUE(p->pctx);
-    *p->pctx = stream->context;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_STREAM_API(cuStreamGetDevice)
-{
-    NEED_STREAM(stream, p->hStream);
-    NEED_VALUE(p->device);
-    *p->device = stream->context->device->ordinal;
-    return CUDA_SUCCESS;
-}
+DRIVER_STREAM_ANSWER(cuStreamGetPriority, NEED_STREAM(stream, p->hStream), priority, stream->priority)
+DRIVER_STREAM_ANSWER(cuStreamGetFlags, NEED_STREAM(stream, p->hStream), flags, stream->flags)
+DRIVER_STREAM_ANSWER(cuStreamGetId, NEED_STREAM(stream, p->hStream), streamId, stream->id)
+DRIVER_STREAM_ANSWER(cuStreamGetCtx, NEED_STREAM(stream, p->hStream), pctx, stream->context)
+DRIVER_STREAM_ANSWER(cuStreamGetDevice, NEED_STREAM(stream, p->hStream), device, stream->context->device->ordinal)
 
 /* ---- capturing ---- */
 
@@ -229,12 +195,7 @@ DRIVER_STREAM_API(cuStreamUpdateCaptureDependencies_v2)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuThreadExchangeStreamCaptureMode)
-{
-    NEED_VALUE(p->mode);
-    *p->mode = capture_exchange_mode(*p->mode);
-    return CUDA_SUCCESS;
-}
+DRIVER_ANSWER(cuThreadExchangeStreamCaptureMode, NEED_NOTHING, mode, capture_exchange_mode(*p->mode))
 
 /* ---- values in memory ---- */
 

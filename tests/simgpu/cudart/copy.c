@@ -88,13 +88,9 @@ RUNTIME_API(cudaMemcpyPeerAsync, v4000)
     return DRIVER(cuMemcpyPeerAsync(address(p->dst), to, address(p->src), from, p->count, p->stream));
 }
 
-RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK(cuMemcpyBatchAsync_v2)(
-        (CUdeviceptr *)(uintptr_t)p->dsts, (CUdeviceptr *)(uintptr_t)p->srcs, (size_t *)(uintptr_t)p->sizes, p->count,
-        (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs, p->stream));
-}
+RUNTIME_STREAM_CALL(cudaMemcpyBatchAsync, v13000, v13000, cuMemcpyBatchAsync_v2, (CUdeviceptr *)(uintptr_t)p->dsts,
+                    (CUdeviceptr *)(uintptr_t)p->srcs, (size_t *)(uintptr_t)p->sizes, p->count,
+                    (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs, p->stream)
 
 RUNTIME_STREAM_API(cudaMemcpy3DBatchAsync, v13000, v13000)
 {

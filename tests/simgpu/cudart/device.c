@@ -46,10 +46,8 @@ RUNTIME_API(cudaGetDevice, v3020)
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaDeviceGetAttribute, v5000)
-{
-    return DRIVER(cuDeviceGetAttribute(p->value, (CUdevice_attribute)p->attr, p->device));
-}
+RUNTIME_CALL_PLAIN(cudaDeviceGetAttribute, v5000, cuDeviceGetAttribute, p->value, (CUdevice_attribute)p->attr,
+                   p->device)
 
 /* X(field, attribute): what cudaDeviceProp has of the driver's attributes */
 #define PROPERTIES(X)                                                             \
@@ -146,10 +144,7 @@ RUNTIME_API_0(runtime_end, cudaDeviceReset, v3020)
     return DRIVER(cuCtxSetCurrent(NULL));
 }
 
-RUNTIME_API(cudaSetDeviceFlags, v3020)
-{
-    return DRIVER(cuDevicePrimaryCtxSetFlags_v2(runtime_device(), p->flags));
-}
+RUNTIME_CALL_PLAIN(cudaSetDeviceFlags, v3020, cuDevicePrimaryCtxSetFlags_v2, runtime_device(), p->flags)
 
 RUNTIME_API(cudaGetDeviceFlags, v7000)
 {
@@ -157,31 +152,13 @@ RUNTIME_API(cudaGetDeviceFlags, v7000)
     return DRIVER(cuDevicePrimaryCtxGetState(runtime_device(), p->flags, &active));
 }
 
-RUNTIME_API(cudaDeviceSetLimit, v3020)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuCtxSetLimit((CUlimit)p->limit, p->value));
-}
-
-RUNTIME_API(cudaDeviceGetLimit, v3020)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuCtxGetLimit(p->pValue, (CUlimit)p->limit));
-}
-
-RUNTIME_API(cudaDeviceSetCacheConfig, v3020)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuCtxSetCacheConfig((CUfunc_cache)p->cacheConfig));
-}
-
+RUNTIME_CALL(cudaDeviceSetLimit, v3020, cuCtxSetLimit, (CUlimit)p->limit, p->value)
+RUNTIME_CALL(cudaDeviceGetLimit, v3020, cuCtxGetLimit, p->pValue, (CUlimit)p->limit)
+RUNTIME_CALL(cudaDeviceSetCacheConfig, v3020, cuCtxSetCacheConfig, (CUfunc_cache)p->cacheConfig)
 RUNTIME_FORWARD(cudaDeviceGetStreamPriorityRange, v5050, cuCtxGetStreamPriorityRange)
 RUNTIME_FORWARD_PLAIN(cudaDeviceCanAccessPeer, v4000, cuDeviceCanAccessPeer)
-
-RUNTIME_API(cudaDeviceGetP2PAttribute, v8000)
-{
-    return DRIVER(cuDeviceGetP2PAttribute(p->value, (CUdevice_P2PAttribute)p->attr, p->srcDevice, p->dstDevice));
-}
+RUNTIME_CALL_PLAIN(cudaDeviceGetP2PAttribute, v8000, cuDeviceGetP2PAttribute, p->value, (CUdevice_P2PAttribute)p->attr,
+                   p->srcDevice, p->dstDevice)
 
 RUNTIME_API(cudaDeviceEnablePeerAccess, v4000)
 {

@@ -210,17 +210,9 @@ RUNTIME_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200)
 
 /* ---- libraries ---- */
 
-RUNTIME_API(cudaLibraryLoadData, v12060)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuLibraryLoadData(p->library, p->code, NULL, NULL, 0, NULL, NULL, 0));
-}
-
-RUNTIME_API(cudaLibraryLoadFromFile, v12060)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuLibraryLoadFromFile(p->library, p->fileName, NULL, NULL, 0, NULL, NULL, 0));
-}
+RUNTIME_CALL(cudaLibraryLoadData, v12060, cuLibraryLoadData, p->library, p->code, NULL, NULL, 0, NULL, NULL, 0)
+RUNTIME_CALL(cudaLibraryLoadFromFile, v12060, cuLibraryLoadFromFile, p->library, p->fileName, NULL, NULL, 0, NULL, NULL,
+             0)
 
 RUNTIME_API(cudaLibraryGetKernel, v12060)
 {

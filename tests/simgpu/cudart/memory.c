@@ -46,12 +46,7 @@ RUNTIME_API(cudaMalloc3D, v3020)
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaMallocHost, v3020)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuMemHostAlloc(p->ptr, p->size, 0));
-}
-
+RUNTIME_CALL(cudaMallocHost, v3020, cuMemHostAlloc, p->ptr, p->size, 0)
 RUNTIME_FORWARD(cudaHostAlloc, v3020, cuMemHostAlloc)
 
 RUNTIME_API(cudaFreeHost, v3020)
@@ -62,13 +57,8 @@ RUNTIME_API(cudaFreeHost, v3020)
 
 RUNTIME_FORWARD(cudaHostRegister, v4000, cuMemHostRegister_v2)
 RUNTIME_FORWARD(cudaHostUnregister, v4000, cuMemHostUnregister)
-
-RUNTIME_API(cudaHostGetDevicePointer, v3020)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuMemHostGetDevicePointer_v2((CUdeviceptr *)p->pDevice, p->pHost, p->flags));
-}
-
+RUNTIME_CALL(cudaHostGetDevicePointer, v3020, cuMemHostGetDevicePointer_v2, (CUdeviceptr *)p->pDevice, p->pHost,
+             p->flags)
 RUNTIME_FORWARD(cudaHostGetFlags, v3020, cuMemHostGetFlags)
 
 RUNTIME_API(cudaMallocManaged, v6000)
@@ -94,11 +84,8 @@ RUNTIME_STREAM_API(cudaMemPrefetchAsync, v12020, v12020)
     return DRIVER(PICK(cuMemPrefetchAsync_v2)(address(p->devPtr), p->count, where, p->flags, p->stream));
 }
 
-RUNTIME_STREAM_API(cudaStreamAttachMemAsync, v6000, v7000)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK(cuStreamAttachMemAsync)(p->stream, address(p->devPtr), p->length, p->flags));
-}
+RUNTIME_STREAM_CALL(cudaStreamAttachMemAsync, v6000, v7000, cuStreamAttachMemAsync, p->stream, address(p->devPtr),
+                    p->length, p->flags)
 
 /* ---- arrays ---- */
 
@@ -227,18 +214,9 @@ RUNTIME_STREAM_API(cudaMallocAsync, v11020, v11020)
     return DRIVER(PICK(cuMemAllocAsync)((CUdeviceptr *)p->devPtr, p->size, p->hStream));
 }
 
-RUNTIME_STREAM_API(cudaMallocFromPoolAsync, v11020, v11020)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK(cuMemAllocFromPoolAsync)((CUdeviceptr *)p->ptr, p->size, p->memPool, p->stream));
-}
-
-RUNTIME_STREAM_API(cudaFreeAsync, v11020, v11020)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK(cuMemFreeAsync)((uintptr_t)p->devPtr, p->hStream));
-}
-
+RUNTIME_STREAM_CALL(cudaMallocFromPoolAsync, v11020, v11020, cuMemAllocFromPoolAsync, (CUdeviceptr *)p->ptr, p->size,
+                    p->memPool, p->stream)
+RUNTIME_STREAM_CALL(cudaFreeAsync, v11020, v11020, cuMemFreeAsync, (uintptr_t)p->devPtr, p->hStream)
 RUNTIME_FORWARD_PLAIN(cudaDeviceGetDefaultMemPool, v11020, cuDeviceGetDefaultMemPool)
 RUNTIME_FORWARD_PLAIN(cudaDeviceGetMemPool, v11020, cuDeviceGetMemPool)
 RUNTIME_FORWARD_PLAIN(cudaDeviceSetMemPool, v11020, cuDeviceSetMemPool)
@@ -257,18 +235,9 @@ RUNTIME_API(cudaMemPoolCreate, v11020)
 
 RUNTIME_FORWARD_PLAIN(cudaMemPoolDestroy, v11020, cuMemPoolDestroy)
 RUNTIME_FORWARD_PLAIN(cudaMemPoolTrimTo, v11020, cuMemPoolTrimTo)
-
-RUNTIME_API(cudaMemPoolSetAttribute, v11020)
-{
-    return DRIVER(cuMemPoolSetAttribute(p->memPool, (CUmemPool_attribute)p->attr, p->value));
-}
-
-RUNTIME_API(cudaMemPoolGetAttribute, v11020)
-{
-    return DRIVER(cuMemPoolGetAttribute(p->memPool, (CUmemPool_attribute)p->attr, p->value));
-}
-
-RUNTIME_API(cudaMemPoolSetAccess, v11020)
-{
-    return DRIVER(cuMemPoolSetAccess(p->memPool, (const CUmemAccessDesc *)(const void *)p->descList, p->count));
-}
+RUNTIME_CALL_PLAIN(cudaMemPoolSetAttribute, v11020, cuMemPoolSetAttribute, p->memPool, (CUmemPool_attribute)p->attr,
+                   p->value)
+RUNTIME_CALL_PLAIN(cudaMemPoolGetAttribute, v11020, cuMemPoolGetAttribute, p->memPool, (CUmemPool_attribute)p->attr,
+                   p->value)
+RUNTIME_CALL_PLAIN(cudaMemPoolSetAccess, v11020, cuMemPoolSetAccess, p->memPool,
+                   (const CUmemAccessDesc *)(const void *)p->descList, p->count)

@@ -101,23 +101,29 @@ void runtime_forget(int device);
 #define RUNTIME_LAUNCH_API(name, version, thread_version, symbol) \
     RUNTIME_TWO(_ptsz, name, version, thread_version, symbol)
 
-/* Calls that pass their arguments to a call of the driver as they are. _PLAIN: without a context. */
-#define RUNTIME_FORWARD_PLAIN(name, version, driver)      \
-    RUNTIME_API(name, version)                            \
-    {                                                     \
-        return DRIVER(driver(FIELDS_##name##_##version)); \
+/* Calls that only call the driver, with the arguments that follow. _PLAIN: without a context. */
+#define RUNTIME_CALL_PLAIN(name, version, driver, ...) \
+    RUNTIME_API(name, version)                         \
+    {                                                  \
+        return DRIVER(driver(__VA_ARGS__));            \
     }
-#define RUNTIME_FORWARD(name, version, driver)            \
-    RUNTIME_API(name, version)                            \
-    {                                                     \
-        NEED_CONTEXT();                                   \
-        return DRIVER(driver(FIELDS_##name##_##version)); \
+#define RUNTIME_CALL(name, version, driver, ...) \
+    RUNTIME_API(name, version)                   \
+    {                                            \
+        NEED_CONTEXT();                          \
+        return DRIVER(driver(__VA_ARGS__));      \
     }
+#define RUNTIME_STREAM_CALL(name, version, thread_version, driver, ...) \
+    RUNTIME_STREAM_API(name, version, thread_version)                   \
+    {                                                                   \
+        NEED_CONTEXT();                                                 \
+        return DRIVER(PICK(driver)(__VA_ARGS__));                       \
+    }
+/* The same with their own arguments, as they are. */
+#define RUNTIME_FORWARD_PLAIN(name, version, driver) \
+    RUNTIME_CALL_PLAIN(name, version, driver, FIELDS_##name##_##version)
+#define RUNTIME_FORWARD(name, version, driver) RUNTIME_CALL(name, version, driver, FIELDS_##name##_##version)
 #define RUNTIME_STREAM_FORWARD(name, version, thread_version, driver) \
-    RUNTIME_STREAM_API(name, version, thread_version)                 \
-    {                                                                 \
-        NEED_CONTEXT();                                               \
-        return DRIVER(PICK(driver)(FIELDS_##name##_##version));       \
-    }
+    RUNTIME_STREAM_CALL(name, version, thread_version, driver, FIELDS_##name##_##version)
 
 #endif

@@ -15,12 +15,6 @@ static const char *text_of(const struct json *args, const char *key)
     return value ? value->text : "";
 }
 
-static uint64_t bytes_of(const struct json *args)
-{
-    int64_t bytes = 0;
-    return json_integer(json_member(args, "bytes"), &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
-}
-
 /* The allocations at an address of a process. Addresses are kept for ever; this is a tool for tests. */
 static struct place *place_of(struct trace *trace, const struct json *event, const struct json *args)
 {
@@ -28,10 +22,10 @@ static struct place *place_of(struct trace *trace, const struct json *event, con
     const struct json *pid = json_member(event, "pid");
     snprintf(key, sizeof(key), "%s %s", pid ? pid->text : "", text_of(args, "address"));
     uint32_t number = names_put(&trace->addresses, key, strlen(key));
-    size_t room = trace->places_room;
-    trace->places = grow(trace->places, number, &trace->places_room, sizeof(*trace->places));
-    if (room != trace->places_room)
-        memset(trace->places + room, 0, (trace->places_room - room) * sizeof(*trace->places));
+    size_t capacity = trace->places_capacity;
+    trace->places = grow(trace->places, number, &trace->places_capacity, sizeof(*trace->places));
+    if (capacity != trace->places_capacity)
+        memset(trace->places + capacity, 0, (trace->places_capacity - capacity) * sizeof(*trace->places));
     return &trace->places[number];
 }
 
@@ -89,7 +83,7 @@ void trace_memory_end(struct trace *trace)
     }
 }
 
-/* --- what the metadata tells of stacks --- */
+/* --- call stacks of the metadata --- */
 
 static int64_t check_frames(struct trace *trace, const struct json *frames)
 {

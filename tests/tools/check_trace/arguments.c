@@ -137,7 +137,7 @@ static void check_compilation(struct trace *trace, const struct json *args, cons
                                          "Linking",     "Graph capture",      "Graph instantiation"};
     static const struct {
         const char *name;
-        int hit; /* 1 true, 0 false, -1 neither is told */
+        int hit; /* 1 true, 0 false, -1 missing */
     } operations[] = {{"JIT compile", 0}, {"JIT cache load", 1}, {"JIT cache store", -1}};
     const struct json *trigger = json_member(args, "trigger"), *hit = json_member(args, "cache hit");
     for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {

@@ -121,7 +121,7 @@ static void see_slice(struct trace *trace, const struct json *event)
     int64_t start = time_of(trace, event, "ts"), duration = time_of(trace, event, "dur");
     if (duration < 0)
         problem(trace, trace->events, "time", "\"dur\" is below 0");
-    trace->slices = grow(trace->slices, trace->slices_count, &trace->slices_room, sizeof(*trace->slices));
+    trace->slices = grow(trace->slices, trace->slices_count, &trace->slices_capacity, sizeof(*trace->slices));
     struct slice *slice = &trace->slices[trace->slices_count++];
     *slice = (struct slice){.start = start,
                             .end = start + (duration < 0 ? 0 : duration),
@@ -172,13 +172,13 @@ static void see_flow(struct trace *trace, const struct json *event, char phase)
         problem(trace, trace->events, "flows", "\"bp\" of a flow's end is not \"e\"");
     if (trace->kineto)
         return; /* its ends need not match: several f of a graph's s, none of a call without work */
-    trace->flows = grow(trace->flows, trace->flows_count, &trace->flows_room, sizeof(*trace->flows));
+    trace->flows = grow(trace->flows, trace->flows_count, &trace->flows_capacity, sizeof(*trace->flows));
     trace->flows[trace->flows_count++] = end_of(trace, event, phase);
 }
 
 static void see_range(struct trace *trace, const struct json *event, char phase)
 {
-    trace->ranges = grow(trace->ranges, trace->ranges_count, &trace->ranges_room, sizeof(*trace->ranges));
+    trace->ranges = grow(trace->ranges, trace->ranges_count, &trace->ranges_capacity, sizeof(*trace->ranges));
     trace->ranges[trace->ranges_count++] = end_of(trace, event, phase);
     if (phase == 'b')
         tally_nvtx(trace, event, "start", "starts");
@@ -226,7 +226,7 @@ static void see_counter(struct trace *trace, const struct json *event, char phas
         }
         char key[512];
         snprintf(key, sizeof(key), "%s\t%" PRId64 "\t%s", name, pid, value->key);
-        trace->samples = grow(trace->samples, trace->samples_count, &trace->samples_room, sizeof(*trace->samples));
+        trace->samples = grow(trace->samples, trace->samples_count, &trace->samples_capacity, sizeof(*trace->samples));
         trace->samples[trace->samples_count++] =
             (struct sample){time, strtod(value->text, NULL), names_put(&trace->texts, key, strlen(key)), trace->events};
     }

@@ -3,7 +3,7 @@
  * error here: trailing commas, comments, NaN, numbers like 01 or 1., control characters in texts, half a surrogate
  * pair, overlong or cut UTF-8, the same key twice in one object, more than JSON_DEPTH levels.
  *
- * The first error ends the program: behind it nothing can be told about the file.
+ * The first error ends the program: nothing is known about the file behind it.
  */
 #ifndef CHECK_TRACE_JSON_H
 #define CHECK_TRACE_JSON_H
@@ -11,8 +11,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <zlib.h>
 
-#include "check_trace/input.h"
+/* The bytes of a trace file, plain or gzip, one by one, with the line they are on. */
+enum { INPUT_END = -1 };
+
+struct input {
+    gzFile file;
+    const char *path;
+    uint64_t line; /* of the next byte, from 1 */
+    size_t at, filled;
+    unsigned char bytes[1 << 18];
+};
+
+/* Gives 0, or -1 after a message. */
+int input_open(struct input *input, const char *path);
+void input_close(struct input *input);
+
+/* Reads more; gives the next byte without taking it, or INPUT_END. Exits with a message when the file cannot be read
+ * or its gzip data is cut or damaged. */
+int input_fill(struct input *input);
+
+static inline int input_peek(struct input *input)
+{
+    return input->at < input->filled ? input->bytes[input->at] : input_fill(input);
+}
+
+static inline int input_next(struct input *input)
+{
+    int byte = input_peek(input);
+    if (byte != INPUT_END) {
+        input->at++;
+        input->line += byte == '\n';
+    }
+    return byte;
+}
 
 enum { JSON_DEPTH = 64 };
 
@@ -33,7 +66,7 @@ struct json_reader {
     int depth;
     struct json_block *blocks, *block; /* memory of the trees */
     char *word;                        /* the text being read */
-    size_t word_room;
+    size_t word_capacity;
 };
 
 void json_reader_init(struct json_reader *reader, struct input *input, bool surrogates);

@@ -17,10 +17,10 @@ enum { PROBLEMS_SHOWN = 10 }; /* of each rule */
 void problem(struct trace *trace, uint32_t number, const char *rule, const char *format, ...)
 {
     uint32_t index = names_put(&trace->rules, rule, strlen(rule));
-    size_t room = trace->broken_room;
-    trace->broken = grow(trace->broken, index, &trace->broken_room, sizeof(*trace->broken));
-    if (room != trace->broken_room)
-        memset(trace->broken + room, 0, (trace->broken_room - room) * sizeof(*trace->broken));
+    size_t capacity = trace->broken_capacity;
+    trace->broken = grow(trace->broken, index, &trace->broken_capacity, sizeof(*trace->broken));
+    if (capacity != trace->broken_capacity)
+        memset(trace->broken + capacity, 0, (trace->broken_capacity - capacity) * sizeof(*trace->broken));
     trace->problems++;
     if (++trace->broken[index].events > PROBLEMS_SHOWN)
         return;
@@ -87,7 +87,6 @@ void trace_read(struct trace *trace, struct json_reader *reader)
     trace_metadata_end(trace, &seen);
     names_release(&seen);
     trace_rows(trace);
-    trace_pairs(trace);
     tally_end(trace);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *need(void *memory)
+void *need_memory(void *memory)
 {
     if (!memory) {
         fprintf(stderr, "no memory\n");
@@ -13,12 +13,12 @@ static void *need(void *memory)
     return memory;
 }
 
-void *grow(void *items, size_t count, size_t *room, size_t size)
+void *grow(void *items, size_t count, size_t *capacity, size_t size)
 {
-    if (count < *room)
+    if (count < *capacity)
         return items;
-    *room = *room ? *room * 2 : 64;
-    return need(realloc(items, *room * size));
+    *capacity = *capacity ? *capacity * 2 : 64;
+    return need_memory(realloc(items, *capacity * size));
 }
 
 void names_release(struct names *names)
@@ -55,7 +55,7 @@ static void make_slots(struct names *names)
 {
     free(names->slots);
     names->slot_count = names->slot_count ? names->slot_count * 2 : 1024;
-    names->slots = need(calloc(names->slot_count, sizeof(*names->slots)));
+    names->slots = need_memory(calloc(names->slot_count, sizeof(*names->slots)));
     for (uint32_t i = 0; i < names->count; i++) {
         const struct name *name = &names->items[i];
         *slot_of(names, name->bytes, name->length, name->hash) = i + 1;
@@ -75,11 +75,11 @@ uint32_t names_put(struct names *names, const void *bytes, size_t length)
     uint32_t *slot = slot_of(names, bytes, length, hash);
     if (*slot)
         return *slot - 1;
-    size_t room = names->room;
-    names->items = grow(names->items, names->count, &room, sizeof(*names->items));
-    names->room = (uint32_t)room;
+    size_t capacity = names->capacity;
+    names->items = grow(names->items, names->count, &capacity, sizeof(*names->items));
+    names->capacity = (uint32_t)capacity;
     struct name *name = &names->items[names->count];
-    *name = (struct name){need(malloc(length + 1)), length, hash};
+    *name = (struct name){need_memory(malloc(length + 1)), length, hash};
     memcpy(name->bytes, bytes, length);
     name->bytes[length] = '\0';
     *slot = ++names->count;

@@ -14,7 +14,7 @@ struct names {
         uint64_t hash;
     } * items;
     uint32_t *slots; /* number + 1, 0: free */
-    uint32_t count, room, slot_count;
+    uint32_t count, capacity, slot_count;
 };
 
 /* All zero is an empty set. */
@@ -30,7 +30,11 @@ static inline const char *names_get(const struct names *names, uint32_t number)
     return names->items[number].bytes;
 }
 
-/* realloc() that ends the program when there is no memory. Grows ITEMS, of SIZE bytes each, when COUNT fills ROOM. */
-void *grow(void *items, size_t count, size_t *room, size_t size);
+/* MEMORY; ends the program if it is NULL. */
+void *need_memory(void *memory);
+
+/* realloc() that ends the program when there is no memory. Grows ITEMS, of SIZE bytes each, when COUNT fills CAPACITY.
+ */
+void *grow(void *items, size_t count, size_t *capacity, size_t size);
 
 #endif

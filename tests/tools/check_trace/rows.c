@@ -1,5 +1,5 @@
 /*
- * Rules about the slices of a row, and about the flows between rows.
+ * Rules about the slices of a row, the flows between rows, asynchronous ranges, and the names of rows.
  *
  * One walk over all slices, sorted by row and start, keeps the stack of those that are open. It finds slices that
  * overlap without nesting, and binds every end of a flow to the slice that Perfetto would bind it to: the innermost
@@ -46,7 +46,7 @@ static int end_by_key(const void *a, const void *b)
 
 struct stack {
     uint32_t *open; /* indexes of slices, outermost first */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static const char *name_of(const struct trace *trace, const struct slice *slice)
@@ -67,7 +67,7 @@ static void open_slice(struct trace *trace, struct stack *stack, uint32_t index)
                     "'%s' begins inside '%s' (event %" PRIu32 ") and ends %" PRId64 " ns after it, on one row",
                     name_of(trace, slice), name_of(trace, around), around->number, slice->end - around->end);
     }
-    stack->open = grow(stack->open, stack->count, &stack->room, sizeof(*stack->open));
+    stack->open = grow(stack->open, stack->count, &stack->capacity, sizeof(*stack->open));
     stack->open[stack->count++] = index;
 }
 
@@ -122,7 +122,7 @@ static void walk(struct trace *trace)
     free(stack.open);
 }
 
-/* What a flow leads from and to; NUMBER is the event that tells its end. */
+/* What a flow leads from and to; NUMBER is the event of its end. */
 static void check_connection(struct trace *trace, uint32_t number, const struct slice *call, struct slice *work)
 {
     if (work->has_flow)
@@ -174,7 +174,7 @@ static int by_correlation(const void *a, const void *b)
     return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Pids that made API calls. Correlation ids are a process's own, so with several of them flows alone can tell. */
+/* Pids that made API calls. Correlation ids are a process's own, so with several of them only flows show it. */
 static bool one_process(const struct trace *trace)
 {
     struct row first = {0, 0}, row;
@@ -193,13 +193,13 @@ static bool one_process(const struct trace *trace)
 static void check_causality(struct trace *trace)
 {
     const struct slice **order = NULL;
-    size_t count = 0, room = 0;
+    size_t count = 0, capacity = 0;
     for (size_t i = 0; i < trace->slices_count; i++) {
         const struct slice *slice = &trace->slices[i];
         enum category category = (enum category)slice->category;
         if (slice->correlation == TRACE_NOTHING || (!category_is_api(category) && !category_is_work(category)))
             continue;
-        order = grow(order, count, &room, sizeof(*order));
+        order = grow(order, count, &capacity, sizeof(*order));
         order[count++] = slice;
     }
     if (count > 1)
@@ -221,6 +221,52 @@ static void check_causality(struct trace *trace)
     free(order);
 }
 
+/* ---- asynchronous ranges, and the names of what is used ---- */
+
+static int by_key(const void *a, const void *b)
+{
+    const struct end *left = a, *right = b;
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return left->phase < right->phase ? -1 : left->phase > right->phase; /* b before e */
+}
+
+/* A range has one begin and one end of its own category, id and name; ends may lie on other rows. */
+static void check_ranges(struct trace *trace)
+{
+    if (trace->ranges_count > 1)
+        qsort(trace->ranges, trace->ranges_count, sizeof(*trace->ranges), by_key);
+    for (size_t i = 0; i < trace->ranges_count;) {
+        const struct end *begin = &trace->ranges[i];
+        size_t next = i + 1;
+        while (next < trace->ranges_count && trace->ranges[next].key == begin->key)
+            next++;
+        if (next - i != 2 || begin->phase != 'b' || trace->ranges[i + 1].phase != 'e')
+            problem(trace, begin->number, "ranges", "'%s' has not one begin and one end, but %zu of either",
+                    names_get(&trace->texts, begin->key), next - i);
+        else if (trace->ranges[i + 1].time < begin->time)
+            problem(trace, begin->number, "ranges", "'%s' ends before it begins", names_get(&trace->texts, begin->key));
+        i = next;
+    }
+}
+
+/* Every pid and every row has a name, or readers show a bare number. */
+static void check_names(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->used_pids.count; i++) {
+        int64_t pid;
+        memcpy(&pid, names_get(&trace->used_pids, i), sizeof(pid));
+        if (names_find(&trace->named_pids, &pid, sizeof(pid)) == NAMES_NONE)
+            problem(trace, 0, "names", "pid %" PRId64 " has no process_name", pid);
+    }
+    for (uint32_t i = 0; i < trace->rows.count; i++) {
+        struct row row;
+        memcpy(&row, names_get(&trace->rows, i), sizeof(row));
+        if (names_find(&trace->named_rows, &row, sizeof(row)) == NAMES_NONE)
+            problem(trace, 0, "names", "pid %" PRId64 " tid %" PRId64 " has no thread_name", row.pid, row.tid);
+    }
+}
+
 void trace_rows(struct trace *trace)
 {
     if (trace->slices_count > 1)
@@ -235,4 +281,8 @@ void trace_rows(struct trace *trace)
         if (category_is_work((enum category)trace->slices[i].category) && !trace->slices[i].has_flow)
             problem(trace, trace->slices[i].number, "flows", "no flow leads to '%s'",
                     name_of(trace, &trace->slices[i]));
+    if (trace->kineto)
+        return;
+    check_ranges(trace);
+    check_names(trace);
 }

@@ -14,10 +14,10 @@
 static struct count *count_of(struct trace *trace, const char *key)
 {
     uint32_t number = names_put(&trace->keys, key, strlen(key));
-    size_t room = trace->counts_room;
-    trace->counts = grow(trace->counts, number, &trace->counts_room, sizeof(*trace->counts));
-    if (room != trace->counts_room)
-        memset(trace->counts + room, 0, (trace->counts_room - room) * sizeof(*trace->counts));
+    size_t capacity = trace->counts_capacity;
+    trace->counts = grow(trace->counts, number, &trace->counts_capacity, sizeof(*trace->counts));
+    if (capacity != trace->counts_capacity)
+        memset(trace->counts + capacity, 0, (trace->counts_capacity - capacity) * sizeof(*trace->counts));
     return &trace->counts[number];
 }
 
@@ -72,7 +72,7 @@ static void tally_kernel(struct trace *trace, const char *name, const struct jso
         tally(trace, 0, "graph-kernels");
 }
 
-static uint64_t bytes_of(const struct json *args)
+uint64_t bytes_of(const struct json *args)
 {
     int64_t bytes = 0;
     return json_integer(json_member(args, "bytes"), &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
@@ -125,41 +125,41 @@ void tally_slice(struct trace *trace, const struct json *event, enum category ca
 }
 
 /* Appends TEXT in quotes, with a backslash before quotes and backslashes. */
-static size_t put_quoted(char *out, size_t at, size_t room, const char *text)
+static size_t put_quoted(char *out, size_t at, size_t capacity, const char *text)
 {
-    if (at + 1 < room)
+    if (at + 1 < capacity)
         out[at++] = '"';
-    for (; *text && at + 3 < room; text++) {
+    for (; *text && at + 3 < capacity; text++) {
         if (*text == '"' || *text == '\\')
             out[at++] = '\\';
         out[at++] = *text;
     }
-    if (at + 1 < room)
+    if (at + 1 < capacity)
         out[at++] = '"';
     out[at] = '\0';
     return at;
 }
 
 /* A number as it is written, but in the shortest form when it is a fraction: 0.1, not 0.10000000000000001. */
-static void put_number(char *out, size_t room, const char *text)
+static void put_number(char *out, size_t capacity, const char *text)
 {
-    snprintf(out, room, "%s", text);
+    snprintf(out, capacity, "%s", text);
     double value = strtod(text, NULL);
     for (int digits = 1; strpbrk(text, ".eE") && digits <= 17; digits++) {
-        snprintf(out, room, "%.*g", digits, value);
+        snprintf(out, capacity, "%.*g", digits, value);
         if (strtod(out, NULL) == value)
             return;
     }
 }
 
-void tally_number_words(char *out, size_t room, const char *text)
+void tally_number_words(char *out, size_t capacity, const char *text)
 {
-    put_number(out, room, text);
+    put_number(out, capacity, text);
 }
 
-void tally_quote(char *out, size_t room, const char *text)
+void tally_quote(char *out, size_t capacity, const char *text)
 {
-    put_quoted(out, 0, room, text);
+    put_quoted(out, 0, capacity, text);
 }
 
 static bool is_true(const struct json *args, const char *key)

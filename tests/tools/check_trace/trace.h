@@ -2,8 +2,8 @@
  * What is kept of a trace while it is read, and the rules that are checked on it.
  *
  * Rules that one event can break are checked as it is read (event.c, arguments.c). Rules about several events are
- * checked at the end: rows.c (nesting, flows), pairs.c (asynchronous ranges, counters, names of rows), metadata.c
- * (what stands before the events), allocations.c (what is allocated and freed). tally.c counts what happened,
+ * checked at the end: rows.c (nesting, flows, asynchronous ranges, names of rows), metadata.c (what stands before the
+ * events), allocations.c (what is allocated and freed). tally.c counts what happened,
  * statement.c compares the counts with a program's statement.
  */
 #ifndef CHECK_TRACE_TRACE_H
@@ -103,18 +103,18 @@ struct trace {
     struct names used_streams, used_devices, used_pids, api_rows, row_streams;
     struct names keys; /* what counts are of: "kernel add" */
     struct count *counts;
-    size_t counts_room;
+    size_t counts_capacity;
     struct names addresses; /* "pid address" */
     struct place *places;   /* of each of them */
-    size_t places_room;
-    struct names stacks; /* numbers of call stacks that the metadata tells */
-    struct names stated; /* losses that the statement tells: "loss in_flight" */
+    size_t places_capacity;
+    struct names stacks; /* numbers of call stacks in the metadata */
+    struct names stated; /* losses in the statement: "loss in_flight" */
     struct names rules;  /* rules that were broken */
     struct count *broken;
-    size_t broken_room;
+    size_t broken_capacity;
 #define TRACE_LIST(type, name) \
     struct type *name;         \
-    size_t name##_count, name##_room
+    size_t name##_count, name##_capacity
     TRACE_LIST(slice, slices);
     TRACE_LIST(end, flows);
     TRACE_LIST(end, ranges);
@@ -143,20 +143,19 @@ void trace_metadata_end(struct trace *trace, const struct names *seen);
 /* rows.c */
 void trace_rows(struct trace *trace);
 
-/* pairs.c */
-void trace_pairs(struct trace *trace);
-
 /* tally.c: adds to the count of a key, made with printf. */
 void tally(struct trace *trace, uint64_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void tally_count(struct trace *trace, uint64_t events, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const struct count *tally_of(const struct trace *trace, const char *key);
+/* The member "bytes", 0 without one. */
+uint64_t bytes_of(const struct json *args);
 void tally_slice(struct trace *trace, const struct json *event, enum category category);
 void tally_nvtx(struct trace *trace, const struct json *event, const char *what, const char *total);
 /* TEXT in quotes, as words of a statement are. */
-void tally_quote(char *out, size_t room, const char *text);
+void tally_quote(char *out, size_t capacity, const char *text);
 /* A number in its shortest form. */
-void tally_number_words(char *out, size_t room, const char *text);
-/* payload.c: `nvtx WHAT "NAME" arg "PATH" VALUE` for each value in payloads; `nvtx memory "WORDS"` and its arguments.
+void tally_number_words(char *out, size_t capacity, const char *text);
+/* nvtx.c: `nvtx WHAT "NAME" arg "PATH" VALUE` for each value in payloads; `nvtx memory "WORDS"` and its arguments.
  */
 void tally_payload(struct trace *trace, const struct json *args, const char *what, const struct json *name);
 void tally_nvtx_memory(struct trace *trace, const struct json *event);
@@ -177,19 +176,6 @@ void trace_losses(struct trace *trace);
 void trace_memory_event(struct trace *trace, const struct json *event);
 void trace_memory_end(struct trace *trace);
 void trace_stacks(struct trace *trace, const struct json *frames, const struct json *stacks);
-
-/* counters.c: the line `"NAME" ["SERIES"] samples N last VALUE`. False when it cannot be understood. */
-struct counter_samples {
-    unsigned long count;
-    double last;
-};
-bool trace_counter(struct trace *trace, const char *line);
-
-/* memory.c: steps of the counters "Memory in use: KIND". */
-struct memory_steps {
-    uint64_t allocations, bytes, releases, peak, end;
-};
-void trace_memory(const struct trace *trace, const char *kind, struct memory_steps *steps);
 
 /* statement.c: compares with the "expect" lines of the file; differences are problems. Gives -1 when it cannot be read.
  */

@@ -1,7 +1,9 @@
-# The trace survives: every way to end, each by name. What the program had done by then is what its file "done" says
+# The trace survives every way to end. What the program had done by then is what its file "done" says
 # (tests/robust/programs/dying.c), and what the trace holds is compared with it.
 
 load robust
+
+before_each() { need_plain; }
 
 # A number of "done": launches 0, allocations 1, NVTX ranges 2.
 done_of() { # INDEX
@@ -40,7 +42,6 @@ between() { # LEAST VALUE MORE
 
 # The program ends so without gputrace, and likewise with it; then the trace is whole.
 dies() { # HOW STATUS
-    need_plain
     ulimit -c 0
     run -"$2" "$programs/dying" "$1"
     rm -f done
@@ -49,12 +50,12 @@ dies() { # HOW STATUS
     state=$(jq -r '.gputrace.processes[0].state' trace.json)
 }
 
-# The signal as the dying thread told it.
-told_signal() { # NUMBER
+# The signal that the crash handler recorded.
+signal_is() { # NUMBER
     assert_equal "$(number '.gputrace.processes[0].death.signal')" "$1"
 }
 
-@test "exit: all is there, and times too" {
+@test "exit: nothing is lost, and all kernels have times" {
     dies exit 3
     assert_equal "$state" finished
     assert_equal "$(count kernel)" 100
@@ -71,46 +72,34 @@ told_signal() { # NUMBER
     assert_equal "$(count kernel)" 100
 }
 
-@test "abort" {
-    dies abort 134
-    told_signal 6
+@test "a signal that ends the program is in the trace: abort, bus error, floating point, illegal instruction, bad call" {
+    local row how expected signal
+    for row in 'abort 134 6' 'bus 135 7' 'fpe 136 8' 'ill 132 4' 'sys 159 31'; do
+        read -r how expected signal <<<"$row"
+        dies "$how" "$expected"
+        signal_is "$signal"
+    done
 }
 
-@test "a segmentation fault: its address and thread are told" {
+@test "nothing is lost without a handler: stack overflow, SIGTERM, exec, resets of device and context, kernels of modules" {
+    local row how expected signal
+    for row in 'stack 139' 'term 143' 'exec 6' 'reset 4' 'context 4' 'module-_exit 4' 'module-segv 139'; do
+        read -r how expected <<<"$row"
+        dies "$how" "$expected"
+    done
+}
+
+@test "a segmentation fault: its address and thread are in the trace" {
     dies segv 139
-    told_signal 11
+    signal_is 11
     assert_equal "$(number '.gputrace.processes[0].death.address')" '"0x10"'
     assert_equal "$(number '.gputrace.processes[0] | .death.thread == .pid')" true
 }
 
 @test "a segmentation fault on another thread" {
     dies segv-thread 139
-    told_signal 11
+    signal_is 11
     assert_equal "$(number '.gputrace.processes[0] | .death.thread != .pid')" true
-}
-
-@test "a bus error" {
-    dies bus 135
-    told_signal 7
-}
-
-@test "a floating point exception" {
-    dies fpe 136
-    told_signal 8
-}
-
-@test "an illegal instruction" {
-    dies ill 132
-    told_signal 4
-}
-
-@test "a system call that is not allowed" {
-    dies sys 159
-    told_signal 31
-}
-
-@test "a stack that overflows: no handler can run, and nothing is lost" {
-    dies stack 139
 }
 
 @test "SIGKILL" {
@@ -118,54 +107,30 @@ told_signal() { # NUMBER
     assert_equal "$(number '.gputrace.processes[0].death')" null
 }
 
-@test "SIGTERM that nobody handles" {
-    dies term 143
-}
-
-@test "a handler of the program's own is called as without gputrace" {
+@test "the program's own signal handler is called as without gputrace" {
     dies handler 7
     assert_line 'its own handler: address at 1'
 }
 
-@test "a handler that passes the signal on to whoever had it before" {
+@test "a handler that passes the signal on to the previous one" {
     dies chained 139
     assert_output --partial 'passed on'
-    told_signal 11
-}
-
-@test "exec of a program without CUDA" {
-    dies exec 6
+    signal_is 11
 }
 
 @test "exec of a program with CUDA: both images are in the trace" {
-    need_plain
     run -4 "$gputrace" run "$programs/dying" exec-cuda
     whole 0
     assert_equal "$(number '[.gputrace.processes[].state]' | jq -c .)" \
         '["became another program","ended without its exit handlers"]'
 }
 
-@test "the device is reset" {
-    dies reset 4
-}
-
-@test "the context is destroyed" {
-    dies context 4
-}
-
 @test "CUPTI is finalized by another tool" {
-    need_plain
     run -4 "$gputrace" run "$programs/dying" finalize
     whole 0
 }
 
-@test "kernels of modules have their names too" {
-    dies module-_exit 4
-    dies module-segv 139
-}
-
 @test "the core dump is the program's: signal and place are the fault's" {
-    need_plain
     command -v gdb >/dev/null || skip "needs gdb"
     [ "$(cat /proc/sys/kernel/core_pattern)" = core ] || skip "core files do not lie in the working directory"
     ulimit -c unlimited
@@ -177,6 +142,15 @@ told_signal() { # NUMBER
 }
 
 # --- at any moment ---
+
+# Kills the program that runs under gputrace beside the test: the name of its spool begins with its pid.
+kill_program() {
+    local spool
+    spool=$(ls "$TMPDIR"/gputrace-*/*.spool)
+    spool=${spool##*/}
+    kill -KILL "${spool%%-*}"
+    ended_with 137
+}
 
 # Kills the program WAY after so many milliseconds of its work.
 killed_at_random() { # WAY
@@ -192,17 +166,12 @@ killed_at_random() { # WAY
         sleep 0.002
     done
     sleep 0.$(printf '%03d' $((RANDOM % 60)))
-    local spool
-    spool=$(ls "$TMPDIR"/gputrace-*/*.spool)
-    spool=${spool##*/}
-    kill -KILL "${spool%%-*}"
-    ended_with 137
+    kill_program
     # One call may have been recorded and not yet counted.
     whole 1
 }
 
 @test "SIGKILL at 20 random moments: every call that had returned, every kernel launched by its name" {
-    need_plain
     seeded
     for _ in $(seq 20); do
         killed_at_random never
@@ -210,7 +179,6 @@ killed_at_random() { # WAY
 }
 
 @test "SIGKILL at random moments, kernels of modules" {
-    need_plain
     seeded
     for _ in $(seq 5); do
         killed_at_random module-never
@@ -218,7 +186,6 @@ killed_at_random() { # WAY
 }
 
 @test "SIGKILL at random moments, kernels got long before they are launched" {
-    need_plain
     seeded
     for way in early-never module-early-never; do
         for _ in $(seq 3); do
@@ -228,14 +195,13 @@ killed_at_random() { # WAY
 }
 
 @test "SIGKILL at 10 random moments of eight threads that launch, copy, allocate, record events and mark" {
-    need_plain
     seeded
     command -v python3 >/dev/null || skip "needs python3"
     run -0 env KILLS=10 ${simulated:+GPUTRACE_SIMULATED=1} KILLS_DIR="$TMPDIR" GPUTRACE_TEST_SEED="$seed" "$root/tests/bench/kills" "$build"
     assert_line --regexp "^10 kills on .*, seed $seed: 10 whole traces, [1-9][0-9]* calls returned"
 }
 
-# The program is killed within a launch, which has its record by then and has not returned: nobody has read its name.
+# The program is killed within a launch, which has its record by then and has not returned: its name was not read yet.
 killed_in_launch() { # NUMBER WAY [OPTION...]
     local number=$1 way=$2
     shift 2
@@ -249,7 +215,6 @@ killed_in_launch() { # NUMBER WAY [OPTION...]
 
 @test "SIGKILL within the first launch of a kernel: it has its name" {
     need_simulated
-    need_plain
     for way in never module-never early-never module-early-never; do
         killed_in_launch 2 $way
         killed_in_launch 31 $way
@@ -262,7 +227,6 @@ killed_in_launch() { # NUMBER WAY [OPTION...]
 
 @test "SIGKILL within the first launch of the runtime's kernel: it has its name" {
     need_simulated
-    need_plain
     SIMGPU_KILL_LAUNCHED=1 run -137 "$gputrace" run -q --trace=-compile "$samples/launch_loop" 100
     assert_equal "$(number '[.traceEvents[] | select(.cat == "gpu_in_flight" or .cat == "kernel")] | length')" 1
     assert_equal "$(number .gputrace.losses.unnamed)" 0
@@ -270,7 +234,6 @@ killed_in_launch() { # NUMBER WAY [OPTION...]
 
 @test "SIGKILL before a buffer was complete: every version of CUPTI's records are read" {
     need_simulated
-    need_plain
     # As cuptiGetVersion() returns them: 11.8, 12.0, … 12.9, 13.0, and two that are newer than the headers.
     for version in 18 19 20 21 22 23 24 26 27 28 130000 130001 130100 130200; do
         export SIMGPU_CUPTI_VERSION=$version
@@ -298,7 +261,6 @@ limited_group() { # BYTES
 }
 
 @test "the system kills it for want of memory (a group with a limit)" {
-    need_plain
     limited_group $((256 << 20)) || skip "needs to make a group with a limit of memory"
     # The launcher is outside of it.
     script app "echo \$\$ >'$group/cgroup.procs' || exit 5" "exec '$programs/going_on' grow"
@@ -311,15 +273,10 @@ limited_group() { # BYTES
 }
 
 @test "SIGKILL by another while memory is filled, as when the system wants memory back" {
-    need_plain
     beside timeout "$limit" "$gputrace" run -q "$programs/going_on" grow
     grown() { [ -s held ] && [ "$(cat held)" -ge 80 ]; }
     eventually grown
-    local spool
-    spool=$(ls "$TMPDIR"/gputrace-*/*.spool)
-    spool=${spool##*/}
-    kill -KILL "${spool%%-*}"
-    ended_with 137
+    kill_program
     whole 1
 }
 
@@ -327,7 +284,6 @@ limited_group() { # BYTES
 
 # The program goes on, and ends so without gputrace and with it; then all of its work is in the trace.
 goes_on() { # WHAT
-    need_plain
     run -6 "$programs/going_on" "$1"
     rm -f done
     run -6 "$gputrace" run "$programs/going_on" "$1"
@@ -344,8 +300,7 @@ goes_on() { # WHAT
     goes_on context
 }
 
-@test "another tool detaches CUPTI, and work goes on: what was before is there, and it is said that the rest is not" {
-    need_plain
+@test "another tool detaches CUPTI, and work goes on: earlier work is in the trace, and a message says that later work is not" {
     run -6 "$gputrace" run "$programs/going_on" finalize
     assert_equal "$(grep -c 'CUPTI was detached from the process' <<<"$output")" 1
     # A real GPU also had work in flight whose times were not handed over yet.
@@ -355,9 +310,8 @@ goes_on() { # WHAT
     assert_equal "$(number '[.traceEvents[] | select(.cat == "user_annotation")] | length')" 100
 }
 
-# A kernel writes where nothing is. On the simulated GPU it is the one that is told here.
+# A kernel writes to unmapped memory. On the simulated GPU this variable chooses it.
 faults() { # WAY STATUS
-    need_plain
     ulimit -c 0
     export SIMGPU_FAULT_KERNEL=51
     run -"$2" "$programs/going_on" "$1"
@@ -383,23 +337,18 @@ faults() { # WAY STATUS
 
 @test "an illegal address on the GPU, and the program aborts" {
     faults fault-abort 134
-    told_signal 6
+    signal_is 6
 }
 
-# --- what the trace tells of it ---
+# --- the report about it ---
 
-@test "a call that waits for ever is told, with the stream and what runs there" {
+@test "a call that waits for ever is in the report, with the stream and what runs there" {
     need_simulated
-    need_plain
     beside env SIMGPU_HANG_KERNEL=7 timeout "$limit" "$gputrace" run -q "$programs/dying" wait 9
     waiting() { [ -s done ] && [ "$(done_of 0)" -eq 9 ]; }
     eventually waiting
     sleep 0.5
-    local spool
-    spool=$(ls "$TMPDIR"/gputrace-*/*.spool)
-    spool=${spool##*/}
-    kill -KILL "${spool%%-*}"
-    ended_with 137
+    kill_program
     jq -e '.gputrace.processes[0].open_calls | length == 1 and .[0].function == "cuStreamSynchronize" and .[0].waits_for == "stream"' trace.json
     "$gputrace" report -r death trace.json >report
     grep -E "^  End +signal 9 \(Killed\)" report
@@ -409,8 +358,7 @@ faults() { # WAY STATUS
     assert_equal "$(grep -c '^  Call ' report)" 5
 }
 
-@test "the report tells what a thread did last and what memory was held" {
-    need_plain
+@test "the report shows the last calls of a thread and the memory in use" {
     run -139 "$gputrace" run "$programs/dying" segv
     run -0 "$gputrace" report -r death --format=json trace.json
     echo "$output" >report.json
@@ -420,7 +368,6 @@ faults() { # WAY STATUS
 }
 
 @test "a program that exits: the report's section is empty" {
-    need_plain
     run -3 "$gputrace" run "$programs/dying" exit
     run -0 "$gputrace" report -r death trace.json
     assert_line --partial 'none in this trace'
@@ -428,8 +375,7 @@ faults() { # WAY STATUS
 
 # --- the launcher ---
 
-@test "the launcher is killed: the program goes on, recover makes the trace of what is there and then of all" {
-    need_plain
+@test "the launcher is killed: the program goes on, recover makes a trace of the records so far and later of all" {
     beside "$gputrace" run -q -o later.json "$programs/dying" never 0
     works() { [ -s done ] && [ "$(done_of 0)" -gt 0 ]; }
     eventually works
@@ -467,8 +413,7 @@ faults() { # WAY STATUS
     assert_output --partial 'nothing of an earlier run'
 }
 
-@test "recover: --keep keeps, what is no spool is refused, what others can write to is not believed" {
-    need_plain
+@test "recover: --keep keeps the spool; a directory that is not a spool is an error, one that others can write to needs -o" {
     run -3 "$gputrace" run --spool-dir=. --keep-spool -o first.json "$programs/dying" exit
     run -0 "$gputrace" recover --keep -o second.json gputrace-*
     assert_equal "$(count cuda_driver second.json)" "$(count cuda_driver first.json)"
@@ -499,7 +444,6 @@ keeps_the_spool() { # SAID
 }
 
 @test "the disk is full when the trace is written" {
-    need_plain
     small_disk 64k
     script app "'$programs/dying' quick_exit 1000; exit 0"
     run -125 "$gputrace" run -o small/trace.json ./app
@@ -508,7 +452,6 @@ keeps_the_spool() { # SAID
 }
 
 @test "the directory of the trace is gone" {
-    need_plain
     mkdir gone
     script app "'$programs/dying' exit; rm -r gone"
     run -125 "$gputrace" run -o gone/trace.json ./app
@@ -516,7 +459,6 @@ keeps_the_spool() { # SAID
 }
 
 @test "the trace is longer than a file may be" {
-    need_plain
     # The program takes its limit away: what is recorded is whole, and only the trace is too long.
     script app "ulimit -S -f unlimited || exit 5" "'$programs/dying' exit; exit 0"
     (ulimit -S -f 8 && exec "$gputrace" run -o trace.json ./app) >said 2>&1 && status=0 || status=$?
@@ -528,7 +470,6 @@ keeps_the_spool() { # SAID
 }
 
 @test "the program's own status goes before ours" {
-    need_plain
     mkdir gone
     script app "'$programs/dying' exit; rm -r gone; exit 6"
     run -6 "$gputrace" run -o gone/trace.json ./app
@@ -536,7 +477,6 @@ keeps_the_spool() { # SAID
 }
 
 @test "an interrupt while the trace is written: nothing half made stays, the spool does" {
-    need_plain
     script app "'$programs/dying' exit 100000; exit 0"
     beside "$gputrace" run -q ./app 2>said
     writing() { # one that is empty is gputrace's trial, before the program starts
@@ -544,7 +484,7 @@ keeps_the_spool() { # SAID
         for file in trace.json.*.tmp; do [ ! -s "$file" ] || return 0; done
         return 1
     }
-    # With many processors it takes some milliseconds: no time to lose, and none passes for it while it is told.
+    # With many processors writing takes some milliseconds: the launcher is stopped before it gets the signal.
     local limit=$((SECONDS + 30))
     until writing; do [ $SECONDS -lt $limit ] || fail "the trace is not begun"; done
     kill -STOP "$launcher"
@@ -566,7 +506,6 @@ keeps_the_spool() { # SAID
 # Kernels are launched for the first time, and the program is killed before anybody can read the names that their
 # records point to: dying_0, dying_1 and dying_2 are the last of them.
 unlaunched() { # WAY...
-    need_plain
     local way kind
     for way in "$@"; do
         for kind in '' module; do
@@ -591,7 +530,7 @@ unlaunched() { # WAY...
     unlaunched change-copy update
 }
 
-@test "SIGKILL after the first launch of a graph, also of one that was changed or has graphs in it: names are there" {
+@test "SIGKILL after the first launch of a graph, also of one that was changed or has graphs in it: kernels have their names" {
     unlaunched capture add add-any clone change children change-copy update
 }
 
