@@ -1,8 +1,8 @@
 /*
  * CUPTI's callbacks, and which of them are on: those of the kinds that a subscriber is registered for, and no others.
  *
- * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and CUPTI is told the
- * difference alone.
+ * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and only the
+ * difference is switched in CUPTI.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CALLBACK_SWITCHES_H
 #define GPUTRACE_AGENT_CUPTI_CALLBACK_SWITCHES_H

@@ -99,8 +99,8 @@ static void graph_node_came(const CUpti_ResourceData *data, const struct open_ca
         graph_node_made(graph->node, graph->nodeType, open);
 }
 
-/* CUPTI told CBID, a CUpti_CallbackIdResource, of what DATA, which is CUPTI's, says, on the thread that did it, in the
- * driver call OPEN (NULL: in none that has a callback); what is told of the resource is noted there. */
+/* CUPTI reports CBID, a CUpti_CallbackIdResource, with its DATA on the thread that did it, in the driver call OPEN
+ * (NULL: in none that has a callback). What is published of the resource is noted there. */
 static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
 {
     switch (cbid) {

@@ -85,7 +85,7 @@ enum refusal {
 static struct {
     uint64_t last; /* range */
     bool times_on; /* CUPTI records events with the GPU's times */
-    bool told[REFUSAL_COUNT];
+    bool reported[REFUSAL_COUNT];
 } ranges;
 
 /* Once for each cause, at the end of the run. */
@@ -96,7 +96,7 @@ static void publish(enum refusal refusal, const char *what)
         REFUSALS(REFUSAL)
 #undef REFUSAL
     };
-    if (__atomic_exchange_n(&ranges.told[refusal], true, __ATOMIC_RELAXED))
+    if (__atomic_exchange_n(&ranges.reported[refusal], true, __ATOMIC_RELAXED))
         return;
     recorder_note(SPOOL_NOTE_WARNING, "%s of a device range is not recorded: %s", what, words[refusal]);
 }
@@ -124,8 +124,8 @@ static enum refusal record_event(const struct driver *driver, CUevent event, CUs
     return *correlation ? ACCEPTED : REFUSED_UNSEEN;
 }
 
-/* Puts a moment into STREAM. */
-static enum refusal mark_moment(const struct driver *driver, CUstream stream, uint32_t *correlation)
+/* Puts a marker into STREAM. */
+static enum refusal put_marker(const struct driver *driver, CUstream stream, uint32_t *correlation)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUcontext context = NULL;
@@ -153,8 +153,7 @@ static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream
     uint32_t correlation = 0;
     if (!driver || !tracing_suppress(&suppressed))
         return 0;
-    enum refusal refusal =
-        times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : mark_moment(driver, stream, &correlation);
+    enum refusal refusal = times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : put_marker(driver, stream, &correlation);
     tracing_resume(&suppressed);
     if (refusal != ACCEPTED)
         publish(refusal, words);

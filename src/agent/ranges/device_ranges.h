@@ -1,8 +1,8 @@
 /*
- * Device ranges: from a moment in a stream to another one, each of them there when the work before it in the stream is
- * done.
+ * Device ranges: from a marker in a stream to another one. The GPU reaches a marker when the work before it in the
+ * stream is done.
  *
- * A moment is an event of the cache, recorded in the stream; CUPTI's record of that has the GPU's time. The spool is
+ * A marker is an event of the cache, recorded in the stream; CUPTI's record of that has the GPU's time. The spool
  * says which correlation id the record has, and what the range is called; the reader puts them together.
  */
 #ifndef GPUTRACE_AGENT_RANGES_DEVICE_RANGES_H
