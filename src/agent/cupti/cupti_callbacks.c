@@ -356,7 +356,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     driver_calls_init();
     cupti_ids_init(cupti);
     graphs_init(cupti);
-    function_names_init();
+    driver_functions(); /* found here, so that callbacks need not take the dynamic loader's lock */
     callback_switches_init(cupti, subscriber);
     registry_watch(wanted_changed);
     return 0;

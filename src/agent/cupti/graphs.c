@@ -205,10 +205,6 @@ void graph_launches_forget(void)
 
 /* --- captures --- */
 
-static struct {
-    CUresult (*cuStreamIsCapturing)(CUstream stream, CUstreamCaptureStatus *status); /* NULL: was not found */
-} driver;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* so that launches are switched in the order of counts */
 unsigned captures_going_on;                              /* read without it */
 
@@ -246,7 +242,8 @@ void captures_forget(void)
 bool captures_ask(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return driver.cuStreamIsCapturing && driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+    const struct driver *driver = driver_known();
+    return driver && driver->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -254,9 +251,6 @@ bool captures_ask(CUstream stream)
 
 void graphs_init(const struct cupti *cupti)
 {
-    static const char *const name = "cuStreamIsCapturing";
-    if (!driver.cuStreamIsCapturing && !driver_library_find(&driver, &name, 1))
-        driver.cuStreamIsCapturing = NULL;
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
 }
 
@@ -269,11 +263,6 @@ void graphs_atfork_child(void)
     graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
     pthread_mutex_init(&lock, NULL);
     captures_going_on = 0;
-}
-
-void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status))
-{
-    driver.cuStreamIsCapturing = is_capturing;
 }
 
 /* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */

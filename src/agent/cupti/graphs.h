@@ -14,8 +14,7 @@
 struct cupti;
 struct open_call;
 
-/* CUPTI is asked for the numbers of nodes and graphs. Finds the driver's function that is asked for captures, which
- * takes the dynamic loader's lock. */
+/* CUPTI is asked for the numbers of nodes and graphs. */
 void graphs_init(const struct cupti *cupti);
 
 /* In a forked child: CUPTI is not asked. */
@@ -52,9 +51,6 @@ static inline bool captures_hold(CUstream stream)
 
 /* No subscriber needs captures any more, and their ends may not be seen. */
 void captures_forget(void);
-
-/* For tests: this instead of the driver's. */
-void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status));
 
 /*
  * Which function a graph's kernel nodes launch, published when nodes are made, copied and changed. Records of a graph's

@@ -1,5 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
+#include "agent/cupti/cupti_library.h"
 #include "agent/cupti/graphs.h"
 
 static const CUevent event = (CUevent)0xe1, other = (CUevent)0xe2;
@@ -89,7 +90,7 @@ static void records_that_are_captured_say_so(void **state)
 {
     (void)state;
     cuEventRecord_params p = {event, stream};
-    captures_replace_driver(is_capturing);
+    driver_replace(&(struct driver){.cuStreamIsCapturing = is_capturing});
     assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 0);
     assert_int_equal(asked, 0); /* nothing is captured: there is nothing to ask */
     captures_begin();
@@ -103,7 +104,7 @@ static void records_that_are_captured_say_so(void **state)
     p.hStream = stream;
     assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 0);
     assert_int_equal(asked, 2);
-    captures_replace_driver(NULL);
+    driver_replace(NULL);
 }
 
 static void synchronisation_and_query_tell_the_event(void **state)

@@ -1,5 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
+#include "agent/cupti/cupti_library.h"
 #include "agent/cupti/graphs.h"
 
 static const CUevent event = (CUevent)0xe1;
@@ -43,7 +44,7 @@ static void a_streams_wait_in_a_capture_says_so(void **state)
     cuStreamBeginCapture_v2_params begin = {(CUstream)0x53, CU_STREAM_CAPTURE_MODE_RELAXED};
     cuStreamEndCapture_params end = {(CUstream)0x53, &graph};
     cuStreamWaitEvent_params p = {stream, event, 0};
-    captures_replace_driver(is_capturing);
+    driver_replace(&(struct driver){.cuStreamIsCapturing = is_capturing});
     make_call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, &begin, CUDA_ERROR_ILLEGAL_STATE);
     assert_int_equal(HEAR(event_wait, cuStreamWaitEvent, &p, 0)->captured, 0);
     make_call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, &begin, 0);
@@ -55,7 +56,7 @@ static void a_streams_wait_in_a_capture_says_so(void **state)
     p.hStream = stream;
     make_call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, &end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     assert_int_equal(HEAR(event_wait, cuStreamWaitEvent, &p, 0)->captured, 0);
-    captures_replace_driver(NULL);
+    driver_replace(NULL);
 }
 
 static void a_contexts_wait_says_so(void **state)
