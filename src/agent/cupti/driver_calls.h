@@ -246,10 +246,6 @@ void lazy_loading_unloaded(void);
 /* This thread loaded it otherwise. */
 void lazy_loading_loaded(CUkernel kernel);
 
-/* A launch begins on this thread: whether it loads the kernel, because it is the kernel's handle that is launched, or
- * because the runtime got it in the same call. Then lazy_loading_ends() when it returns. */
-bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
-
 /* Does nothing on a thread on which none has begun. */
 void lazy_loading_ends(void);
 

@@ -78,7 +78,8 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
     publish(copied.node, NULL, of, copied.correlation);
 }
 
-bool graph_nodes_made_conditional(uint32_t correlation)
+/* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
+static bool made_conditional(uint32_t correlation)
 {
     return correlation != 0 && conditional_in == correlation;
 }
@@ -88,7 +89,8 @@ void graph_node_launches(CUgraphNode node, const void *function, uint32_t correl
     publish(node_number(node), function, 0, correlation);
 }
 
-void graph_node_copy_launches(const void *function, uint32_t correlation)
+/* The call CORRELATION had the copy of a node that CUPTI reported in it launch FUNCTION. */
+static void copy_launches(const void *function, uint32_t correlation)
 {
     if (copied.node != 0 && copied.correlation == correlation)
         publish(copied.node, function, 0, correlation);
@@ -135,7 +137,8 @@ static uint32_t graph_number(CUgraphExec exec)
     return known ? number : 0;
 }
 
-void graph_launches_instantiated(CUgraphExec exec, bool conditional)
+/* EXEC was made, CONDITIONAL: of nodes some of which are. */
+static void note_instantiated(CUgraphExec exec, bool conditional)
 {
     if (!exec || !registry_graph_node_wanted())
         return;
@@ -322,7 +325,7 @@ static void publish_end(const struct driver_return *returned)
 static void publish_instantiation(const struct driver_return *returned, CUgraph graph, CUgraphExec *out, uint64_t flags)
 {
     if (driver_call_done(returned))
-        graph_launches_instantiated(*out, graph_nodes_made_conditional(returned->call.correlation));
+        note_instantiated(*out, made_conditional(returned->call.correlation));
     registry_graph_instantiation_publish(&(struct gputrace_graph_instantiation){
         .call = returned->call,
         .graph = graph,
@@ -377,7 +380,7 @@ static const void *function_of_any(const CUgraphNodeParams *params)
     }
 #define NEW_NODE graph_node_launches(*p->phGraphNode, launched, correlation)
 #define NODE graph_node_launches(p->hNode, launched, correlation)
-#define COPY graph_node_copy_launches(launched, correlation), graph_launches_expect(p->hGraphExec)
+#define COPY copy_launches(launched, correlation), graph_launches_expect(p->hGraphExec)
 
 PUBLISH(cuGraphAddKernelNode, function_of_older(p->nodeParams), NEW_NODE)
 PUBLISH(cuGraphAddKernelNode_v2, function_of_newer(p->nodeParams), NEW_NODE)

@@ -73,13 +73,8 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
 
-/* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
-bool graph_nodes_made_conditional(uint32_t correlation);
-
 /* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);
-/* The same of that copy of a node that CUPTI reported in the call. */
-void graph_node_copy_launches(const void *function, uint32_t correlation);
 
 /*
  * The first launches of executable graphs. When one has returned, CUPTI's records of its kernels are there, and the
@@ -92,9 +87,6 @@ void graph_node_copy_launches(const void *function, uint32_t correlation);
  */
 
 #define GRAPH_LAUNCHES_BUDGET 4096u
-
-/* EXEC was made, CONDITIONAL: of nodes some of which are. */
-void graph_launches_instantiated(CUgraphExec exec, bool conditional);
 
 /* EXEC was changed (NULL: none): what it launches next may have new names. */
 void graph_launches_expect(CUgraphExec exec);

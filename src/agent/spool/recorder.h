@@ -339,9 +339,6 @@ struct unwound {
     uint64_t place[UNWIND_FRAMES_MAX]; /* where on the stack each of them was taken from */
 };
 
-/* Loads what unwinding needs: once for a process, by the first caller. Takes the loader's lock. */
-void unwind_prepare(void);
-
 /* No frames when unwinding is not possible. */
 void unwind(struct unwound *unwound);
 

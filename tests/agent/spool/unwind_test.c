@@ -157,6 +157,6 @@ int main(void)
         cmocka_unit_test(more_than_there_is_room_for_are_forgotten),
         cmocka_unit_test(each_thread_remembers_its_own),
     };
-    unwind_prepare();
+    stacks_prepare();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
