@@ -157,5 +157,5 @@ int main(void)
         cmocka_unit_test(instantiations_tell_graph_and_exec_and_are_phases),
         cmocka_unit_test(launches_tell_exec_and_stream),
     };
-    return cmocka_run_group_tests_name("agent/cupti/calls_graph", tests, hearing_start, NULL);
+    return cmocka_run_group_tests_name("agent/cupti/graphs", tests, hearing_start, NULL);
 }
