@@ -78,8 +78,8 @@ uint32_t event_watch_end(void);
 extern bool event_watch_used; /* by any thread, ever */
 bool event_watch_looks(uint32_t correlation);
 
-/* For the collector: cuEventRecord was called on this thread. True: it is the call that was waited for, and nobody's
- * business but ours. */
+/* For the collector: cuEventRecord was called on this thread. True: it is the call that was waited for, which is
+ * our own and not published. */
 static inline bool event_watch_sees(uint32_t correlation)
 {
     return __atomic_load_n(&event_watch_used, __ATOMIC_RELAXED) && event_watch_looks(correlation);

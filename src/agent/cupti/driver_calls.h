@@ -71,7 +71,7 @@ struct driver_call {
     uint32_t (*trigger)(const void *params, CUcontext context, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
     bool brief;      /* the recorder writes when it begins, and not when it ends */
-    /* The function that a launch launches. NULL: it is no launch, or of several. */
+    /* The function that a launch launches. NULL: not a launch, or one of several functions. */
     CUfunction (*launched)(const void *params);
     /* When the call begins, before CUDA does anything. NULL: nothing is to be done then. */
     void (*begins)(const void *params);

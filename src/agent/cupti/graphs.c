@@ -360,7 +360,7 @@ static const void *function_of_newer(const CUDA_KERNEL_NODE_PARAMS *params)
     return !params ? NULL : params->func ? (const void *)params->func : (const void *)params->kern;
 }
 
-/* NULL: it is no kernel. */
+/* NULL: not a kernel. */
 static const void *function_of_any(const CUgraphNodeParams *params)
 {
     if (!params || params->type != CU_GRAPH_NODE_TYPE_KERNEL)

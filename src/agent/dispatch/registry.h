@@ -264,8 +264,8 @@ static inline bool registry_had_clients(void)
 void registry_watch(void (*changed)(uint64_t wanted));
 
 /*
- * The shortcut of NVTX: a push, a pop or a mark that is no more than a message goes straight to the recorder while
- * nobody else can be listening, which is a third of what it costs to tell everybody. STRING is the message's number, or
+ * The shortcut of NVTX: a push, a pop or a mark that is only a message goes straight to the recorder while there is
+ * no other subscriber, which costs a third of a dispatch. STRING is the message's number, or
  * 0.
  */
 typedef void registry_shortcut_fn(enum spool_nvtx_what what, uint32_t domain, uint32_t string,

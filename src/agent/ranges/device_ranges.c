@@ -34,13 +34,13 @@ void current_context_find(struct gputrace_call *call)
 }
 
 /*      refusal     words for the user */
-#define REFUSALS(X)                                                                                    \
-    X(CAPTURED, "its stream, or one that it would wait for, is being captured into a graph")           \
-    X(NO_CONTEXT, "no CUDA context is current on its thread, or CUDA has had an error")                \
-    X(NO_EVENT, "CUDA gives no event to mark it with")                                                 \
-    X(NOT_RECORDED, "CUDA does not take an event into its stream")                                     \
-    X(TOO_OLD, "this CUPTI does not tell when the GPU came to it; that of CUDA 12.8 is the first one") \
-    X(UNSEEN, "CUPTI did not tell of the event that marks it")
+#define REFUSALS(X)                                                                                             \
+    X(CAPTURED, "its stream, or one that it would wait for, is being captured into a graph")                    \
+    X(NO_CONTEXT, "no CUDA context is current on its thread, or CUDA has had an error")                         \
+    X(NO_EVENT, "CUDA gives no event to mark it with")                                                          \
+    X(NOT_RECORDED, "CUDA does not take an event into its stream")                                              \
+    X(TOO_OLD, "this CUPTI does not report when the GPU reached it; CUPTI of CUDA 12.8 is the first that does") \
+    X(UNSEEN, "CUPTI did not report the event that marks it")
 
 enum refusal {
     ACCEPTED = 0,
